@@ -46,10 +46,13 @@ export function expectedMoves(stints: readonly ExpectedStint[]): ExpectedMove[] 
   return [...groupBy(stints, (stint) => stint.person).values()].flatMap(movesOfPerson)
 }
 
-/** Whether any known title of the stint is more than a side role. */
+/** Whether any known title of the stint, also one before a change of title, is more than a side role. */
 export function isPrimary({ events }: ExpectedStint): boolean {
   const known = events.map(titleOf).filter((title) => title !== null)
-  return known.length === 0 || known.some((title) => !understandTitle(title).isSideRole)
+  const before = events
+    .filter((event) => event.event_type === 'title_change')
+    .flatMap(({ title_previous: title }) => title ?? [])
+  return known.length === 0 || [...known, ...before].some((title) => !isSideTitle(title))
 }
 
 /**

@@ -47,7 +47,7 @@
 --   is_open: True when no leaving was seen, nor a later stint of the kind: the person is there as far as is known.
 --   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation.
 --   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen.
---   is_primary: False where every known title of the stint is a side role such as board member or adviser.
+--   is_primary: False where every known title of the stint, also one before a change of title, is a side role such as board member or adviser.
 --   cohort_year: Year of joined_at, UTC; null when the joining was never seen.
 --   first_event_at: When the first change in the stint took effect, UTC.
 --   last_event_at: When the last change in the stint took effect, UTC.
@@ -206,9 +206,18 @@ others as (
         count(case when inside.part in ('interruption', 'role_end') and inside.event_type = 'left' then 1 end) over stretch
             as interruptions,
         min(inside.changed_at) over stretch as first_at,
-        max(case when inside.title is not null and side_roles.title is null then 1 else 0 end) over stretch as main_roles
+        max(
+            case
+                when inside.title is not null and side_roles.title is null then 1
+                when inside.event_type = 'title_change' and inside.previous_title is not null and side_roles_before.title is null
+                    then 1
+                else 0
+            end
+        ) over stretch as main_roles
     from inside
     left join side_roles on side_roles.ladder = inside.ladder and side_roles.title = inside.title
+    left join side_roles as side_roles_before
+        on side_roles_before.ladder = inside.ladder and side_roles_before.title = inside.previous_title
     window
         backwards as (
             partition by inside.profile_id, inside.organization_id, inside.stint_number
