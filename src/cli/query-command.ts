@@ -7,6 +7,7 @@ import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/error
 import { onAbort } from '../support/abort.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine, escapedJson } from '../support/text.ts'
+import { MIB } from '../support/units.ts'
 import { removeSpillFolder } from '../warehouse/engine-settings.ts'
 import { NoSqlError, SqlError } from '../warehouse/errors.ts'
 import type { ResultTable, RowStream } from '../warehouse/rows.ts'
@@ -130,6 +131,9 @@ function endBySignal(reason: unknown): void {
   process.kill(process.pid, name)
 }
 
+// A batch of rows with long texts is more than one text can hold.
+const PIECE = MIB
+
 async function printRows(
   stream: RowStream,
   { output, stop }: Context,
@@ -144,13 +148,23 @@ async function printRows(
     isJson ? JSON.stringify(objectOf(row)) : csvOf(row.map(cellText))
   const [between, end] = isJson ? [',', ']\n'] : ['', '']
   // Goes out with the first rows: a statement that fails before them prints nothing.
-  let before = isJson ? '[' : csvOf(names)
-  for await (const rows of stream.batches) {
-    const text = before + readable(stream.columns, rows).map(lineOf).join(between)
-    if (!(await output.stream(isJson ? escapedJson(text) : text, stop))) return
-    before = between
+  let text = isJson ? '[' : csvOf(names)
+  let isFirst = true
+  const send = () => {
+    const piece = isJson ? escapedJson(text) : text
+    text = ''
+    return output.stream(piece, stop)
   }
-  await output.stream(`${before === between ? '' : before}${end}`, stop)
+  for await (const rows of stream.batches) {
+    for (const row of readable(stream.columns, rows)) {
+      text += `${isFirst ? '' : between}${lineOf(row)}`
+      isFirst = false
+      if (text.length >= PIECE && !(await send())) return
+    }
+    if (!isFirst && !(await send())) return
+  }
+  text += end
+  await send()
 }
 
 // Rows beyond those that are shown are not fetched: how many there are would take as long as all of them.

@@ -3,7 +3,15 @@
  * Both are written beside their place and then take it: readers see the export before, or all of this one.
  */
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
@@ -35,6 +43,8 @@ const COLUMNS = `select c.table_name, c.column_name, c.data_type, c.comment,
 /** The script of a folder; by its first line a folder is known to be an export. */
 export const LOAD_SCRIPT = 'load.sql'
 const FIRST_LINE = `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}\n`
+// The file of a table, in the script.
+const COPIED = /^\\copy .* from '(.+)' \(format csv, header\)$/gm
 /** An empty schema, by which a file is known to be an export. */
 const MARK = 'made_by_jobtide_export'
 
@@ -61,7 +71,7 @@ export async function exportTables(
   const chosen = [...all].filter(([name]) => names === null || names.includes(name))
   const isDatabase = to.endsWith('.duckdb')
   if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
-    throw new ConfigError(`${to} exists, and no export made it`, {
+    throw new ConfigError(`${to} is there, and no export made all of it`, {
       hint: 'Name another place, or move what is there away. Nothing was changed.',
     })
   }
@@ -82,9 +92,14 @@ export async function exportTables(
   return tables
 }
 
+// Only with nothing beside it: what else lies there is somebody's, and the folder is replaced as a whole.
 function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
-  return existsSync(script) && isFile(script) && readFileSync(script, 'utf8').startsWith(FIRST_LINE)
+  if (!existsSync(script) || !isFile(script)) return false
+  const text = readFileSync(script, 'utf8')
+  const tables = [...text.matchAll(COPIED)].map(([, file = '']) => file.replaceAll("''", "'"))
+  const own = new Set([LOAD_SCRIPT, ...tables])
+  return text.startsWith(FIRST_LINE) && readdirSync(folder).every((name) => own.has(name))
 }
 
 async function isExportedFile(path: string): Promise<boolean> {

@@ -128,7 +128,9 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
   const since = isoInstant(clock.now())
   const note = { command, pipeline, process: process.pid, host: hostname(), since }
   try {
-    writeFileSync(holder, `${JSON.stringify(note)}\n`)
+    // A new file: what a link in its place leads to stays as it is.
+    rmSync(holder, { force: true })
+    writeFileSync(holder, `${JSON.stringify(note)}\n`, { flag: 'wx' })
   } catch (error) {
     lock.release()
     throw asStorageError(error, holder)

@@ -204,6 +204,16 @@ describe('query over 100,000,000,000 rows', () => {
     expect(peak).toBeLessThan(400)
   })
 
+  it('sends rows of 300,000 characters, of which a batch of 2,048 is more than one text can hold', async () => {
+    const cli = await start([`select repeat('a', 300000) as a from range(2048)`, '--format', 'csv'])
+    let read = 0
+    cli.process.stdout?.removeAllListeners('data').on('data', (text: string) => {
+      read += text.length
+    })
+    expect(await cli.ended).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(read).toBe('a\n'.length + 2_048 * 300_001)
+  })
+
   it('as a table shows the first 200 and fetches no more; 200 of 200 are counted', async () => {
     const { stdout } = await query([ENDLESS])
     expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([

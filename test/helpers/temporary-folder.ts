@@ -1,6 +1,6 @@
 /** A folder that is gone after the test. */
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -9,6 +9,8 @@ import { onTestFinished } from 'vitest'
 export function temporaryFolder(): string {
   const around = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
   onTestFinished(() => rmSync(around, { recursive: true, force: true }))
+  // Another user to whom a test gives the folder has to get there.
+  chmodSync(around, 0o711)
   const folder = join(around, 'f')
   mkdirSync(folder, { mode: 0o700 })
   return folder

@@ -85,13 +85,17 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
   )
   for (const name of ['notes', 'a-folder.duckdb']) mkdirSync(at(name))
   for (const name of ['notes/load.sql', 'text.duckdb', 'a-file']) writeFileSync(at(name), 'mine')
+  // An export, and something of the user's in it since.
+  done(await run('--to', at('export'), '--tables', 'odd'))
+  writeFileSync(at('export/my-load.sql'), 'mine')
   writeFileSync(at('empty.duckdb'), '')
   symlinkSync(path, at('link.duckdb'))
   symlinkSync(dataDir, at('data'))
   const contents = () =>
-    [path, at('theirs.duckdb'), at('text.duckdb'), at('a-file'), at('notes/load.sql')].map((file) =>
-      readFileSync(file).toString('base64'),
-    )
+    [
+      path,
+      ...['theirs.duckdb', 'text.duckdb', 'a-file', 'notes/load.sql', 'export/my-load.sql'].map(at),
+    ].map((file) => readFileSync(file).toString('base64'))
   const names = () => [readdirSync(dataDir), readdirSync(folder).toSorted()]
   const before = [contents(), names()]
   const others = [
@@ -101,10 +105,11 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
     'a-folder.duckdb',
     'notes',
     'a-file',
+    'export',
   ]
   const own = ['jobtide.duckdb', 'analyst.duckdb', 'journal', 'reports/x', 'scratch/x.duckdb']
   for (const [to, why] of [
-    ...others.map((name) => [at(name), 'no export made it']),
+    ...others.map((name) => [at(name), 'no export made all of it']),
     ...own.map((name) => [join(dataDir, name), 'keeps its own files']),
     [at('link.duckdb'), 'keeps its own files'],
     [at('data/jobtide.duckdb'), 'keeps its own files'],

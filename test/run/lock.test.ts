@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { acquireLock, holderOf, isAwaited, type LockRequest } from '../../src/run/lock.ts'
@@ -71,6 +78,17 @@ describe('the lock of a data directory', () => {
       const lock = await take(dataDir, 'run')
       lock.release()
     }
+  })
+
+  it('notes its holder in a file of its own: what a link in its place leads to stays as it is', async () => {
+    const dataDir = temporaryFolder()
+    ;(await take(dataDir, 'run')).release()
+    const theirs = join(dataDir, 'theirs')
+    writeFileSync(theirs, 'mine')
+    symlinkSync(theirs, join(dataDir, 'locks', 'holder.json'))
+    const lock = await take(dataDir, 'run')
+    expect(readFileSync(theirs, 'utf8')).toBe('mine')
+    lock.release()
   })
 
   it('is waited for until it is given back, which is said once; a backfill sees that another process waits', async () => {
