@@ -45,7 +45,7 @@ export const LOAD_SCRIPT = 'load.sql'
 const FIRST_LINE = `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}\n`
 // The file of a table, in the script.
 const COPIED = /^\\copy .* from '(.+)' \(format csv, header\)$/gm
-/** An empty schema, by which a file is known to be an export. */
+/** A schema with a list of what was exported, by which a file is known to be an export. */
 const MARK = 'made_by_jobtide_export'
 
 /**
@@ -106,8 +106,14 @@ async function isExportedFile(path: string): Promise<boolean> {
   if (!isFile(path)) return false
   try {
     return await withWarehouse({ path, mode: 'read' }, async (found) => {
-      const sql = `select 1 from duckdb_schemas() where database_name = current_database() and schema_name = '${MARK}'`
-      return (await found.all(sql)).length > 0
+      // Not where somebody's own tables lie beside those of the export: the file is replaced as a whole.
+      const others = `select count(*) from (
+          select schema_name, table_name from duckdb_tables() where database_name = current_database()
+          union all
+          select schema_name, view_name from duckdb_views() where database_name = current_database() and not internal)
+        where (schema_name, table_name) not in (select ('main', name) from ${MARK}.tables)
+          and (schema_name, table_name) <> ('${MARK}', 'tables')`
+      return (await found.number(others)) === 0
     })
   } catch (error) {
     // No database, or one of another version or program.
@@ -121,7 +127,11 @@ type Tables = readonly (readonly [name: string, columns: readonly Column[]])[]
 async function writeDatabase(warehouse: Warehouse, path: string, tables: Tables): Promise<void> {
   await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
   try {
-    await warehouse.run(`create schema exported.${MARK}`)
+    const names = tables.map(([name]) => `(${quoteText(name)})`).join(', ')
+    await warehouse.run(
+      `create schema exported.${MARK};
+       create table exported.${MARK}.tables as select name from (values ${names}) as listed (name)`,
+    )
     for (const [name, columns] of tables) {
       const table = `exported.main.${quoteIdentifier(name)}`
       await warehouse.run(`create table ${table} as from main.${quoteIdentifier(name)}`)

@@ -1,20 +1,24 @@
 /** The organisation list that Jobtide reads, written from what a simulator serves. */
 
 import { refuseForeignFile, writeFileAtomic } from '../support/atomic-file.ts'
+import { sha256Hex } from '../support/hash.ts'
 import { csvLine } from '../support/text.ts'
 import type { TrackedOrganization } from './events.ts'
 
+type Listed = readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[]
+
 /** Writes a CSV file with the header `organization_id,name`, one organisation a line. */
-export function writeOrganizationsFile(
-  path: string,
-  organizations: readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[],
-  head = '',
-): void {
-  const lines = organizations.map(({ organization_id: id, name }) => csvLine([id, name]))
-  writeFileAtomic(path, [head, 'organization_id,name\n', ...lines].join(''))
+export function writeOrganizationsFile(path: string, organizations: Listed, head = ''): void {
+  writeFileAtomic(path, head + listText(organizations))
 }
 
-const MARK = '# organisations of the made-up world of jobtide simulate\n'
+function listText(organizations: Listed): string {
+  const lines = organizations.map(({ organization_id: id, name }) => csvLine([id, name]))
+  return ['organization_id,name\n', ...lines].join('')
+}
+
+// With a hash of what follows: a list to which somebody added a line is theirs.
+const MARK = '# organisations of the made-up world of jobtide simulate, '
 
 /**
  * As {@link writeOrganizationsFile}, in place of a list that this wrote, or that `isUnused` says may go.
@@ -22,13 +26,17 @@ const MARK = '# organisations of the made-up world of jobtide simulate\n'
  */
 export function replaceOrganizationsFile(
   path: string,
-  organizations: Parameters<typeof writeOrganizationsFile>[1],
+  organizations: Listed,
   isUnused: (text: string) => boolean,
 ): void {
-  refuseForeignFile(
-    path,
-    'list that simulate wrote',
-    (text) => text.startsWith(MARK) || isUnused(text),
-  )
-  writeOrganizationsFile(path, organizations, MARK)
+  const isOurs = (text: string) => {
+    const end = text.indexOf('\n') + 1
+    return end > 0 && text.slice(0, end) === headOf(text.slice(end))
+  }
+  refuseForeignFile(path, 'list as simulate wrote it', (text) => isOurs(text) || isUnused(text))
+  writeOrganizationsFile(path, organizations, headOf(listText(organizations)))
+}
+
+function headOf(list: string): string {
+  return `${MARK}${sha256Hex(list).slice(0, 16)}\n`
 }

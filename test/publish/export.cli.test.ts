@@ -88,6 +88,11 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
   // An export, and something of the user's in it since.
   done(await run('--to', at('export'), '--tables', 'odd'))
   writeFileSync(at('export/my-load.sql'), 'mine')
+  done(await run('--to', at('export.duckdb'), '--tables', 'odd'))
+  done(await run('--to', at('export.duckdb'), '--tables', 'odd'))
+  await withWarehouse({ path: at('export.duckdb'), mode: 'write' }, (warehouse) =>
+    warehouse.run('create table mine as select 1 as one; checkpoint'),
+  )
   writeFileSync(at('empty.duckdb'), '')
   symlinkSync(path, at('link.duckdb'))
   symlinkSync(dataDir, at('data'))
@@ -106,6 +111,7 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
     'notes',
     'a-file',
     'export',
+    'export.duckdb',
   ]
   const own = ['jobtide.duckdb', 'analyst.duckdb', 'journal', 'reports/x', 'scratch/x.duckdb']
   for (const [to, why] of [

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { writeReport } from '../../src/report/write-report.ts'
@@ -20,8 +20,12 @@ it('simulate replaces its own list and an unused one, and refuses all else', () 
   writeFileSync(path, 'organization_id\norg_mine\n')
   expect(() => write()).toThrow(expect.objectContaining({ exitCode: EXIT.usage }))
   expect(readFileSync(path, 'utf8')).toBe('organization_id\norg_mine\n')
+  writeFileSync(path, 'x')
+  write()
+  appendFileSync(path, 'org_mine,Mine\n')
+  expect(() => write()).toThrow('is no list as simulate wrote it')
   mkdirSync(join(folder, 'sub'))
-  expect(() => write(join(folder, 'sub'))).toThrow('is no list that simulate wrote')
+  expect(() => write(join(folder, 'sub'))).toThrow('is no list as simulate wrote it')
 })
 
 it('report replaces a report, and refuses all else', async () => {
