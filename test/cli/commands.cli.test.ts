@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
+import { WATCH_ENTRIES } from '../../src/warehouse/catalog.ts'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
 import { KEY, callCli, done, openSite, runCli, startCli, type Site } from '../helpers/run-cli.ts'
@@ -245,7 +246,7 @@ describe('jobtide models', () => {
       expect(grain, name).toMatch(/^One row per .+\.$/)
       expect(key.length, name).toBeGreaterThan(0)
       expect(rows, name).toBeNull()
-      for (const table of reads) expect([...names, ...core], name).toContain(table)
+      for (const table of reads) expect([...names, ...core, WATCH_ENTRIES], name).toContain(table)
       for (const { description } of columns) expect(description, name).toMatch(/[.…]$/)
     }
     const joiners = tables.find(({ name }) => name === 'joiners')
