@@ -1,10 +1,10 @@
 -- grain: One row per watch-list and change that it asks for, with the surest of the entries that name the person or organisation.
 -- key: pipeline, watch_list, event_key, change
 -- purpose: What happened to those on the watch-lists of pipelines, and how sure it is that it is them: what is new since a day is one condition on first_seen_at.
+-- kind: view
 -- note: Of an entry the surest way in which it names anybody counts alone. Not published: a snapshot would show its readers whom a
--- note: pipeline watches. Without incremental_by, because it takes all people to say that a name means one of them: of a million
--- note: events, handles, pages or names take one to two seconds of CPU, ids half of one, and no list at all nothing.
--- values: matched_by: profile_id | url | handle | name | organization_id | company_url
+-- note: pipeline watches. A view, because it takes all people to say that a name means one of them: of a million events, handles,
+-- note: pages or names take one to two seconds of CPU, ids half of one, and no list at all nothing.
 -- columns:
 --   pipeline: The pipeline whose file names the watch-list.
 --   watch_list: Name of the watch-list.
