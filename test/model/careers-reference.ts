@@ -79,16 +79,25 @@ interface Fact {
 /** The events of main jobs and those of side roles, where there are any; the main track first. */
 function tracksOf(pair: readonly GivenEvent[]): { track: GivenEvent[]; isMain: boolean }[] {
   const titles = pair.map(titleOf).filter((title) => title !== null)
-  const ledTo = pair
-    .filter(({ event_type: type, title_previous: previous = null }) => {
-      return type === 'title_change' && previous !== null && !isSideTitle(previous)
-    })
-    .map(titleOf)
-    .filter((title) => title !== null && isSideTitle(title))
-  const isSideOnly = titles.length > 0 && titles.every(isSideTitle) && ledTo.length === 0
+  const leads = pair.filter(
+    ({ event_type: type, title_previous: previous = null, title_current: title = null }) => {
+      if (type !== 'title_change' || previous === null || title === null) return false
+      return isSideTitle(title) && !isSideTitle(previous)
+    },
+  )
+  const isSideOnly = titles.length > 0 && titles.every(isSideTitle) && leads.length === 0
+  const firstLead = Math.min(...leads.map(at))
+  const ledTo = pair.filter(
+    (event) =>
+      event.event_type === 'title_change' &&
+      (event.title_previous ?? null) !== null &&
+      at(event) >= firstLead,
+  )
+  const isLedTo = (event: GivenEvent) =>
+    ledTo.some((change) => titleOf(change) === titleOf(event) && at(change) <= at(event))
   const isSide = (event: GivenEvent) => {
     const title = titleOf(event)
-    return title === null ? isSideOnly : isSideTitle(title) && !ledTo.includes(title)
+    return title === null ? isSideOnly : isSideTitle(title) && !isLedTo(event)
   }
   return [
     { track: pair.filter((event) => !isSide(event)), isMain: true },
@@ -215,7 +224,13 @@ function withoutNamedRoles(timeline: readonly Fact[]): Fact[] {
     const wasNamed = (one: Fact) =>
       names(one) || (isChange(one) && one.event.title_previous === title)
     if (joinedAs !== null && joinedAs !== title) {
-      if (said.slice(0, joined).some(wasNamed) && !said.slice(joined).some(names)) return false
+      const named = timeline.slice(0, index).filter(names)
+      const last = named.at(-1)
+      const joining = said[joined]?.event ?? fact.event
+      const wasLeft =
+        last !== undefined && isLeaving(last) && daysFrom(last.event, joining) > INTERNAL_DAYS
+      const isSaidSince = said.slice(joined).some(names)
+      if (said.slice(0, joined).some(wasNamed) && !isSaidSince && !wasLeft) return false
     }
     const isChanged =
       newest !== undefined &&

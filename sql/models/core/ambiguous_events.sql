@@ -4,7 +4,7 @@
 -- incremental_by: profile_id
 -- note: The rules, for each track by itself, over what is said once:
 -- note: 1. A left event ends a role, and no stint, where the person has another: it names a title that was said before their last
--- note:    joining there, which named another one, and not since; or the title before a change of title at most 31 days ago. So
+-- note:    joining there, which named another one, and not since, nor left more than 31 days before that joining; or the title before a change of title at most 31 days ago. So
 -- note:    does a left event at most 31 days after a joining of somebody who was there (the new role was seen before the end of
 -- note:    the old one), unless it names the new role and not the old one. A joining of somebody who is there begins a role.
 -- note: 2. A left event and a joined one at most 31 days later are an internal move, or a leaving that was taken back: the
@@ -45,7 +45,7 @@ timeline as (
 ),
 
 -- What was said of the person there before each leaving that names a title: the last joining, the first and the last time that
--- the title was said, and the last event of all.
+-- the title was said, the last leaving that named it, and the last joining or change of title.
 said_before as (
     select
         leavings.event_key,
@@ -55,16 +55,20 @@ said_before as (
         leavings.title,
         leavings.changed_at,
         max(case when said.event_type = 'joined' then said.position end) as joined_position,
-        min(case when said.title = leavings.title or said.previous_title = leavings.title then said.position end) as first_position,
-        max(case when said.title = leavings.title then said.position end) as last_position,
-        max(said.position) as newest_position
+        min(
+            case when said.event_type <> 'left' and (said.title = leavings.title or said.previous_title = leavings.title) then said.position end
+        ) as first_position,
+        max(case when said.event_type <> 'left' and said.title = leavings.title then said.position end) as last_position,
+        max(case when said.event_type = 'left' then said.position end) as left_position,
+        max(case when said.event_type = 'left' then said.changed_at end) as left_at,
+        max(case when said.event_type <> 'left' then said.position end) as newest_position
     from timeline as leavings
     inner join timeline as said
         on said.profile_id = leavings.profile_id
         and said.organization_id = leavings.organization_id
         and said.track = leavings.track
         and said.position < leavings.position
-        and said.event_type <> 'left'
+        and (said.event_type <> 'left' or said.title = leavings.title)
     where leavings.event_type = 'left' and leavings.title is not null
     group by
         leavings.event_key, leavings.profile_id, leavings.organization_id, leavings.track, leavings.title, leavings.changed_at
@@ -89,6 +93,12 @@ named_role_ends as (
             joinings.title <> said_before.title
             and said_before.first_position < said_before.joined_position
             and coalesce(said_before.last_position, 0) < said_before.joined_position
+            -- What had ended before the person came back cannot end again.
+            and not coalesce(
+                said_before.left_position > coalesce(said_before.last_position, 0)
+                and days_between(said_before.left_at, joinings.changed_at) > 31,
+                false
+            )
         )
         or (
             newest.event_type = 'title_change'

@@ -4,7 +4,8 @@
 -- incremental_by: profile_id
 -- note: Of other pairs of person and organisation, all is stint 1: stint_events says that.
 -- note: 1. Events whose title is a side role (board member, adviser) are a track of their own: somebody who leaves the company and
--- note:    stays on its board has left. A side role that a change of title led to from a main one is part of the main track.
+-- note:    stays on its board has left. A side role that a change of title led to from a main one is part of the main track from
+-- note:    then on, and so are those that changes of title lead to after it.
 -- note:    An event without a title is of the main track, unless all titles of the pair are side roles.
 -- note: 2. A joined event after a joined one, or left after left, at most 62 days apart and with the same title is the same
 -- note:    fact said again: of these the one detected last counts.
@@ -82,11 +83,26 @@ ambiguous_pairs as (
         or (count(case when leads_to_side then 1 end) > 0 and count(*) > 1)
 ),
 
--- Founder to board member, by a change of title: the seat on the board is what the founder does there now.
-side_roles_of_main_track as (
-    select distinct profile_id, organization_id, title
+-- Founder to board member, by a change of title: the seat on the board is what the founder does there from then on, and so are
+-- the side roles that changes of title lead to after it.
+first_leads_to_side as (
+    select profile_id, organization_id, min(changed_at) as changed_at
     from titled
     where leads_to_side
+    group by profile_id, organization_id
+),
+
+side_roles_of_main_track as (
+    select titled.profile_id, titled.organization_id, titled.title, min(titled.changed_at) as since
+    from titled
+    inner join first_leads_to_side as led
+        on led.profile_id = titled.profile_id and led.organization_id = titled.organization_id
+    where
+        titled.is_side
+        and titled.event_type = 'title_change'
+        and titled.previous_title is not null
+        and titled.changed_at >= led.changed_at
+    group by titled.profile_id, titled.organization_id, titled.title
 ),
 
 tracked as (
@@ -112,6 +128,7 @@ tracked as (
         on led_to.profile_id = titled.profile_id
         and led_to.organization_id = titled.organization_id
         and led_to.title = titled.title
+        and led_to.since <= titled.changed_at
 ),
 
 boundaries as (

@@ -15,7 +15,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which it happened.
 --   source: title_change, or joined for a joining of somebody who was there.
---   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month. Of a change told up to 31 days after the leaving that names its title, the leaving's.
 --   previous_title: The title before as written; where neither the event nor the leaving of an internal move names one, the last one known in the stint.
 --   title: The new title as written.
 --   ladder: The ladder by which the organisation's titles are read: standard, or its own.
@@ -417,7 +417,8 @@ select
     steps.organization_id,
     steps.stint_number,
     steps.source,
-    steps.changed_at,
+    -- What is told a little late, after the leaving that names the title, had happened by then.
+    case when stints.left_at < steps.changed_at then stints.left_at else steps.changed_at end as changed_at,
     steps.previous_title,
     steps.title,
     steps.ladder,

@@ -119,13 +119,16 @@ numbered as (
         started_at,
         started_by,
         started_event_key,
+        lead(started_at) over (
+            partition by profile_id, organization_id, stint_number, title order by place
+        ) as started_again_at,
         is_followed,
         next_at,
         next_source
     from roles
 ),
 
--- Leavings inside a stint that name the role: the first of them after it began.
+-- Leavings inside a stint that name the role: the first of them after it began, and before it began again.
 named_ends as (
     select
         numbered.profile_id,
@@ -144,6 +147,7 @@ named_ends as (
         and leavings.part in ('role_end', 'interruption')
         and numbered.is_followed
         and (numbered.started_at is null or leavings.changed_at >= numbered.started_at)
+        and (numbered.started_again_at is null or leavings.changed_at < numbered.started_again_at)
     group by numbered.profile_id, numbered.organization_id, numbered.stint_number, numbered.role_number
 )
 
