@@ -41,14 +41,19 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   )
   // The macros depend on the same files as the fingerprint, not on rows.
   const modelNodes = project.nodes.filter(({ computed }) => computed === null)
-  const macros = new Set(await knownOnMacros(warehouse))
-  const isMissing = modelNodes.some(
-    ({ name, schema }) => schema === 'main' && !macros.has(knownOnName(name)),
-  )
-  if (isMissing || (await lastFingerprint(warehouse)) !== project.fingerprint) {
+  const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
+  if (isOther || (await isMacroMissing(warehouse, modelNodes))) {
     await makeKnownOnMacros(warehouse, modelNodes, project.macros)
   }
   return built
+}
+
+async function isMacroMissing(
+  warehouse: Warehouse,
+  models: readonly ProjectNode[],
+): Promise<boolean> {
+  const macros = new Set(await knownOnMacros(warehouse))
+  return models.some(({ name, schema }) => schema === 'main' && !macros.has(knownOnName(name)))
 }
 
 /** Of each table made part by part: a condition, for each part, that holds for its rows; SQL. */

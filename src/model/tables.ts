@@ -59,10 +59,13 @@ export async function createModelTable(
   node: ProjectNode,
 ): Promise<number | null> {
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
-  const select = node.kind === 'view' ? node.storedSql : node.sql
-  await warehouse.run(`create or replace ${node.kind} ${name} as\n${select}`)
+  const isView = node.kind === 'view'
+  // The engine answers with the rows that it wrote.
+  const rows = await warehouse.number(
+    `create or replace ${node.kind} ${name} as\n${isView ? node.storedSql : node.sql}`,
+  )
   await describeModelTable(warehouse, node)
-  return node.kind === 'view' ? null : rowsIn(warehouse, name)
+  return isView ? null : rows
 }
 
 /**
@@ -103,7 +106,9 @@ export async function columnsOfAll(
 }
 
 async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  const actual = await columnsOf(warehouse, node.name)
+  // A question to the catalog would read all of it, for each model again.
+  const none = await warehouse.columns(`from ${node.schema}.${quoteIdentifier(node.name)} limit 0`)
+  const actual = Object.keys(none)
   const described = [...node.columns.keys()]
   const problems = [
     ...actual.filter((name) => !described.includes(name)).map((name) => `${name} is not described`),
