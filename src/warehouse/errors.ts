@@ -68,6 +68,8 @@ const SYSTEM_WORDS = [
 ] as const
 const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
+// What of the disk is free decides how much may be put aside, so that of a full one it is nothing.
+const NO_ROOM_TO_SPILL = /failed to offload data block/i
 const DAMAGED =
   /not a valid duckdb database|could not read enough bytes|corrupt|checksum|replaying wal|wal file|serializ|failed to load metadata|database has been invalidated/i
 
@@ -99,6 +101,12 @@ export function asWarehouseError(error: unknown, path: string): unknown {
   if (OUT_OF_MEMORY.test(message)) {
     return new StorageError(`DuckDB ran out of memory in ${path}: ${firstLine(message)}`, {
       hint: 'Nothing is lost: what was bought is in the journal. Give it more (the container’s limit, JOBTIDE_MEMORY_LIMIT; where the message names the temporary directory, JOBTIDE_TEMP_LIMIT), or free some on this machine, and run the same command again.',
+      cause: error,
+    })
+  }
+  if (NO_ROOM_TO_SPILL.test(message)) {
+    return new StorageError(`the disk has no room beside ${path}: ${firstLine(message)}`, {
+      hint: `${storageHint('ENOSPC')} Where there is room: JOBTIDE_TEMP_LIMIT.`,
       cause: error,
     })
   }

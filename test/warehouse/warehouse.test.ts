@@ -129,6 +129,19 @@ it('an fsync that the disk refuses to the engine is exit 9, and no defect', () =
     })
 })
 
+it('no room for what does not fit into memory is exit 9, also where a log is read again, and no damage', () => {
+  const room = 'failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).'
+  for (const text of [
+    `TransactionContext Error: Failed to commit: ${room}`,
+    `Error: Failure while replaying WAL file "jobtide.duckdb.wal": ${room}`,
+  ])
+    expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
+      name: 'StorageError',
+      exitCode: 9,
+      message: expect.stringContaining('the disk has no room'),
+    })
+})
+
 describe('a warehouse opened to read', () => {
   it('changes not a byte, and refuses to write', async () => {
     const path = await aFile()
