@@ -61,20 +61,24 @@ export async function expectedSeats(
   observedUntil: ReadonlyMap<string, string>,
 ): Promise<{ changes: Rows; seats: Rows }> {
   const changes = (await givenIn(warehouse)).map(changeOf).filter((one) => one !== null)
-  const times = [
-    ...groupBy(changes, (one) =>
-      JSON.stringify([one.profile_id, one.organization_id, one.stint_number]),
-    ).values(),
-  ].flatMap(timesOf)
-  const successions = [
-    ...groupBy(times, ({ seat, ...time }) => `${of(time).organization_id}|${seat.name}`).values(),
-  ].flatMap(successionsOf)
+  const organizations = [...groupBy(changes, (one) => one.organization_id)].map(([id, own]) =>
+    seatsOfOrganization(own, Date.parse(observedUntil.get(id) ?? '')),
+  )
+  return {
+    changes: new Map(organizations.flatMap((one) => one.changes)),
+    seats: new Map(organizations.flatMap((one) => one.seats)),
+  }
+}
+
+function seatsOfOrganization(changes: readonly Change[], until: number) {
+  const stints = groupBy(changes, (one) => JSON.stringify([one.profile_id, one.stint_number]))
+  const times = [...stints.values()].flatMap(timesOf)
+  const successions = [...groupBy(times, ({ seat }) => seat.name).values()].flatMap(successionsOf)
   const departures = changes.filter(({ change }) => change === 'departed')
   const rows = changes.map((one): [string, Record<string, unknown>] => {
-    const until = Date.parse(observedUntil.get(one.organization_id) ?? '')
     const recent = departures.filter((other) => {
       const days = daysBetween(firstDay(other.at), firstDay(one.at))
-      return other.organization_id === one.organization_id && days >= 0 && days <= CLUSTER_DAYS
+      return days >= 0 && days <= CLUSTER_DAYS
     })
     const people = new Set(recent.map((other) => other.profile_id)).size
     const isDeparture = one.change === 'departed'
@@ -92,10 +96,7 @@ export async function expectedSeats(
       },
     ]
   })
-  return {
-    changes: new Map(rows),
-    seats: new Map(times.map((time) => seatRow(time, changes))),
-  }
+  return { changes: rows, seats: times.map((time) => seatRow(time, changes)) }
 }
 
 function seatRow(time: Time, changes: readonly Change[]): [string, Record<string, unknown>] {
@@ -125,11 +126,7 @@ function seatRow(time: Time, changes: readonly Change[]): [string, Record<string
 }
 
 function isOfOneStint(a: Given, b: Given): boolean {
-  return (
-    a.profile_id === b.profile_id &&
-    a.organization_id === b.organization_id &&
-    a.stint_number === b.stint_number
-  )
+  return a.profile_id === b.profile_id && a.stint_number === b.stint_number
 }
 
 function of(time: Pick<Time, 'began' | 'ended'>): Change {

@@ -122,7 +122,7 @@ async function expectedBackfills(
   const changesIn = async (table: string, at: string) =>
     warehouse.all<Change>(
       `select event_key, organization_id, function, level, core, ${at} as at from ${table}
-       where is_primary and level <> 'unknown' and function <> 'unknown'`,
+       where is_primary and not is_transfer and level <> 'unknown' and function <> 'unknown'`,
     )
   const leavers = await changesIn('leavers', 'left_at')
   const filled = nearest(leavers, await changesIn('joiners', 'joined_at'))
@@ -225,7 +225,7 @@ function expectedSpeeds(backfills: Rows, cutoffs: ReadonlyMap<string, Cutoff>): 
   )
 }
 
-/** tenure_survival, by organisation and cohort. */
+/** tenure_survival, by organisation and cohort. Whom a transfer brought is not followed, and whom one took along has not left. */
 async function expectedTenures(
   warehouse: Warehouse,
   cutoffs: ReadonlyMap<string, Cutoff>,
@@ -236,14 +236,22 @@ async function expectedTenures(
     left_at: Date | null
     is_open: boolean
     last_event_at: Date
-  }>('select * from stints where is_primary and joined_at is not null')
+    is_taken_along: boolean
+  }>(
+    `select stints.*, coalesce(leavers.is_transfer, false) as is_taken_along
+     from stints
+     left join leavers on leavers.event_key = left_event_key
+     where stints.is_primary and stints.joined_at is not null
+       and joined_event_key not in (select event_key from joiners where is_transfer)`,
+  )
   const followed = stints.flatMap((stint) => {
     const { at: cutoff, from } = cutoffs.get(stint.organization_id) ?? { at: 0, from: null }
     if (firstDay(stint.joined_at) >= cutoff) return []
-    const isExit = stint.left_at !== null && firstDay(stint.left_at) < cutoff
+    const isGone = stint.left_at !== null && firstDay(stint.left_at) < cutoff
+    const isExit = isGone && !stint.is_taken_along
     const lastKnown = !stint.is_open && stint.left_at === null ? stint.last_event_at : null
     const seenUntil = new Date(Math.min(lastKnown?.getTime() ?? Infinity, cutoff - 1))
-    const end = isExit && stint.left_at !== null ? stint.left_at : seenUntil
+    const end = isGone && stint.left_at !== null ? stint.left_at : seenUntil
     const year = stint.joined_at.getUTCFullYear()
     const isWhole = from === null || Date.UTC(year, 0, 1) >= from
     const one = { at: monthOf(end) - monthOf(stint.joined_at), isExit, isWhole }

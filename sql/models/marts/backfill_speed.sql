@@ -126,9 +126,9 @@ select
         as filled_share_90_days,
     case when max(days) >= 180 or max(share) = 1 then coalesce(max(case when days <= 180 then share end), 0) end
         as filled_share_180_days,
-    min(case when share_at_end > 0 and share >= round(0.25 * share_at_end, 9) then days end) as days_p25,
-    min(case when share_at_end > 0 and share >= round(0.5 * share_at_end, 9) then days end) as days_median,
-    min(case when share_at_end > 0 and share >= round(0.75 * share_at_end, 9) then days end) as days_p75,
+    min(case when share_at_end > 0 and share >= 0.25 * share_at_end - 0.00000001 then days end) as days_p25,
+    min(case when share_at_end > 0 and share >= 0.5 * share_at_end - 0.00000001 then days end) as days_median,
+    min(case when share_at_end > 0 and share >= 0.75 * share_at_end - 0.00000001 then days end) as days_p75,
     min(case when share >= 0.5 then days end) as days_to_half_filled
 from ended
 group by organization_id, function
