@@ -200,12 +200,14 @@ export function baseUrlFrom(environment: Environment): string {
       hint: 'Set it to the address of the job-change service, for example: export JOBTIDE_BASE_URL=https://api.example.com',
     })
   }
-  const url = URL.canParse(text) ? new URL(text) : null
+  const url = URL.canParse(text) && !/\s/.test(text.trim()) ? new URL(text) : null
   const safe =
     url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname))
   if (url === null || !safe) {
+    // Not the whole text: where two variables were mixed up it holds the key.
+    const got = url === null ? '' : `, got ${url.protocol}//${url.host}`
     throw new ConfigError(
-      `JOBTIDE_BASE_URL must be an https address (http only for localhost), got ${JSON.stringify(text.slice(0, 100))}`,
+      `JOBTIDE_BASE_URL must be an https address (http only for localhost)${got}`,
       { hint: 'Without https anybody on the way could read the API key; nothing was sent.' },
     )
   }

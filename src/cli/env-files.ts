@@ -20,6 +20,8 @@ const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
 // As in a pipeline file, a path is relative to the file that names it.
 const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE'])
 const SECRET = /^(?:JOBTIDE_API_KEY|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/
+// A line end that was lost would make a key a part of an address, which is sent and shown.
+const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+\s*=/
 const OTHERS_MAY_WRITE = 0o002
 const OTHERS_MAY_READ = 0o004
 
@@ -85,8 +87,17 @@ function readEnvFile(file: string): Record<string, string> {
       hint: `Run: ${isOthers ? `chown ${own} ${file}` : `chmod 600 ${file}`}; nothing was sent.`,
     })
   }
-  const values = parseEnv(onDisk(file, () => decodeText(readFileSync(file))))
-  return values as Record<string, string>
+  const values = parseEnv(onDisk(file, () => decodeText(readFileSync(file)))) as Record<
+    string,
+    string
+  >
+  for (const [name, value] of Object.entries(values)) {
+    if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
+    throw new ConfigError(`${file}: the value of ${name} goes on with another variable`, {
+      hint: 'Give each variable a line of its own, and quote no line end; nothing was sent.',
+    })
+  }
+  return values
 }
 
 function isExposed(file: string, values: Readonly<Record<string, string>>): boolean {

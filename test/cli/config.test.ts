@@ -38,6 +38,25 @@ describe('JOBTIDE_BASE_URL', () => {
   ])('%j is refused: it %s', (text, reason) => {
     expect(() => baseUrlFrom({ JOBTIDE_BASE_URL: text })).toThrow(reason)
   })
+
+  it.each([
+    'sk-0123456789',
+    'https://api.example.com JOBTIDE_API_KEY=sk-0123456789',
+    'http://a/\nsk-0123456789',
+  ])('%j, where the key was mixed up with it, is refused, and the key not shown', (text) => {
+    const refused = (() => {
+      try {
+        return baseUrlFrom({ JOBTIDE_BASE_URL: text })
+      } catch (error) {
+        return error
+      }
+    })()
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('must be an https address'),
+    })
+    expect(JSON.stringify(refused) + String(refused)).not.toContain('sk-')
+  })
 })
 
 describe('the proxies', () => {
