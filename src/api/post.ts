@@ -2,7 +2,7 @@
 
 import { untilAborted } from '../support/abort.ts'
 import { SECOND } from '../support/units.ts'
-import { createAgent, type ProxySettings } from './transport.ts'
+import { createAgent, type ProxySettings } from './agent.ts'
 
 const DEADLINE_MS = 10 * SECOND
 

@@ -5,14 +5,15 @@
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
+import { request } from 'undici'
 import type { Clock } from '../support/clock.ts'
 import { untilAborted } from '../support/abort.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
 import { createScrubber, type Scrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { onOneLine } from '../support/text.ts'
-import { MIB, SECOND } from '../support/units.ts'
+import { SECOND } from '../support/units.ts'
+import { LARGEST_BODY_BYTES, createAgent, type AgentOptions } from './agent.ts'
 import type { Headers } from './retry-after.ts'
 import { whyUnreachable, type Obstacle } from './unreachable.ts'
 
@@ -50,38 +51,18 @@ export interface Transport {
   close(): Promise<void>
 }
 
-export interface TransportOptions {
+export interface TransportOptions extends AgentOptions {
   /** Origin and optional path prefix, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: Secret
   readonly clock: Clock
-  /** Sockets, 1 or more. */
-  readonly connections: number
   /** For the whole of one request, in milliseconds; 60 s. */
   readonly deadlineMs?: number
-  /** From the request to the end of the answer's headers, in milliseconds; 30 s. */
-  readonly headersMs?: number
-  /** Between two pieces of the body, in milliseconds; 15 s. */
-  readonly idleMs?: number
   readonly userAgent?: string
-  /** Proxies to go through; absent: none. */
-  readonly proxies?: ProxySettings
 }
 
-/** Addresses of proxies for http and https, empty for none, and the hosts that are reached without, as in NO_PROXY. */
-export interface ProxySettings {
-  readonly http: string
-  readonly https: string
-  readonly noProxy: string
-}
-
-const CONNECT_MS = 10 * SECOND
-const HEADERS_MS = 30 * SECOND
-const IDLE_MS = 15 * SECOND
 // bodyTimeout is per chunk: a body that drips never trips it, so the whole request has a deadline of its own.
 const DEADLINE_MS = 60 * SECOND
-// A page of 50 events is about 30 KB; this bounds what a broken service can make us hold.
-const LARGEST_BODY_BYTES = 32 * MIB
 
 // The request could not even be written.
 const NEVER_SENT = 'UND_ERR_INVALID_ARG'
@@ -141,32 +122,6 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return { post, close: () => agent.destroy() }
-}
-
-/** Connections as Jobtide makes them, through the proxies where there are some. */
-export function createAgent(
-  options: Pick<TransportOptions, 'connections' | 'proxies' | 'headersMs' | 'idleMs'>,
-): Dispatcher {
-  const { connections, proxies } = options
-  const connect = { timeout: CONNECT_MS }
-  const agentOptions = {
-    connections,
-    pipelining: 1,
-    connect,
-    headersTimeout: options.headersMs ?? HEADERS_MS,
-    bodyTimeout: options.idleMs ?? IDLE_MS,
-    maxResponseSize: LARGEST_BODY_BYTES,
-  }
-  if (proxies === undefined) return new Agent(agentOptions)
-  return new EnvHttpProxyAgent({
-    ...agentOptions,
-    proxyTls: connect,
-    requestTls: connect,
-    // Never undefined: undici would read the environment by itself.
-    httpProxy: proxies.http,
-    httpsProxy: proxies.https,
-    noProxy: proxies.noProxy,
-  })
 }
 
 function isOrder(status: number): boolean {

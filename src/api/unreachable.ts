@@ -22,6 +22,7 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   EHOSTUNREACH: 'route',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   UND_ERR_PRX_TLS: 'certificate',
+  ERR_NO_TUNNEL: 'proxy',
 }
 // A certificate that is refused ends the connection before the request.
 const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
@@ -30,23 +31,40 @@ const OPENSSL = /^[0-9A-F]+:error:(?:[^:]*:){3}([^:]+):[^]*$/
 // What undici says when the answer to CONNECT is not 200.
 const PROXY_ANSWER = /^Proxy response \((\d+)\)/
 
+/** A proxy opened no way to the service, and did not say that it will not. */
+export class NoTunnelError extends Error {
+  override readonly name = 'NoTunnelError'
+  readonly code = 'ERR_NO_TUNNEL'
+  /** @param why what the proxy did, after its name */
+  constructor(why: string, cause: unknown) {
+    super(why, { cause })
+  }
+}
+
+/** Whether a connection failed for what {@link whyUnreachable} has words for. */
+export function isUnreachable(error: unknown): boolean {
+  return obstacleOf(error) !== null
+}
+
 /**
  * Says what was in the way; null when it was something else.
  * @param baseUrl the address that was asked for
  */
 export function whyUnreachable(error: unknown, baseUrl: string): Unreachable | null {
   const code = systemCode(error) ?? ''
-  const refusal = PROXY_ANSWER.exec(messageOf(error))?.[1]
-  const obstacle =
-    refusal !== undefined
-      ? 'proxy'
-      : (OBSTACLES[code] ?? (REFUSED_CERTIFICATE.test(code) ? 'certificate' : null))
+  const obstacle = obstacleOf(error)
   if (obstacle === null) return null
-  const reason = `${hostAndPort(baseUrl)} cannot be reached: ${wordsFor(obstacle, error, refusal)}`
-  return { obstacle, reason: refusal === undefined ? `${reason} (${code})` : reason }
+  const reason = `${hostAndPort(baseUrl)} cannot be reached: ${wordsFor(obstacle, error)}`
+  return { obstacle, reason: obstacle === 'proxy' ? reason : `${reason} (${code})` }
 }
 
-function wordsFor(obstacle: Obstacle, error: unknown, refusal: string | undefined): string {
+function obstacleOf(error: unknown): Obstacle | null {
+  if (PROXY_ANSWER.test(messageOf(error))) return 'proxy'
+  const code = systemCode(error) ?? ''
+  return OBSTACLES[code] ?? (REFUSED_CERTIFICATE.test(code) ? 'certificate' : null)
+}
+
+function wordsFor(obstacle: Obstacle, error: unknown): string {
   const { hostname, address, port } = placeOf(error)
   const place = address === undefined ? '' : ` by ${address}${port === undefined ? '' : `:${port}`}`
   switch (obstacle) {
@@ -60,8 +78,10 @@ function wordsFor(obstacle: Obstacle, error: unknown, refusal: string | undefine
       return 'no connection came about in time'
     case 'certificate':
       return `no TLS connection came about: ${messageOf(error).replace(OPENSSL, '$1')}`
-    case 'proxy':
-      return `the proxy answered ${refusal}`
+    case 'proxy': {
+      const refusal = PROXY_ANSWER.exec(messageOf(error))?.[1]
+      return `the proxy ${refusal === undefined ? messageOf(error) : `answered ${refusal}`}`
+    }
   }
 }
 

@@ -87,11 +87,20 @@ describe('a proxy', () => {
     },
   )
 
-  it('that never answers is given up at the deadline of the request', async () => {
-    const silent = createServer((socket) => socket.on('error', () => undefined))
-    const port = await listen(silent)
-    const failure = failureOf('https://service.test', { ...through(port), deadlineMs: 300 })
-    expect(await failure).toMatchObject({ message: 'no whole answer within 0.3 s', inDoubt: true })
+  it.each([
+    ['never answers', '', 'did not open a way to it within 0.3 s'],
+    ['answers half a line', 'HTTP/1.1 2', 'did not open a way to it within 0.3 s'],
+    ['ends no header', 'HTTP/1.1 200 OK\r\nX: 1\r\n', 'did not open a way to it within 0.3 s'],
+    ['hangs up', null, 'hung up: other side closed'],
+  ])('that %s is the obstacle, and the request not in doubt', async (_, answer, why) => {
+    const odd = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => (answer === null ? socket.destroy() : socket.write(answer)))
+    })
+    const settings = { ...through(await listen(odd)), tunnelMs: 300 }
+    const error = await failureOf('https://service.test', settings)
+    expect(error).toMatchObject({ obstacle: 'proxy', inDoubt: false })
+    expect(error.message).toMatch(`service.test:443 cannot be reached: the proxy ${why}`)
   })
 
   it('that is not there is named by its own address', async () => {

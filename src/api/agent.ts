@@ -1,0 +1,77 @@
+/** Connections as Jobtide makes them, through the proxies where there are some. */
+
+import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici'
+import { messageOf } from '../support/errors.ts'
+import { MIB, SECOND } from '../support/units.ts'
+import { NoTunnelError, isUnreachable } from './unreachable.ts'
+
+export interface AgentOptions {
+  /** Sockets, 1 or more. */
+  readonly connections: number
+  /** From the request to the end of the answer's headers, in milliseconds; 30 s. */
+  readonly headersMs?: number
+  /** Between two pieces of the body, in milliseconds; 15 s. */
+  readonly idleMs?: number
+  /** For a proxy to open the way to the service, in milliseconds; 12 s. */
+  readonly tunnelMs?: number
+  /** Proxies to go through; absent: none. */
+  readonly proxies?: ProxySettings
+}
+
+/** Addresses of proxies for http and https, empty for none, and the hosts that are reached without, as in NO_PROXY. */
+export interface ProxySettings {
+  readonly http: string
+  readonly https: string
+  readonly noProxy: string
+}
+
+const CONNECT_MS = 10 * SECOND
+const HEADERS_MS = 30 * SECOND
+const IDLE_MS = 15 * SECOND
+// The connection to the proxy, and its answer.
+const TUNNEL_MS = 12 * SECOND
+// A page of 50 events is about 30 KB; this bounds what a broken service can make us hold.
+export const LARGEST_BODY_BYTES = 32 * MIB
+
+export function createAgent(options: AgentOptions): Dispatcher {
+  const { connections, proxies } = options
+  const connect = { timeout: CONNECT_MS }
+  const agentOptions = {
+    connections,
+    pipelining: 1,
+    connect,
+    headersTimeout: options.headersMs ?? HEADERS_MS,
+    bodyTimeout: options.idleMs ?? IDLE_MS,
+    maxResponseSize: LARGEST_BODY_BYTES,
+  }
+  if (proxies === undefined) return new Agent(agentOptions)
+  return new EnvHttpProxyAgent({
+    ...agentOptions,
+    proxyTls: connect,
+    requestTls: connect,
+    clientFactory: (proxy, ofProxy) =>
+      limited(new Pool(proxy, ofProxy), options.tunnelMs ?? TUNNEL_MS),
+    // Never undefined: undici would read the environment by itself.
+    httpProxy: proxies.http,
+    httpsProxy: proxies.https,
+    noProxy: proxies.noProxy,
+  })
+}
+
+/** By itself undici waits 5 minutes for the answer to CONNECT, and asks for ever where the proxy hangs up. */
+function limited(pool: Pool, tunnelMs: number): Pool {
+  const open = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<unknown>
+  const connect = async (options: Dispatcher.ConnectOptions) => {
+    const limit = AbortSignal.timeout(tunnelMs)
+    try {
+      return await open({ ...options, signal: limit })
+    } catch (error) {
+      if (isUnreachable(error)) throw error
+      const why = limit.aborted
+        ? `did not open a way to it within ${tunnelMs / SECOND} s`
+        : `hung up: ${messageOf(error)}`
+      throw new NoTunnelError(why, error)
+    }
+  }
+  return Object.assign(pool, { connect })
+}
