@@ -56,7 +56,7 @@ describe('imports', () => {
     ['@duckdb/', /^src\/warehouse\/engine\.ts$/],
     ['@aws-sdk/', /^src\/publish\/store\/s3-(?:connection|store|upkeep)\.ts$/],
     ['@smithy/', /^src\/publish\/store\/s3-[a-z]+\.ts$/],
-    ['undici', /^src\/api\/transport\.ts$/],
+    ['undici', /^src\/api\/(?:agent|transport)\.ts$/],
     ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],
     ['cli-', /^src\/cli\//],
     ['@observablehq/', /^src\/report\/(?:charts|flows-chart)\.ts$/],
