@@ -119,8 +119,9 @@ numbered as (
         started_at,
         started_by,
         started_event_key,
-        lead(started_at) over (
+        min(started_at) over (
             partition by profile_id, organization_id, stint_number, title order by place
+            rows between 1 following and unbounded following
         ) as started_again_at,
         is_followed,
         next_at,
