@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { PROMETHEUS_TYPE, prometheusText } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { pipelineFile } from '../run/pipeline-file.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
 import { packageRoot } from '../support/assets.ts'
 import { onAbort } from '../support/abort.ts'
@@ -36,14 +37,17 @@ export async function scheduleCommand(
   options: ScheduleOptions,
 ): Promise<ExitCode> {
   const { directory, clock, logger, stop } = context
-  const look = () => readFreshness({ directory, clock, named, maxAgeMs: options.maxAge ?? null })
+  // By their files: while one of them is away, Jobtide's own of that name is another pipeline.
+  const files = named.map((name) => pipelineFile(name) ?? name)
+  const maxAgeMs = options.maxAge ?? null
+  const look = () => readFreshness({ directory, clock, named: files, maxAgeMs })
   const attempts = new Map<string, Attempt>()
   const delivered: Delivered = new Set()
   const lookAndTell = async () => {
     try {
       return await look()
     } catch (error) {
-      await tellUnreadable(context, named, error, delivered)
+      await tellUnreadable(context, files, error, delivered)
       throw error
     }
   }
@@ -106,7 +110,17 @@ function refuseNone(freshness: Freshness): void {
   })
 }
 
-function healthOf({ judgements, nowMs }: Freshness) {
+const NOTHING_SCHEDULED = {
+  id: 'nothing_scheduled',
+  pipeline: null,
+  message: 'no pipeline has a schedule any more',
+  hint: 'Put the files back into pipelines/; they are read again each minute.',
+}
+
+function healthOf(freshness: Freshness) {
+  const { nowMs } = freshness
+  const nothing = scheduled(freshness).length === 0 ? [NOTHING_SCHEDULED] : []
+  const judgements = [...freshness.judgements, ...nothing]
   const isFresh = judgements.length === 0
   return toldAsJson(isFresh ? 200 : 503, {
     fresh: isFresh,

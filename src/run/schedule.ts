@@ -41,6 +41,7 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
   const { clock, logger, stop, look, run, onLook } = world
   const beganAt = clock.now()
   const settled = new Map<string, Settled>()
+  const seenAt = new Map<string, number>()
   let lookAt = clock.monotonic()
   let dueAt = beganAt
   while (!stop.aborted) {
@@ -48,10 +49,10 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
       if (clock.monotonic() >= lookAt || clock.now() >= dueAt) {
         lookAt = clock.monotonic() + LOOK_EVERY_MS
         const freshness = await look()
-        // A file that somebody is writing says nothing of its times: it is read again with the next tick.
-        if (freshness.pipelines.some(({ problem }) => problem !== null)) lookAt = clock.monotonic()
         await onLook?.(freshness)
         const known = scheduled(freshness)
+        for (const { name } of known) seenAt.set(name, clock.monotonic())
+        if (isUnfinished(freshness, seenAt, clock.monotonic())) lookAt = clock.monotonic()
         dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))
         const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
         if (next !== null) {
@@ -65,10 +66,25 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
         }
       }
     } catch (error) {
+      lookAt = clock.monotonic()
       logger.error({ reason: messageOf(error) }, 'schedule_failed')
     }
     await clock.sleep(TICK_MS, stop).catch(() => undefined)
   }
+}
+
+/**
+ * Whether files are read again with the next tick: one that somebody is writing says nothing of its times, and one that was there
+ * until just now, or without which nothing is left to do, may be put back.
+ */
+function isUnfinished(
+  freshness: Freshness,
+  seenAt: ReadonlyMap<string, number>,
+  uptime: number,
+): boolean {
+  const known = new Set(scheduled(freshness).map(({ name }) => name))
+  if (known.size === 0 || freshness.pipelines.some(({ problem }) => problem !== null)) return true
+  return [...seenAt].some(([name, at]) => !known.has(name) && uptime - at < LOOK_EVERY_MS)
 }
 
 function nextTime(schedule: Schedule | null, nowMs: number): number {

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -71,6 +71,34 @@ describe('schedule', () => {
     expect(new Set(pages).size).toBe(pages.length)
     const { credits } = await site.json('status')
     expect(credits).toBe(site.simulator.account().credits)
+  })
+
+  it('says 503 while its file is away, and takes no other pipeline of that name', async () => {
+    const site = await openSite({ companies: 1 })
+    const folder = join(site.folder, 'pipelines')
+    const file = join(folder, 'nightly.yaml')
+    mkdirSync(folder)
+    const text = readFileSync(site.pipeline, 'utf8').replace(
+      'organizations.csv',
+      site.organizations,
+    )
+    writeFileSync(file, `${text}schedule: "15 2 * * *"\n`)
+    for (const named of [[], ['nightly']]) {
+      const args = ['schedule', ...named, '--health-port', '0', '--log-level', 'info']
+      const schedule = site.start(args)
+      await until(() => schedule.stderr().includes('next_due'), schedule.stderr)
+      const url = /http:\/\/127\.0\.0\.1:\d+\/health/.exec(schedule.stderr())?.[0] ?? ''
+      renameSync(file, `${file}.away`)
+      const health = await fetch(url)
+      const body = await health.text()
+      expect([health.status, body]).toEqual([
+        503,
+        expect.stringMatching(/no pipeline has a schedule|there is no pipeline/),
+      ])
+      renameSync(`${file}.away`, file)
+      schedule.process.kill('SIGTERM')
+      expect((await schedule.ended).exitCode).toBe(0)
+    }
   })
 
   it('refuses to stay up for nothing', async () => {

@@ -44,6 +44,8 @@ function scheduleAt(startMs: number) {
     fails: false,
     /** Until then its file cannot be read. */
     brokenUntil: 0,
+    /** Between these its file is away. */
+    away: [0, 0] as readonly [number, number],
     working: null as { pipeline: string | null } | null,
     /** Notes a run; null for one that did not end. */
     note(at: number, outcome: RunOutcome | null) {
@@ -61,9 +63,11 @@ function scheduleAt(startMs: number) {
           site.looks += 1
           if (site.fails) throw new Error('no disk')
           const nowMs = clock.now()
+          const isAway = nowMs >= site.away[0] && nowMs < site.away[1]
+          const file = nowMs < site.brokenUntil ? BROKEN : pipeline
           return Promise.resolve({
             history,
-            pipelines: [nowMs < site.brokenUntil ? BROKEN : pipeline],
+            pipelines: isAway ? [] : [file],
             working: site.working,
             judgements: [],
             nowMs,
@@ -161,6 +165,17 @@ describe('a schedule', () => {
     site.brokenUntil = NOON + 14 * HOUR + 17 * MINUTE
     await site.keep(DAY)
     expect(site.began).toEqual(['11-21T02:17'])
+  })
+
+  it('runs within a minute what was due while its file was away, for 5 minutes or for 3 hours', async () => {
+    for (const minutes of [5, 180]) {
+      const site = scheduleAt(NOON)
+      site.note(NOON - 9 * HOUR, 'done')
+      const due = NOON + 14 * HOUR + 15 * MINUTE
+      site.away = [due - 2 * MINUTE, due - 2 * MINUTE + minutes * MINUTE]
+      await site.keep(DAY)
+      expect(site.began).toEqual([minutes === 5 ? '11-21T02:18' : '11-21T05:13'])
+    }
   })
 
   it('runs at its next times after a run by a clock that was 10 days ahead', async () => {
