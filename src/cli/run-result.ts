@@ -8,15 +8,24 @@ import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { minuteText } from '../support/clock.ts'
-import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
+import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Fact, Report } from './report.ts'
 import { bytesText, durationText, cut } from './text.ts'
 
-/** What keeps a run from being simply done: a stage that failed, an early end, or a list with no organisation that the service knows. */
+/**
+ * What keeps a run from being simply done: a stage that failed, an early end, a list with no organisation that the service
+ * knows, or a disk that had no room for the copy for analysts.
+ */
 export function problemOf(run: RunReport): JobtideError | null {
-  const { stageFailure, endedEarly, unknownList } = run
-  return stageFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
+  const { stageFailure, endedEarly, unknownList, analystCopy } = run
+  const wrongList = unknownList?.isSure === true ? unknownList.problem : null
+  return stageFailure ?? endedEarly ?? wrongList ?? staleCopy(analystCopy)
+}
+
+/** What analysts would miss until somebody makes room. A program that writes the warehouse is gone by the next publish. */
+export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
+  return copy?.problem instanceof StorageError ? copy.problem : null
 }
 
 export function runReport(run: RunReport): Report {

@@ -1,5 +1,6 @@
 /** Where things are below one data directory. */
 
+import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isWithin, wayBelow } from '../support/file-modes.ts'
 
@@ -27,6 +28,29 @@ const OWN_NAMES = [
 export const REMOVED =
   /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.salvage(?:\.seals)?|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
+// Each is replaced by a new file, which would leave what a link leads to as it was, and with it whoever is erased.
+const REPLACED = [
+  ...['jobtide.duckdb', 'analyst.duckdb'].flatMap((name) => [name, `${name}.wal`]),
+  'suppressed.json',
+  'forget.pending.json',
+]
+
+/** The first file of Jobtide in `root` that is a symbolic link, and could not stay one; undefined where none is. */
+export function replacedLinkIn(root: string): string | undefined {
+  return REPLACED.map((name) => join(root, name)).find(
+    (path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true,
+  )
+}
+
+/** The folders of Jobtide in `root` that are symbolic links: what they lead to belongs to it. */
+export function linkedFoldersIn(root: string): string[] {
+  const links = readdirSync(root, { withFileTypes: true }).filter((one) => one.isSymbolicLink())
+  return links
+    .filter(({ name }) => OWN_NAMES.some((own) => isNamed(name, own)))
+    .map(({ name }) => join(root, name))
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+}
+
 /** The layout of the data directory `root`. */
 export function dataDirectory(root: string) {
   const path = resolve(root)
@@ -45,11 +69,14 @@ export function dataDirectory(root: string) {
 
 export type DataDirectory = Readonly<ReturnType<typeof dataDirectory>>
 
+function isNamed(name: string, own: string): boolean {
+  return name === own || name.startsWith(`${own}.`)
+}
+
 /** What Jobtide itself keeps in the data directory `root`, where `path` is that or lies below it; else null. */
 export function ownEntryAt(root: string, path: string): string | null {
   const [first = ''] = wayBelow(root, path) ?? []
-  const isIt = (name: string) =>
-    first === name || first.startsWith(`${name}.`) || isWithin(join(root, name), path)
+  const isIt = (own: string) => isNamed(first, own) || isWithin(join(root, own), path)
   const own = OWN_NAMES.find(isIt)
   if (own === undefined) return null
   return join(root, first.startsWith(own) ? first : own)

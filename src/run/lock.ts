@@ -13,7 +13,7 @@
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { listSegments } from '../journal/reader.ts'
 import { makeFolder, readIfThere } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
@@ -28,7 +28,7 @@ import { makeFolderPrivate } from '../support/file-modes.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { isProcessLockHeld, tryProcessLock, type ProcessLock } from '../warehouse/process-lock.ts'
-import { REMOVED, dataDirectory } from './data-directory.ts'
+import { REMOVED, dataDirectory, replacedLinkIn } from './data-directory.ts'
 
 export const LOCK_FOLDER = 'locks'
 
@@ -62,7 +62,8 @@ export interface LockRequest {
 /**
  * Takes the lock of `dataDir`, which is made where it is missing.
  * @throws LockedError naming the holder, when it holds the lock for longer than `maxWaitMs`
- * @throws ConfigError when `dataDir` is no folder, or one that was none of Jobtide's and has what Jobtide would remove
+ * @throws ConfigError when `dataDir` is no folder, or one that was none of Jobtide's and has what Jobtide would remove, or has
+ *   a symbolic link for a file that is replaced
  * @throws StorageError when the disk refuses
  */
 export async function acquireLock(dataDir: string, request: LockRequest): Promise<DataLock> {
@@ -186,9 +187,18 @@ function refuseForeign(dataDir: string): void {
   )
 }
 
+function refuseLink(dataDir: string): void {
+  const link = replacedLinkIn(resolve(dataDir))
+  if (link === undefined) return
+  throw new ConfigError(`${link} is a symbolic link, and Jobtide would put a file in its place`, {
+    hint: 'Move the file that it leads to there. To have the data on another disk, let the data directory as a whole be a link. Nothing was changed.',
+  })
+}
+
 function makeFolders(dataDir: string): void {
   try {
     refuseForeign(dataDir)
+    refuseLink(dataDir)
     makeFolder(dataDir)
     makeFolderPrivate(dataDir)
     makeFolder(join(dataDir, LOCK_FOLDER))

@@ -51,6 +51,20 @@ describe('the lock of a data directory', () => {
     },
   )
 
+  it.each(['jobtide.duckdb', 'jobtide.duckdb.wal', 'analyst.duckdb', 'suppressed.json'])(
+    'takes no folder in which %s is a symbolic link, and leaves both as they are',
+    async (name) => {
+      const [folder, elsewhere] = [temporaryFolder(), join(temporaryFolder(), 'file')]
+      writeFileSync(elsewhere, 'whole')
+      symlinkSync(elsewhere, join(folder, name))
+      await expect(take(folder, 'run')).rejects.toMatchObject({
+        exitCode: EXIT.usage,
+        message: expect.stringContaining(`${name} is a symbolic link`) as unknown,
+      })
+      expect([readdirSync(folder), readFileSync(elsewhere, 'utf8')]).toEqual([[name], 'whole'])
+    },
+  )
+
   it.each([
     ['.env', 'lost+found', 'pipelines', 'organizations.csv'],
     ['locks', 'scratch'],

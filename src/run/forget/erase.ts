@@ -22,7 +22,7 @@ import { newUlid } from '../../support/ulid.ts'
 import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
-import { REMOVED } from '../data-directory.ts'
+import { REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
@@ -220,6 +220,7 @@ async function prove(
   // The pending erasure names them on purpose, and goes when this proof holds.
   const options = { ...searchIn(world, 'proof'), markers }
   const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
+  for (const folder of linkedFoldersIn(root)) reports.push(await searchFolder(folder, options))
   for (const target of targets) {
     const isReached = stores.some((one) => one.destination === target.to && one.problem === null)
     const report = isReached ? await searchTarget(world, target, markers) : null

@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +22,7 @@ import { acquireLock } from '../../../src/run/lock.ts'
 import { buildStage, publishStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { insertEvents } from '../../helpers/warehouse.ts'
 import {
   aBatch,
@@ -100,20 +102,26 @@ describe('erase', () => {
     await site.read((now) => now.run('from own_view'))
   }, 240_000)
 
-  it('is not complete where a file cannot be searched, names it, and lets runs go on until it is gone', async () => {
+  it('is not complete where a file cannot be searched, or a folder behind a link still names the person, says so, and lets runs go on until it is gone', async () => {
     const { site, target } = await twoNights()
     const junk = ['mine.duckdb', 'mine.parquet'].map((name) => join(site.directory.root, name))
     writeFileSync(junk[0]!, 'no database '.repeat(999))
     writeFileSync(junk[1]!, '')
+    // A folder that is elsewhere, and here by a link.
+    const linked = join(site.directory.root, 'journal.old')
+    const there = temporaryFolder()
+    writeFileSync(join(there, 'notes.txt'), `about ${ADA}`)
+    symlinkSync(there, linked)
     const expected = {
       is_complete: false,
-      remaining: junk.map(
-        (path) => expect.stringMatching(`^${path} cannot be searched: remove it, or `) as unknown,
-      ),
+      remaining: expect.arrayContaining([
+        ...junk.map((path) => expect.stringMatching(`^${path} cannot be searched: remove it, or `)),
+        expect.stringMatching(`^${join(linked, 'notes.txt')} still names a person`),
+      ]) as unknown,
     }
     expect(await erase(site.erasing([target]), REQUEST)).toMatchObject(expected)
     expect(await eraseAfterRun(site.erasing([target]), null)).toMatchObject(expected)
-    for (const path of junk) rmSync(path)
+    for (const path of [...junk, linked]) rmSync(path)
     expect(await erase(site.erasing([target]), NOTHING_NEW)).toMatchObject({
       is_complete: true,
       remaining: [],
