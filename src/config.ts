@@ -31,8 +31,16 @@ export function processEnvironment(): Environment {
 export function secretsOf(environment: Environment): string[] {
   const keys = ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
   for (const name of [...keys, ...PROXY_VARIABLES]) refuseLong(environment[name]?.length ?? 0, name)
-  return [...keys.flatMap((name) => environment[name]?.trim() || []), ...proxySecrets(environment)]
+  const mixedUp = Object.entries(environment)
+    .filter(([name]) => name.startsWith('JOBTIDE_'))
+    .flatMap(([, value]) => KEY_IN_VALUE.exec(value ?? '')?.[1] ?? [])
+  const own = keys.flatMap((name) => environment[name]?.trim() || [])
+  return [...own, ...mixedUp, ...proxySecrets(environment)]
 }
+
+// Where a line end was lost the key stands in the value of another variable, and an error may quote that.
+const KEY_IN_VALUE =
+  /(?:JOBTIDE_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
 
 const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
 

@@ -12,7 +12,13 @@ import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
 import { PUBLISHING_MEMORY, buildStage, loadStage, publishStage } from '../run/stages.ts'
 import { copyWatchLists } from '../run/watch-lists.ts'
-import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  LockedError,
+  type ExitCode,
+  type JobtideError,
+} from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
@@ -24,6 +30,7 @@ import {
   loadValues,
   loadText,
   publishText,
+  staleCopy,
 } from './run-result.ts'
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
@@ -55,17 +62,26 @@ export async function publishCommand(
   }
   const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
   const world = runWorld(context)
-  return runAlone(context, 'publish', async ({ warehouse, journal, writer }) => {
+  let stale: JobtideError | null = null
+  const code = await runAlone(context, 'publish', async ({ warehouse, journal, writer }) => {
     const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
     await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
     warehouse.close()
     const analystCopy = await makeAnalystCopy(world)
     const problem = analystCopyText(analystCopy)
+    stale = staleCopy(analystCopy)
     return {
       sections: [[['published', publishText(publish)], problem !== null && ['analysts', problem]]],
       values: { ...publish, analystCopy },
     }
   })
+  return endWith(context, stale) ?? code
+}
+
+/** Says what went wrong behind a result that was reported; null where nothing did. */
+function endWith({ output }: Context, problem: JobtideError | null): ExitCode | null {
+  if (problem !== null) output.problem(problem)
+  return problem?.exitCode ?? null
 }
 
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */

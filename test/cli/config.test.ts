@@ -188,6 +188,8 @@ describe('the API key', () => {
         HTTPS_PROXY: 'http://a.example.com:3128',
       }),
     ).toEqual(['one', 'two', 'three'])
+    const onOneLine = 'info JOBTIDE_API_KEY="sk-0123456789"'
+    expect(secretsOf({ JOBTIDE_LOG: onOneLine, EDITOR: onOneLine })).toEqual(['sk-0123456789'])
     expect(
       secretsOf({
         HTTPS_PROXY: 'http://crew:p%40ss%2Fword@proxy:3128',

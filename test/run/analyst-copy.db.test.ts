@@ -16,6 +16,7 @@ import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { staleCopy } from '../../src/cli/run-result.ts'
 import { findAnalystCopy, makeAnalystCopy } from '../../src/run/analyst-copy.ts'
 import { dataDirectory, type DataDirectory } from '../../src/run/data-directory.ts'
 import { packageRoot } from '../../src/support/assets.ts'
@@ -156,6 +157,7 @@ describe('the copy for analysts', () => {
     await writer.isOpen()
     const refused = await makeCopy(other)
     expect(refused).toMatchObject({ bytes: 0, problem: { exitCode: EXIT.locked } })
+    expect(staleCopy(refused)).toBeNull()
     expect(refused.problem?.message).toMatch(/is open in another program/)
     expect(await eventsIn(refused.path)).toBe(2)
   })
@@ -176,7 +178,7 @@ describe('the copy for analysts', () => {
     expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
   })
 
-  it('a disk that is full after 100,000 bytes leaves the old copy, no half of a new one, and is reported', async () => {
+  it('a disk that is full after 100,000 bytes leaves the old copy, no half of a new one, and is what the run ends with', async () => {
     const directory = await warehouseOf(3)
     await makeCopy(directory)
     await addEvents(directory, 3, 4)
@@ -184,6 +186,7 @@ describe('the copy for analysts', () => {
     const full = await makeCopy(directory)
     disk.isFull = false
     expect(full).toMatchObject({ bytes: 0, problem: { exitCode: EXIT.storage } })
+    expect(staleCopy(full)).toBe(full.problem)
     expect(full.problem?.message).toMatch(/analyst\.duckdb: the disk is full/)
     expect(await eventsIn(full.path)).toBe(3)
     expect(readdirSync(directory.root).toSorted()).toEqual(['analyst.duckdb', 'jobtide.duckdb'])
