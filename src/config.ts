@@ -24,44 +24,6 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
-/**
- * The secrets among the variables, so that no output shows them. A key in a file is known once the file is read.
- * @throws ConfigError when one is too long to be looked for
- */
-export function secretsOf(environment: Environment): string[] {
-  const keys = ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
-  for (const name of [...keys, ...PROXY_VARIABLES]) refuseLong(environment[name]?.length ?? 0, name)
-  const mixedUp = Object.entries(environment)
-    .filter(([name]) => name.startsWith('JOBTIDE_'))
-    .flatMap(([, value]) => KEY_IN_VALUE.exec(value ?? '')?.[1] ?? [])
-  const own = keys.flatMap((name) => environment[name]?.trim() || [])
-  return [...own, ...mixedUp, ...proxySecrets(environment)]
-}
-
-// Where a line end was lost the key stands in the value of another variable, and an error may quote that.
-const KEY_IN_VALUE =
-  /(?:JOBTIDE_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
-
-const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
-
-// Name and password of a proxy, together and each as written and as meant, also in an address that is malformed.
-function proxySecrets(environment: Environment): string[] {
-  return PROXY_VARIABLES.flatMap((name) => {
-    const user = /^(?:[a-z\d+.-]*:\/\/)?(.*)@/is.exec(environment[name] ?? '')?.[1]
-    if (!user) return []
-    const password = user.slice(user.indexOf(':') + 1)
-    return [user, password].flatMap((secret) => [secret, decoded(secret)])
-  })
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 /** Sets what the AWS SDK and OpenTelemetry read by themselves, where the process does not say it. */
 export function giveToLibraries(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
@@ -299,7 +261,8 @@ function keyFromFile(path: string): ApiKey {
   }
 }
 
-function refuseLong(length: number, source: string): void {
+/** @throws ConfigError when a secret is too long to be looked for in what is printed */
+export function refuseLong(length: number, source: string): void {
   if (length <= LONGEST_SECRET) return
   throw new ConfigError(`${source} is too long: it may have ${LONGEST_SECRET} characters at most`, {
     hint: 'Give the secret itself, or the path of the file that holds it and nothing else.',

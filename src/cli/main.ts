@@ -1,13 +1,7 @@
 /** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
 
 import { Command, CommanderError } from 'commander'
-import {
-  logLevelFrom,
-  quietSdk,
-  refuseKeyInArguments,
-  secretsOf,
-  type Environment,
-} from '../config.ts'
+import { logLevelFrom, quietSdk, refuseKeyInArguments, type Environment } from '../config.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { createLogger, createScrubber } from '../support/logger.ts'
@@ -15,6 +9,7 @@ import { addCommands } from './commands.ts'
 import { createContext, packageVersion, type ProcessParts, type Start } from './context.ts'
 import { withEnvFiles } from './env-files.ts'
 import { streamOutput, type Output, type Streams } from './output.ts'
+import { secretsOf } from './secrets.ts'
 
 export interface CommandLineWorld extends Omit<
   ProcessParts,

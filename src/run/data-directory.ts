@@ -28,7 +28,7 @@ const OWN_NAMES = [
 export const REMOVED =
   /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.salvage(?:\.seals)?|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
-// Each is replaced by a new file, which would leave what a link leads to as it was, and with it whoever is erased.
+// Each is replaced by a new file, which would leave what a link leads to as it was, and with it the people that are erased.
 const REPLACED = [
   ...['jobtide.duckdb', 'analyst.duckdb'].flatMap((name) => [name, `${name}.wal`]),
   'suppressed.json',
