@@ -282,8 +282,9 @@ function describe(
     const group = path.filter((part) => typeof part === 'string').join('.')
     const allowed = ALLOWED_KEYS[group]?.join(', ')
     return issue.keys.map((key) => {
-      const place = [...path, key]
-      return `${at(place)}: ${place.join('.')}: unknown key; allowed: ${allowed}`
+      // An address that was written without its key may be a secret.
+      const shown = KEY.test(key) ? key : '…'
+      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; allowed: ${allowed}`
     })
   }
   if (path.length === 0) return [`${at(path)}: ${NOT_A_MAP}`]
@@ -291,4 +292,5 @@ function describe(
   return [`${at(path)}: ${path.join('.')}: ${isMissing ? 'missing; ' : ''}${issue.message}`]
 }
 
+const KEY = /^[\w-]{1,40}$/
 const NOT_A_MAP = `expected keys and values: ${ALLOWED_KEYS['']?.join(', ')}`

@@ -20,6 +20,7 @@ import { checkS3Options, parseS3Address } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { withoutCredentials } from '../support/text.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -207,7 +208,7 @@ export function absoluteDestination(destination: string, base: string): string {
   }
   if (/^[a-z][a-z0-9+.-]+:\//i.test(destination)) {
     throw new ConfigError(
-      `snapshots go to a folder or to s3://bucket/prefix, not to ${destination}`,
+      `snapshots go to a folder or to s3://bucket/prefix, not to ${withoutCredentials(destination)}`,
       {
         hint: 'Mend --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
       },

@@ -90,6 +90,13 @@ function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
+/** An address that is shown: without what stands before an `@`, such as a name and a password. */
+export function withoutCredentials(address: string): string {
+  const start = address.indexOf('://')
+  const end = address.lastIndexOf('@')
+  return start < 0 || end < start ? address : `${address.slice(0, start + 3)}…${address.slice(end)}`
+}
+
 /** The text without slashes at its end. A pattern would look at each run of slashes from each of its places again. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length

@@ -70,6 +70,10 @@ describe('parsePipeline', () => {
     ['shedule: x', '4: shedule: unknown key; allowed: name, schedule, timezone, organiz'],
     ['limits: {credit: 5}', '4: limits.credit: unknown key; allowed: credits, '],
     ['snapshot: {to: a, too: b}', '4: snapshot.too: unknown key; allowed: to, keep'],
+    [
+      'notify: {webhook: {"https://hook.test/T0/sk-1"}}',
+      '4: notify.webhook.…: unknown key; allowed: url',
+    ],
     ['name: my pipeline', '3: name: expected lower-case letters, digits and hyphens'],
     ['window: 0', '3: window: expected a whole number of days from 1 to 365, or since-last or all'],
     ['window: 366', '3: window: expected a whole number of days'],

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 import { ConfigError, messageOf } from '../../support/errors.ts'
 import { checkKey, type S3Options } from './object-store.ts'
-import { withoutTrailingSlashes } from '../../support/text.ts'
+import { withoutCredentials, withoutTrailingSlashes } from '../../support/text.ts'
 
 export interface S3Address {
   readonly bucket: string
@@ -20,7 +20,9 @@ const NOTHING_SENT = 'Nothing was sent.'
 export function parseS3Address(address: string): S3Address {
   const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names; nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
-  if (bucket === undefined) throw new ConfigError(`${address} is not an S3 address`, { hint })
+  if (bucket === undefined) {
+    throw new ConfigError(`${withoutCredentials(address)} is not an S3 address`, { hint })
+  }
   const prefix = withoutTrailingSlashes(path)
   try {
     if (prefix !== '') checkKey(prefix)

@@ -198,9 +198,14 @@ describe('options', () => {
     ['the S3 endpoint is not http(s)', { endpoint: 'https://user:secret@host' }],
     ['the S3 endpoint is not http(s)', { endpoint: 'https://host/path' }],
     ['path_style: false cannot be used with the address 127.0.0.1', { path_style: false }],
-    ...['s3://', 's3://UPPER/x', 's3://bucket/a b', 's3://bucket/../x', 's3://bucket/a//b'].map(
-      (address): [string, S3Options, string] => ['is not an S3 address', {}, address],
-    ),
+    ...[
+      's3://',
+      's3://key:secret@bucket/x',
+      's3://UPPER/x',
+      's3://bucket/a b',
+      's3://bucket/../x',
+      's3://bucket/a//b',
+    ].map((address): [string, S3Options, string] => ['is not an S3 address', {}, address]),
   ])('are refused before anything is sent: %s %j %s', async (message, options, address) => {
     const error = (await open(options, {}, address).catch((reason: unknown) => reason)) as Error
     expect(error).toMatchObject({ exitCode: EXIT.usage, message: expect.stringContaining(message) })
