@@ -35,3 +35,6 @@ export class PublishError extends JobtideError {
 
 /** The Delta log of a table cannot be gone on with; the snapshot itself is published. */
 export class DamagedLogError extends PublishError {}
+
+/** A version of a Delta log is not there: no reader gets past it, and the log has to be begun again. */
+export class LostVersionError extends DamagedLogError {}

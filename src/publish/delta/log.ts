@@ -2,7 +2,7 @@
 
 import { quotePath } from '../../warehouse/sql-text.ts'
 import { SqlError, WarehouseDamagedError } from '../../warehouse/errors.ts'
-import { DamagedLogError } from '../errors.ts'
+import { DamagedLogError, LostVersionError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import {
   logicalFile,
@@ -132,9 +132,9 @@ async function readCheckpoint(
   })
 }
 
-function gap(store: ObjectStore, table: string, version: number): DamagedLogError {
+function gap(store: ObjectStore, table: string, version: number): LostVersionError {
   const folder = store.urlOf(logFolder(table).slice(0, -1))
-  return new DamagedLogError(`the Delta log ${folder} has lost its version ${version}`, {
-    hint: 'Remove that folder: the next publish writes it again.',
+  return new LostVersionError(`the Delta log ${folder} has lost its version ${version}`, {
+    hint: 'The next publish begins it again.',
   })
 }

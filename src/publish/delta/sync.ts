@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from '../../support/logger.ts'
-import { DamagedLogError, PublishError } from '../errors.ts'
+import { DamagedLogError, LostVersionError, PublishError } from '../errors.ts'
 import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '../manifest.ts'
 import { formatActions } from './actions.ts'
 import { writeCheckpoint } from './checkpoint.ts'
@@ -38,7 +38,7 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
   for (const table of options.manifest.tables) {
     options.signal?.throwIfAborted()
     try {
-      await syncLog(options, table)
+      await syncOrBeginAgain(options, table)
     } catch (error) {
       // One that is damaged does not keep the readers of the others at yesterday.
       if (!(error instanceof DamagedLogError)) throw error
@@ -46,6 +46,19 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
     }
   }
   if (damaged !== null) throw damaged
+}
+
+/** Nobody could read a log that has lost a version; all that it says stands in the manifest. */
+async function syncOrBeginAgain(options: SyncOptions, table: ManifestTable): Promise<void> {
+  try {
+    await syncLog(options, table)
+  } catch (error) {
+    if (!(error instanceof LostVersionError)) throw error
+    options.logger.warn({ reason: error.message }, 'publish.delta_begun_again')
+    const found = await options.store.list(logFolder(table.name))
+    await options.store.remove(found.map(({ key }) => key))
+    await syncLog(options, table)
+  }
 }
 
 async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void> {
