@@ -1,0 +1,227 @@
+/**
+ * Sends requests that cost: reserves the price, waits for a permit, writes down that it asks, asks, and writes down what became
+ * of it. What follows when a request brings nothing, retries.ts says. Knows no endpoint: what is asked and how the answer is
+ * read are arguments.
+ */
+
+import type { RequestOutcome } from '../api/circuit-breaker.ts'
+import { UnavailableError } from '../api/errors.ts'
+import { WaitTooLongError, type Permit } from '../api/pacer.ts'
+import { rateReport } from '../api/retry-after.ts'
+import type { Failure } from '../api/retry-policy.ts'
+import { errorMessage } from '../api/schemas.ts'
+import { NoAnswerError, type Answer } from '../api/transport.ts'
+import { isoInstant } from '../support/clock.ts'
+import { newUlid } from '../support/ulid.ts'
+import { SECOND } from '../support/units.ts'
+import type { Budget } from './budget.ts'
+import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
+import type { BuyingOptions } from './options.ts'
+import { Retries } from './retries.ts'
+
+// An answer takes a second or so. Who starts a run by hand is told within ten that none comes, on a slow machine too.
+const SILENT_MS = 5 * SECOND
+
+/** What is asked for, again and again until it is answered. */
+export interface PaidRequest {
+  readonly path: string
+  readonly body: object
+  /** What a request in doubt is counted with. */
+  readonly credits: number
+  readonly attempts: PageAttempts
+}
+
+/** One request on its way. */
+export interface SentRequest {
+  readonly requestId: string
+  /** Milliseconds since 1970 UTC. */
+  readonly requestedAt: number
+}
+
+/** What was bought and is on the disk, and what it is counted with. */
+export interface Bought<T> {
+  readonly bought: T
+  readonly charged: number
+}
+
+/** Reads an answer with status 200, and keeps it; or says why it is none. */
+export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
+
+interface Attempt extends PaidRequest, SentRequest {
+  readonly permit: Permit
+  /** On the monotonic clock. */
+  readonly sentAt: number
+}
+
+/** The requests of one run; what it learns of the service's state is shared by all workers. */
+export class RequestBuyer {
+  readonly #runId: string
+  readonly #budget: Budget
+  readonly #options: BuyingOptions
+  readonly #retries: Retries
+  /** Whether it was said that nothing is answered. */
+  #isSilenceSaid = false
+
+  /** @param path where requests go, for messages */
+  constructor(runId: string, budget: Budget, options: BuyingOptions, path: string) {
+    this.#runId = runId
+    this.#budget = budget
+    this.#options = options
+    this.#retries = new Retries(options, `${options.baseUrl}${path}`)
+  }
+
+  /**
+   * Asks as often as the retry policy allows.
+   * @throws BadRequestError when the service does not accept the question
+   * @throws JobtideError when the run must stop
+   * @throws StorageError when the journal cannot be written
+   */
+  async buy<T>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
+    for (;;) {
+      const result = await this.#tryOnce(request, read)
+      if ('bought' in result) {
+        this.#retries.answered()
+        return result.bought
+      }
+      await this.#retries.follow(result, request.attempts)
+    }
+  }
+
+  async #tryOnce<T>(request: PaidRequest, read: ReadAnswer<T>): Promise<Bought<T> | FailedAttempt> {
+    const { stop, abort } = this.#options
+    for (;;) {
+      const reservation = await this.#budget.reserve(stop)
+      let charged = 0
+      try {
+        const permit = await this.#waitForPermit()
+        let outcome: RequestOutcome = 'undecided'
+        try {
+          if (!reservation.canDispatch()) continue
+          const attempt = this.#dispatch(request, permit)
+          // Whatever comes in between, the request is on its way: it is in doubt until its answer is on the disk.
+          charged = request.credits
+          const result = await this.#ask(attempt, read)
+          const isBought = 'bought' in result
+          charged = isBought ? result.charged : isInDoubt(result.failure) ? request.credits : 0
+          outcome = isBought ? 'answered' : result.outcome
+          return result
+        } finally {
+          permit.release(abort.aborted ? 'undecided' : outcome)
+        }
+      } finally {
+        reservation.settle(charged)
+      }
+    }
+  }
+
+  async #waitForPermit(): Promise<Permit> {
+    const { pacer, stop, clock } = this.#options
+    try {
+      return await pacer.permit(stop)
+    } catch (error) {
+      if (!(error instanceof WaitTooLongError)) throw error
+      const notBefore = Math.ceil(clock.now() + error.waitMs)
+      const { trouble } = this.#retries
+      throw new UnavailableError(
+        `the service takes no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
+        notBefore,
+      )
+    }
+  }
+
+  /** Notes that a request leaves: handed to the operating system, which a killed process survives. */
+  #dispatch(request: PaidRequest, permit: Permit): Attempt {
+    const { clock, writer } = this.#options
+    const requestedAt = clock.now()
+    const attempt = { ...request, permit, requestedAt, requestId: newUlid(requestedAt) }
+    writer.write({ kind: 'request_sent', at: requestedAt, ...this.#about(attempt) })
+    return { ...attempt, sentAt: clock.monotonic() }
+  }
+
+  async #ask<T>(attempt: Attempt, read: ReadAnswer<T>): Promise<Bought<T> | FailedAttempt> {
+    const answer = await this.#send(attempt)
+    if (!('body' in answer)) return this.#fail(attempt, answer, null)
+    const { status, headers, body } = answer
+    this.#learnPace(attempt, answer)
+    if (status !== 200) {
+      const failure: Failure = { kind: 'status', status, headers, reason: errorMessage(body) }
+      return this.#fail(attempt, failure, status)
+    }
+    const kept = await read(answer, attempt)
+    return 'bought' in kept ? kept : this.#fail(attempt, kept, status)
+  }
+
+  async #send({ path, body, attempts }: Attempt): Promise<Answer | Failure> {
+    const { transport, abort } = this.#options
+    const answered = new AbortController()
+    void this.#sayWhenSilent(attempts.page, answered.signal)
+    try {
+      const answer = await transport.post(path, body, abort)
+      this.#isSilenceSaid = false
+      return answer
+    } catch (error) {
+      if (!(error instanceof NoAnswerError)) throw error
+      const { message, inDoubt, obstacle } = error
+      return { kind: 'no-answer', reason: message, inDoubt, obstacle }
+    } finally {
+      answered.abort()
+    }
+  }
+
+  /** Says once, for all workers, that the service is silent. */
+  async #sayWhenSilent(page: number, answered: AbortSignal): Promise<void> {
+    const { clock, logger, baseUrl } = this.#options
+    await clock.sleep(SILENT_MS, answered).catch(() => undefined)
+    if (answered.aborted || this.#isSilenceSaid) return
+    this.#isSilenceSaid = true
+    logger.warn({ page, waited_ms: SILENT_MS, url: baseUrl }, 'still_waiting')
+  }
+
+  // Retry-After wins over the counters. When a page used up the plan's requests, the service has named a time: it is
+  // kept across restarts. An order to wait is noted with its own time; see #fail().
+  #learnPace({ permit }: Attempt, { status, headers, receivedAt }: Answer): void {
+    if (headers['retry-after'] !== undefined) return
+    const report = rateReport(headers, receivedAt)
+    permit.learn(report)
+    if (status !== 200 || report.remaining !== 0 || report.resetMs === null) return
+    const at = this.#options.clock.now()
+    this.#notePause(at, Math.ceil(at + report.resetMs), 'requests of the plan used up')
+  }
+
+  // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being
+  // written down. One fsync puts the failure and the pause on the disk.
+  async #fail(attempt: Attempt, failure: Failure, status: number | null): Promise<FailedAttempt> {
+    const { writer, pacer } = this.#options
+    const { attempts, requestedAt, permit, sentAt } = attempt
+    const { isHalfOpen } = permit
+    const failed = this.#retries.decide(failure, attempts, { sentAt, isHalfOpen })
+    const { decision, at, notBefore } = failed
+    if (decision.kind === 'pause-all') {
+      pacer.pause(decision.waitMs)
+      this.#notePause(at, notBefore, String(decision.status))
+    }
+    await writer.append({
+      kind: 'request_failed',
+      ...this.#about(attempt),
+      requested_at: requestedAt,
+      at,
+      status,
+      error: wordsOf(failure),
+      in_doubt: isInDoubt(failure),
+    })
+    return failed
+  }
+
+  #about({ attempts, requestId }: Pick<Attempt, 'attempts' | 'requestId'>) {
+    const { batchId, page } = attempts
+    return { run_id: this.#runId, batch_id: batchId, page, request_id: requestId }
+  }
+
+  /** Notes a time before which no request may leave. */
+  #notePause(at: number, notBefore: number, reason: string): void {
+    const { clock, writer } = this.#options
+    const uptime = clock.uptime?.() ?? null
+    const pause = { run_id: this.#runId, at, not_before: notBefore, reason }
+    writer.write({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
+  }
+}
