@@ -21,6 +21,7 @@ export const JUDGEMENT_IDS = [
   'missed_schedule',
   'too_old',
   'coverage_gaps',
+  'erasure_pending',
 ] as const
 export type JudgementId = (typeof JUDGEMENT_IDS)[number]
 

@@ -1,6 +1,7 @@
 /** What a data directory tells of its pipelines, and what of it is not as it should be: for `status`, `schedule` and metrics. */
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -8,6 +9,7 @@ import { readHistory } from '../journal/read-history.ts'
 import { judge, type JudgingOptions, type Judgement } from '../plan/judge.ts'
 import type { Clock } from '../support/clock.ts'
 import type { DataDirectory } from './data-directory.ts'
+import { PENDING_FILE } from './forget/pending.ts'
 import { workingOn } from './lock.ts'
 import { readPipelines, type KnownPipeline } from './pipelines.ts'
 
@@ -47,5 +49,22 @@ export async function readFreshness(options: FreshnessOptions): Promise<Freshnes
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
   const judgements = judge(pipelines, history, { ...times, working, maxAgeMs })
-  return { history, pipelines, working, judgements, nowMs }
+  const pending = working === null ? pendingErasure(directory) : []
+  return { history, pipelines, working, judgements: [...judgements, ...pending], nowMs }
+}
+
+/** An erasure that was begun, and is not proved. */
+function pendingErasure({ root }: DataDirectory): Judgement[] {
+  const begun = statSync(join(root, PENDING_FILE), { throwIfNoEntry: false })
+  if (begun === undefined) return []
+  return [
+    {
+      id: 'erasure_pending',
+      pipeline: null,
+      message: 'an erasure was begun, and is not proved yet',
+      hint: '`jobtide forget --yes` goes on with it, as does the next run, and says what keeps it.',
+      runId: null,
+      since: Math.round(begun.mtimeMs),
+    },
+  ]
 }

@@ -19,6 +19,7 @@ import { quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 import { isLockFile } from '../lock.ts'
+import { Needles } from './needles.ts'
 
 export interface Marker {
   readonly text: string
@@ -155,7 +156,7 @@ async function searchAll(
   open: Open,
   { markers, scratchFolder, signal, onFile }: SearchOptions,
 ): Promise<SearchReport> {
-  const needles = needlesOf(markers)
+  const needles = new Needles(markers.flatMap(spellingsOf))
   const matches: string[] = []
   const unsearched: Unsearched[] = []
   let bytes = 0
@@ -189,20 +190,17 @@ function isPassing(error: unknown): boolean {
 }
 
 /** Every spelling in which a text can stand in a file: as it is, and as JSON writes it. */
-function needlesOf(markers: readonly Marker[]): Buffer[] {
-  return markers.flatMap(({ text, is_unique }) => {
-    const json = JSON.stringify(text)
-    const ascii = json.replaceAll(
-      /[^\0-\x7f]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    )
-    const spellings = is_unique ? [text, json.slice(1, -1), ascii.slice(1, -1)] : [json, ascii]
-    return [...new Set(spellings)].map((spelling) => Buffer.from(spelling))
-  })
+function spellingsOf({ text, is_unique }: Marker): string[] {
+  const json = JSON.stringify(text)
+  const ascii = json.replaceAll(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return is_unique ? [text, json.slice(1, -1), ascii.slice(1, -1)] : [json, ascii]
 }
 
-async function searchBytes(path: string, needles: readonly Buffer[]) {
-  const overlap = Math.max(1, ...needles.map(({ length }) => length)) - 1
+async function searchBytes(path: string, needles: Needles) {
+  const overlap = needles.longest - 1
   // What may be the beginning of a text at the end of one piece is looked at again with the next one.
   let kept = Buffer.alloc(0)
   let bytes = 0
@@ -210,7 +208,7 @@ async function searchBytes(path: string, needles: readonly Buffer[]) {
   for await (const piece of createReadStream(path, { highWaterMark: 4 * MIB })) {
     bytes += (piece as Buffer).length
     const window = Buffer.concat([kept, piece as Buffer])
-    isFound ||= needles.some((needle) => window.includes(needle))
+    isFound ||= needles.areIn(window)
     kept = window.subarray(Math.max(0, window.length - overlap))
   }
   return { bytes, isFound }
@@ -220,14 +218,14 @@ async function searchBytes(path: string, needles: readonly Buffer[]) {
 async function searchContent(
   path: string,
   name: string,
-  needles: readonly Buffer[],
+  needles: Needles,
   engine: Warehouse,
 ): Promise<string | null> {
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()
       const texts = [payload, unescaped(payload)]
-      if (needles.some((needle) => texts.some((text) => text.includes(needle)))) return name
+      if (texts.some((text) => needles.areIn(text))) return name
     }
   }
   if (name.endsWith('.parquet')) {
@@ -253,19 +251,16 @@ function unescaped(payload: Buffer): Buffer {
 }
 
 /** Whether a row of a relation, as JSON, holds one of the texts. */
-async function isIn(
-  warehouse: Warehouse,
-  relation: string,
-  needles: readonly Buffer[],
-): Promise<boolean> {
-  const conditions = needles.map((needle) => `contains(json, ${quoteText(needle.toString())})`)
-  if (conditions.length === 0) return false
-  const found = await warehouse.all(
-    // A column of that name would be searched alone.
-    `select 1 from (select cast(to_json("the whole row") as varchar) as json from ${relation} as "the whole row")
-     where ${conditions.join(' or ')} limit 1`,
-  )
-  return found.length > 0
+async function isIn(warehouse: Warehouse, relation: string, needles: Needles): Promise<boolean> {
+  for (const pattern of needles.patterns) {
+    const found = await warehouse.all(
+      // A column of that name would be searched alone.
+      `select 1 from (select cast(to_json("the whole row") as varchar) as json from ${relation} as "the whole row")
+       where regexp_matches(json, ${quoteText(pattern)}) limit 1`,
+    )
+    if (found.length > 0) return true
+  }
+  return false
 }
 
 /** A sentence for each file or object that could not be searched: what it is, and what to do. */

@@ -18,6 +18,7 @@ import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { erase, eraseAfterRun } from '../../../src/run/forget/erase.ts'
 import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
 import { leaveOutErased } from '../../../src/run/forget/rebuild.ts'
+import { readFreshness } from '../../../src/run/freshness.ts'
 import { acquireLock } from '../../../src/run/lock.ts'
 import { buildStage, publishStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
@@ -119,13 +120,21 @@ describe('erase', () => {
         expect.stringMatching(`^${join(linked, 'notes.txt')} still names a person`),
       ]) as unknown,
     }
+    const told = async () => {
+      const options = { directory: site.directory, clock: realClock, named: [], maxAgeMs: null }
+      const { judgements } = await readFreshness(options)
+      return judgements.map(({ id }) => id).filter((id) => id === 'erasure_pending')
+    }
+    expect(await told()).toEqual([])
     expect(await erase(site.erasing([target]), REQUEST)).toMatchObject(expected)
+    expect(await told()).toEqual(['erasure_pending'])
     expect(await eraseAfterRun(site.erasing([target]), null)).toMatchObject(expected)
     for (const path of [...junk, linked]) rmSync(path)
     expect(await erase(site.erasing([target]), NOTHING_NEW)).toMatchObject({
       is_complete: true,
       remaining: [],
     })
+    expect(await told()).toEqual([])
   }, 240_000)
 
   it('of snapshots drops those that name them, and no other', async () => {

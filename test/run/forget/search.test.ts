@@ -55,6 +55,18 @@ describe('searchFolder', () => {
     ])
   })
 
+  it('looks for 1,000 texts in 2,000 rows of 20 columns within the memory of a reader', async () => {
+    const folder = temporaryFolder()
+    const columns = Array.from({ length: 20 }, (_, nth) => `repeat(n::varchar, 10) as c${nth}`)
+    await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, (warehouse) =>
+      warehouse.run(`create table wide as select n::varchar as id, ${columns.join(', ')} from range(2000) as t(n);
+        update wide set id = 'per_sought_1999' where id = '1999'; checkpoint`),
+    )
+    const markers = Array.from({ length: 1_000 }, (_, nth) => marker(`per_sought_${1_000 + nth}`))
+    expect(await search(folder, markers.slice(0, 999))).toEqual([])
+    expect(await search(folder, markers)).toEqual(['a.duckdb, table main.wide,'])
+  }, 60_000)
+
   it('finds a text in a page however its characters are escaped', async () => {
     const escaped = (character: string) =>
       `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
