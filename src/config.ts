@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ConfigError, messageOf } from './support/errors.ts'
+import { ConfigError, systemCode } from './support/errors.ts'
 import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
 import { withoutTrailingSlashes } from './support/text.ts'
@@ -84,10 +84,26 @@ export function logLevelFrom(
 export function expandVariables(environment: Environment, text: string): string {
   return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
     const path = environment[`${name}_FILE`]
-    const value = environment[name] || (path && readFileSync(path, 'utf8').trim())
+    const value = environment[name] || (path && namedFile(`${name}_FILE`, path))
     if (value) return value
     throw new ConfigError(`${name} is not set, and notify: needs it`)
   })
+}
+
+// The path is not repeated: a secret may have been put in its place.
+function namedFile(variable: string, path: string): string {
+  try {
+    refuseLong(statSync(path).size, variable)
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(
+      `${variable} names a file that cannot be read (${systemCode(error) ?? 'unknown'})`,
+      {
+        hint: `Look at its value; where that is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`,
+      },
+    )
+  }
 }
 
 /** The address of the mail server; a file may hold it, as of {@link expandVariables}. @throws ConfigError */
@@ -240,25 +256,17 @@ const WIDE = 0o024
 
 // Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444: no process can change that there.
 function keyFromFile(path: string): ApiKey {
-  const source = `JOBTIDE_API_KEY_FILE (${path})`
-  try {
-    const { mode: ofFile, size } = statSync(path)
-    refuseLong(size, source)
-    const mode = process.platform === 'win32' ? 0 : ofFile
-    if ((mode & OTHERS_MAY_WRITE) !== 0) {
-      throw new ConfigError(`${source}: others on this machine may write the key`, {
-        hint: `Run: chmod 600 ${path}`,
-      })
-    }
-    const secret = checkedKey(readFileSync(path, 'utf8').trim(), source)
-    return { secret, source: `file ${path}`, isWide: (mode & WIDE) !== 0 }
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${source}: ${messageOf(error)}`, {
-      hint: 'Name a file that holds the API key and nothing else.',
-      cause: error,
+  const source = 'JOBTIDE_API_KEY_FILE'
+  const key = namedFile(source, path)
+  const { mode: ofFile } = statSync(path)
+  const mode = process.platform === 'win32' ? 0 : ofFile
+  if ((mode & OTHERS_MAY_WRITE) !== 0) {
+    throw new ConfigError(`${source} (${path}): others on this machine may write the key`, {
+      hint: `Run: chmod 600 ${path}`,
     })
   }
+  const secret = checkedKey(key, `${source} (${path})`)
+  return { secret, source: `file ${path}`, isWide: (mode & WIDE) !== 0 }
 }
 
 /** @throws ConfigError when a secret is too long to be looked for in what is printed */

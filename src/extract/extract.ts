@@ -15,7 +15,8 @@ import {
   newBatchHistory,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { takeRecord, pageAgain } from '../journal/page-drift.ts'
+import { timesDoubted } from '../journal/doubted-page.ts'
+import { pageAgain, takeRecord } from '../journal/page-drift.ts'
 import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
@@ -193,6 +194,8 @@ class Extraction {
     const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
+    const doubts = timesDoubted(history)
+    if (doubts > 0) await this.#options.clock.sleep(doubts ** 2 * SECOND, this.#stop)
     if (again !== null && history.drift.look?.times !== 0)
       await this.#options.clock.sleep(SECOND, this.#stop)
     return again ?? history.pages + 1

@@ -60,8 +60,8 @@ export interface Drift {
   rereads: number
   /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
   keepsVersions: boolean
-  /** The last page that was asked for again because it was odd; 0 for none. */
-  doubted: number
+  /** The last page that was asked for again because it was odd, 0 for none, and how often. */
+  doubted: { readonly page: number; readonly times: number }
   /** How often the next page came from a part of the service that is behind; see isBehind. */
   behind: number
   /** By how many events the service counts the pages; null before the first. */
@@ -121,7 +121,7 @@ function noDrift(): Omit<Drift, 'met' | 'older' | 'seq'> {
     nextLeavesAt: Infinity,
     rereads: 0,
     keepsVersions: false,
-    doubted: 0,
+    doubted: { page: 0, times: 0 },
     behind: 0,
     countedBy: null,
     look: null,

@@ -30,6 +30,7 @@ import {
   type Leaving,
   type Look,
 } from './batch-history.ts'
+import { isDoubted } from './doubted-page.ts'
 import {
   countFromBefore,
   countReading,
@@ -67,12 +68,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   const isNext = record.page === history.pages + 1
   const marks = decodeMarks(record.keys ?? '')
   const same = isNext ? samePage(history, record, marks) : null
-  // A cache on the way may have answered with it: it is asked for again, once, which may cost a page.
-  const isOdd = same !== null || (record.events === 0 && record.has_more)
-  if (isNext && isOdd && history.drift.doubted !== record.page) {
-    history.drift.doubted = record.page
-    return
-  }
+  if (isNext && isDoubted(history, record, same)) return
   history.drift.fault ??= faultOf(history, record, same)
   const { look } = history.drift
   if (look?.page === record.page) lookAt(history, record, marks, look)

@@ -119,6 +119,7 @@ describe('one page of a list that lies', () => {
   it.each([
     ['is empty and promises more', 1, () => ({ data: [], hasMore: true }), [1, 1, 2, 3]],
     ['is empty and promises more', 2, () => ({ data: [], hasMore: true }), [1, 2, 2, 3]],
+    ['is empty and promises nothing', 2, () => ({ data: [], hasMore: false }), [1, 2, 2, 3]],
     ['is page 1 again', 2, () => honest({ page: 1 } as Asked), [1, 2, 2, 3]],
   ])('because it %s is asked for again: page %i', async (_, nth, lie, pages) => {
     const service = aService((asked) => (asked.nth === nth ? lie() : honest(asked)))
@@ -128,6 +129,25 @@ describe('one page of a list that lies', () => {
     expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
   })
 
+  it('that is empty and promises more, twice within 5 s, is asked for a third time', async () => {
+    const service = aService((asked) =>
+      asked.nth === 2 || asked.nth === 3 ? { data: [], hasMore: true } : honest(asked),
+    )
+    const run = aRun(service)
+    await run.extract()
+    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 2, 2, 3])
+    expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
+  })
+
+  it('ends where the page behind the last full one is empty twice', async () => {
+    const service = aService((asked) => ({
+      ...honest(asked),
+      hasMore: (honest(asked).data ?? []).length > 0,
+    }))
+    await aRun(service).extract()
+    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 3, 4, 4])
+  })
+
   it('goes on behind it where it stays so', async () => {
     const odd = (asked: Asked) =>
       asked.page === 2
@@ -135,7 +155,7 @@ describe('one page of a list that lies', () => {
         : honest({ ...asked, page: Math.min(asked.page, 3) })
     const service = aService(odd)
     await aRun(service).extract()
-    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 2, 3])
+    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 2, 2, 3])
   })
 
   it('is counted by 25 events ends the run, and the next one reads it from page 1', async () => {

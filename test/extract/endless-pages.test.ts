@@ -64,7 +64,7 @@ describe('a service whose pages do not end', () => {
     {
       what: 'empty pages that promise more',
       answer: fresh(0),
-      pages: [1, 1, 2, 2, 3],
+      pages: [1, 1, 1, 2, 2, 2, 3],
       credits: 0,
       cause: '3 empty pages promise more',
     },
@@ -74,7 +74,7 @@ describe('a service whose pages do not end', () => {
         data: page < 11 ? events(50, page * 100) : page === 11 ? events(7, 9_000) : [],
         hasMore: true,
       }),
-      pages: [...upTo(8), 9_999, 9, 10, 11, 12, 12, 13],
+      pages: [...upTo(8), 9_999, 9, 10, 11, 12, 12, 12, 13],
       credits: 110,
       cause: '3 pages that are not half full promise more',
     },

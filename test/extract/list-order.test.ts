@@ -175,20 +175,12 @@ it('events of a day change places, and 8 come in above: never covered with one m
 })
 
 it.each([
-  ['every other request', 7, (nth: number) => nth % 2 === 0],
-  ['the odd requests', 7, (nth: number) => nth % 2 === 1],
-  [
-    'random requests',
-    3,
-    (() =>
-      (
-        (random) => () =>
-          random() < 0.3
-      )(seededRandom(7)))(),
-  ],
+  ['every other request', (nth: number) => nth % 2 === 0],
+  ['the odd requests', (nth: number) => nth % 2 === 1],
 ])(
   '302 events on machines of which one lacks the newest for %s: what is covered has every event but those',
-  async (_, lacking, lags) => {
+  async (_, lags) => {
+    const lacking = 7
     const list = events(302, 302)
     for (let round = 0; round < 5; round += 1) {
       const asked = service((all, nth) => (lags(nth + round) ? all.slice(lacking) : all), list)
