@@ -182,8 +182,10 @@ function lists(): Target {
       const list = unlessRefused(() => parseOrganizations(input, 'list.csv'))
       if (list === null) return
       const { organizations } = list
+      // A slug that is written as an id in another line is another name.
+      const names = new Set(organizations.map(({ by, value }) => `${by} ${value}`))
+      claim(names.size > 0 && names.size === organizations.length, 'empty, or one twice')
       const values = organizations.map(({ value }) => value)
-      claim(values.length > 0 && new Set(values).size === values.length, 'empty, or one twice')
       for (const value of values) {
         const isPlain = value.length <= 500 && /^[^\p{Cc}\s,\ufffd]+$/u.test(value)
         claim(isPlain && fromText(value) !== null, `it names ${JSON.stringify(value)}`)
