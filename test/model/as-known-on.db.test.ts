@@ -26,13 +26,15 @@ interface Sighting {
 const TITLES = ['Engineer', 'Senior Engineer', 'Engineering Manager', 'Board Member']
 const MONTHS = [0, 31, 61, 92, 122].map((day) => START - 400 * DAY + day * DAY)
 
-// One person has every change of title from the first day on: labels are made for the titles that are known now.
+// One person has every change of title from the first day on, and one those that change nothing: labels are made for the titles
+// that are known now.
 const everyPair: Sighting[] = TITLES.flatMap((previousTitle, from) =>
-  TITLES.filter((title) => title !== previousTitle).map((title, to) => ({
+  TITLES.map((title, to) => ({
     event: wireEvent({
-      person: 'per_all',
+      person: title === previousTitle ? 'per_same' : 'per_all',
       type: 'title_change',
-      changedAt: START - 900 * DAY + (10 * from + to) * DAY,
+      changedAt:
+        START - (title === previousTitle ? 1_500 - 100 * from : 900 - 10 * from - to) * DAY,
       detectedAt: START - 800 * DAY,
       title,
       previousTitle,
