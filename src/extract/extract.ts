@@ -194,6 +194,7 @@ class Extraction {
     const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
+    // After 1 and then 4 seconds: what was wrong for a moment may be over.
     const doubts = timesDoubted(history)
     if (doubts > 0) await this.#options.clock.sleep(doubts ** 2 * SECOND, this.#stop)
     if (again !== null && history.drift.look?.times !== 0)

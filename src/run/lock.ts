@@ -13,7 +13,7 @@
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { listSegments } from '../journal/reader.ts'
 import { makeFolder, readIfThere } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
@@ -188,7 +188,7 @@ function refuseForeign(dataDir: string): void {
 }
 
 function refuseLink(dataDir: string): void {
-  const link = replacedLinkIn(resolve(dataDir))
+  const link = replacedLinkIn(dataDirectory(dataDir).root)
   if (link === undefined) return
   throw new ConfigError(`${link} is a symbolic link, and Jobtide would put a file in its place`, {
     hint: 'Move the file that it leads to there. To have the data on another disk, let the data directory as a whole be a link. Nothing was changed.',

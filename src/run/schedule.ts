@@ -52,7 +52,7 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
         await onLook?.(freshness)
         const known = scheduled(freshness)
         for (const { name } of known) seenAt.set(name, clock.monotonic())
-        if (isUnfinished(freshness, seenAt, clock.monotonic())) lookAt = clock.monotonic()
+        if (isUnfinished(freshness, known, seenAt, clock.monotonic())) lookAt = clock.monotonic()
         dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))
         const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
         if (next !== null) {
@@ -78,13 +78,14 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
  * until just now, or without which nothing is left to do, may be put back.
  */
 function isUnfinished(
-  freshness: Freshness,
+  { pipelines }: Pick<Freshness, 'pipelines'>,
+  known: readonly KnownPipeline[],
   seenAt: ReadonlyMap<string, number>,
   uptime: number,
 ): boolean {
-  const known = new Set(scheduled(freshness).map(({ name }) => name))
-  if (known.size === 0 || freshness.pipelines.some(({ problem }) => problem !== null)) return true
-  return [...seenAt].some(([name, at]) => !known.has(name) && uptime - at < LOOK_EVERY_MS)
+  if (known.length === 0 || pipelines.some(({ problem }) => problem !== null)) return true
+  const isGone = (name: string) => !known.some((one) => one.name === name)
+  return [...seenAt].some(([name, at]) => isGone(name) && uptime - at < LOOK_EVERY_MS)
 }
 
 function nextTime(schedule: Schedule | null, nowMs: number): number {

@@ -4,9 +4,10 @@
 -- incremental_by: profile_id
 -- note: The rules, for each track by itself, over what is said once:
 -- note: 1. A left event ends a role, and no stint, where the person has another: it names a title that was said before their last
--- note:    joining there, which named another one, and not since, nor left more than 31 days before that joining; or the title before a change of title at most 31 days ago. So
--- note:    does a left event at most 31 days after a joining of somebody who was there (the new role was seen before the end of
--- note:    the old one), unless it names the new role and not the old one. A joining of somebody who is there begins a role.
+-- note:    joining there, which named another one, and not since, nor left more than 31 days before that joining; or the title
+-- note:    before a change of title at most 31 days ago. So does a left event at most 31 days after a joining of somebody who was
+-- note:    there (the new role was seen before the end of the old one), unless it names the new role and not the old one. A
+-- note:    joining of somebody who is there begins a role.
 -- note: 2. A left event and a joined one at most 31 days later are an internal move, or a leaving that was taken back: the
 -- note:    stint goes on. After a longer absence the joining begins another stint.
 -- note: 3. A joining of somebody who is there begins another stint where they had another job between: joined and left elsewhere,
@@ -56,7 +57,9 @@ said_before as (
         leavings.changed_at,
         max(case when said.event_type = 'joined' then said.position end) as joined_position,
         min(
-            case when said.event_type <> 'left' and (said.title = leavings.title or said.previous_title = leavings.title) then said.position end
+            case
+                when said.event_type <> 'left' and leavings.title in (said.title, said.previous_title) then said.position
+            end
         ) as first_position,
         max(case when said.event_type <> 'left' and said.title = leavings.title then said.position end) as last_position,
         max(case when said.event_type = 'left' then said.position end) as left_position,

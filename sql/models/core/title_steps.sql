@@ -418,7 +418,7 @@ select
     steps.stint_number,
     steps.source,
     -- What is told a little late, after the leaving that names the title, had happened by then.
-    case when stints.left_at < steps.changed_at then stints.left_at else steps.changed_at end as changed_at,
+    least(steps.changed_at, stints.left_at) as changed_at,
     steps.previous_title,
     steps.title,
     steps.ladder,

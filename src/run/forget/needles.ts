@@ -12,8 +12,7 @@ const LONGEST_PATTERN = 16_384
 export class Needles {
   /** Regular expressions of RE2: where one of them matches, a text is there. */
   readonly patterns: readonly string[]
-  /** Bytes of the longest text, 1 or more. */
-  readonly longest: number
+  #longest = 1
   readonly #byKey = new Map<number, Buffer[]>()
   /** A bit for each key that a text has. */
   readonly #isKey = new Uint8Array(KEYS / 8)
@@ -22,13 +21,21 @@ export class Needles {
   constructor(texts: readonly string[]) {
     const all = [...new Set(texts)]
     this.patterns = patternsOf(all)
-    this.longest = Math.max(1, ...all.map((text) => Buffer.byteLength(text)))
-    for (const needle of all.map((text) => Buffer.from(text))) {
+    for (const text of all) {
+      const needle = Buffer.from(text)
       if (needle.length < KEY_BYTES) throw new RangeError('a text to look for is too short')
       const key = needle.readUIntBE(needle.length - KEY_BYTES, KEY_BYTES)
       this.#isKey[key >> 3] = (this.#isKey[key >> 3] ?? 0) | (1 << (key & 7))
-      this.#byKey.set(key, [...(this.#byKey.get(key) ?? []), needle])
+      const known = this.#byKey.get(key)
+      if (known === undefined) this.#byKey.set(key, [needle])
+      else known.push(needle)
+      this.#longest = Math.max(this.#longest, needle.length)
     }
+  }
+
+  /** Bytes of the longest text, 1 or more. */
+  get longest(): number {
+    return this.#longest
   }
 
   /** Whether any of the texts is in there. */
