@@ -12,6 +12,8 @@ import type { Context } from './context.ts'
 
 const ATTEMPTS = 3
 const PAUSE_MS = 2 * SECOND
+const WEBHOOK = 'notify.webhook.url'
+const HEARTBEAT = 'notify.heartbeat'
 
 export interface Destination {
   /** What it is called in the log: nothing that may be a secret or a name. */
@@ -19,6 +21,8 @@ export interface Destination {
   /** The folder of its outbox. */
   readonly folder: string
   readonly on: readonly Told[]
+  /** Whether its address can work, as far as this machine knows. @throws Error that says what is wrong */
+  check(): Promise<void>
   /** @throws Error when it was not taken; without an address */
   deliver(notice: Notice): Promise<void>
 }
@@ -30,7 +34,7 @@ export function destinationsOf(context: Context, notify: NotifySpec): Destinatio
     name: string,
     id: string,
     on: readonly Told[] | undefined,
-  ): Omit<Destination, 'deliver'> => {
+  ): Omit<Destination, 'check' | 'deliver'> => {
     const folder = join(context.directory.root, 'outbox', sha256Hex(id).slice(0, 16))
     return { name, folder, on: on ?? notify.on }
   }
@@ -38,18 +42,40 @@ export function destinationsOf(context: Context, notify: NotifySpec): Destinatio
   return [
     ...hooks.map((hook) => ({
       ...make('webhook', `webhook ${hook.url} ${hook.format}`, hook.on),
+      check: async () => void addressOf(context, WEBHOOK, hook.url),
       deliver: (notice: Notice) => post(context, hook, notice),
     })),
     ...(email?.to ?? []).map((to, at) => ({
       ...make(`email.to, address ${at + 1}`, `email ${to}`, email?.on),
+      check: async () => void (await mailing(context)),
       deliver: (notice: Notice) => mail(context, { from: email?.from ?? '', to }, notice),
     })),
   ]
 }
 
+/** What is wrong with the addresses of a pipeline; nothing is sent. */
+export async function wrongAddresses(context: Context, notify: NotifySpec): Promise<string[]> {
+  const { heartbeat } = notify
+  const checks = destinationsOf(context, notify).map((destination) => () => destination.check())
+  if (heartbeat !== undefined) {
+    checks.push(async () => void addressOf(context, HEARTBEAT, heartbeat))
+  }
+  const found = await Promise.all(
+    checks.map(async (check) => {
+      try {
+        await check()
+        return []
+      } catch (error) {
+        return [messageOf(error)]
+      }
+    }),
+  )
+  return [...new Set(found.flat())]
+}
+
 /** Says that a run ended well. @throws Error without the address */
 export async function beat(context: Context, heartbeat: string): Promise<void> {
-  await request(context, 'notify.heartbeat', heartbeat, {}, null)
+  await request(context, HEARTBEAT, heartbeat, {}, null)
 }
 
 function post(
@@ -58,7 +84,7 @@ function post(
   notice: Notice,
 ) {
   const body = format === 'slack' ? slackBody(notice) : notice.document
-  return request(context, 'notify.webhook.url', url, { 'idempotency-key': notice.key }, body)
+  return request(context, WEBHOOK, url, { 'idempotency-key': notice.key }, body)
 }
 
 async function request(
@@ -68,15 +94,20 @@ async function request(
   headers: Readonly<Record<string, string>>,
   body: object | null,
 ): Promise<void> {
-  const { environment, scrubber } = context
+  const url = addressOf(context, what, address)
+  await insisting(context, async () => {
+    const status = await sendSmall(url, headers, body, proxiesFrom(context.environment, url))
+    if (status < 200 || status >= 300) throw new Error(`it answered ${status}`)
+  })
+}
+
+/** The address with its variables filled in. @throws Error without the address, which may hold a secret */
+function addressOf({ environment, scrubber }: Context, what: string, address: string): string {
   const url = expandVariables(environment, address)
   scrubber.add(url)
   const isSafe = URL.canParse(url) && (url.startsWith('https:') || isLoopbackHttp(url))
   if (!isSafe) throw new Error(`${what} is not https, or http on this machine`)
-  await insisting(context, async () => {
-    const status = await sendSmall(url, headers, body, proxiesFrom(environment, url))
-    if (status < 200 || status >= 300) throw new Error(`it answered ${status}`)
-  })
+  return url
 }
 
 function isLoopbackHttp(url: string): boolean {
@@ -88,15 +119,20 @@ async function mail(
   people: { readonly from: string; readonly to: string },
   notice: Notice,
 ): Promise<void> {
+  context.scrubber.add(people.to)
+  const { server, send } = await mailing(context)
+  await insisting(context, () => send(server, { ...people, notice }))
+}
+
+/** @throws Error where no mail server is named, or not as an address */
+async function mailing({ environment, scrubber }: Context) {
   // Only who sends mail waits for its library.
   const { mailServer, sendMail } = await import('../observe/mail.ts')
-  const { environment, scrubber } = context
   const url = smtpUrlFrom(environment)
   scrubber.add(url)
-  scrubber.add(people.to)
   const server = mailServer(url)
   if (server.login !== null) scrubber.add(server.login.pass)
-  await insisting(context, () => sendMail(server, { ...people, notice }))
+  return { server, send: sendMail }
 }
 
 /** Tries three times. @throws what went wrong the last time */

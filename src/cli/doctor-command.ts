@@ -19,6 +19,7 @@ import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
+import { wrongAddresses } from './destinations.ts'
 import type { Fact } from './report.ts'
 import { bytesText, durationText, wrapLines } from './text.ts'
 
@@ -37,7 +38,12 @@ export async function doctorCommand(context: Context, named: readonly string[]):
     findings.push(finding('pipelines', 'problem', state.message, state.hint ?? null))
   }
   findings.push(...(await serviceFindings(context, state instanceof JobtideError ? null : state)))
-  if (!(state instanceof JobtideError)) findings.push(...(await pipelineFindings(state, world)))
+  if (!(state instanceof JobtideError)) {
+    findings.push(
+      ...(await pipelineFindings(state, world)),
+      ...(await notifyFindings(context, state)),
+    )
+  }
   const wrong = findings.filter(({ state: how }) => how === 'problem').length
   output.report({
     title: titleOf(findings, wrong),
@@ -160,6 +166,21 @@ function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: numbe
     `busy: ${words}`,
     `Run nothing before ${until}: it asks for that.`,
   )
+}
+
+/** A run ends as it would without them: they are no more than warnings. */
+async function notifyFindings(context: Context, { pipelines }: Freshness): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const hint = 'Correct it in the pipeline file or the environment: its messages reach nobody.'
+  for (const { name, job } of pipelines) {
+    if (!job?.notify) continue
+    const wrong = await wrongAddresses(context, job.notify)
+    const state = wrong.length === 0 ? 'ok' : 'warning'
+    findings.push(
+      finding(`${name} tells`, state, wrong.join('; ') || 'has addresses to send to', hint),
+    )
+  }
+  return findings
 }
 
 function clockFindings({ times }: FreeAnswer): Finding[] {

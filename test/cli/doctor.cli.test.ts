@@ -83,6 +83,29 @@ describe('jobtide doctor', () => {
     expect(site.simulator.account().requests).toBe(requests)
   })
 
+  it('warns of each address of notify that cannot work, three here, and sends nothing', async () => {
+    const notify = [
+      'notify:',
+      '  webhook: { url: "${JOBTIDE_ALERTS_URL}" }',
+      '  email: { to: [team@example.com], from: jobtide@example.com }',
+      '  heartbeat: "http://example.com/beat"',
+    ]
+    const site = await openSite({ companies: 1, pipelineLines: notify })
+    const wrong = await doctor(site)
+    expect(wrong.exitCode).toBe(0)
+    expect(wrong.found('test tells')).toMatchObject({
+      state: 'warning',
+      found:
+        'JOBTIDE_ALERTS_URL is not set, and notify: needs it; JOBTIDE_SMTP_URL is not set, and ' +
+        'notify: needs it; notify.heartbeat is not https, or http on this machine',
+    })
+    const env = { JOBTIDE_ALERTS_URL: 'hooks.example.com/x', JOBTIDE_SMTP_URL: 'mail.example.com' }
+    const named = await doctor(site, { env })
+    expect(named.found('test tells')?.found).toMatch(
+      /^notify.webhook.url is not https.*; JOBTIDE_SMTP_URL is not the address of a mail server/,
+    )
+  })
+
   it('finds before the first run that a destination is fed by others, or that a bucket ignores conditions', async () => {
     const site = await openSite({ companies: 1 })
     const fresh = { env: { JOBTIDE_DATA_DIR: join(site.folder, 'fresh') } }
