@@ -28,7 +28,7 @@ export interface Check {
 }
 
 /** What the checks of a table follow from. */
-type Described = Pick<ModelFile, 'name' | 'key' | 'values' | 'references' | 'incrementalBy'> & {
+type Described = Pick<ModelFile, 'name' | 'key' | 'values' | 'references'> & {
   readonly kind: string
 }
 
@@ -55,14 +55,13 @@ export const loadedConstraints: readonly Check[] = [
 ]
 
 /**
- * The checks of a table: its key, and the values and references that its header names. A view is checked at the tables that it
- * reads, because to check it is to compute all of it; with `incremental_by`, which others may join it by, its key is, too.
+ * The checks of a table: its key, and the values and references that its header names. A view has none: to check it is to
+ * compute all of it, and its key follows from those of the tables that it reads, which are checked.
  */
 export function constraintsOf({ name, key, kind, ...header }: Described): Check[] {
-  if (kind === 'view' && header.incrementalBy.length === 0) return []
-  const isOfPerson = kind === 'view' || key.includes(PERSON)
+  if (kind === 'view') return []
   return [
-    keyCheck(name, key, isOfPerson ? [PERSON] : key),
+    keyCheck(name, key, key.includes(PERSON) ? [PERSON] : key),
     ...header.values.map((values) => valuesCheck(name, key, values)),
     ...header.references.map((reference) => referenceCheck(name, key, reference)),
   ]

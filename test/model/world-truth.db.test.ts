@@ -1,10 +1,14 @@
 /** What the tables conclude from the events of a made-up world, against what happened there. */
 
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
+import { readChecks } from '../../src/model/checks.ts'
 import { truthOf, type Truth, type TrueRole } from '../../src/simulator/truth.ts'
 import { worldSightings, type WorldOptions } from '../../src/simulator/world.ts'
 import { DAY } from '../../src/support/units.ts'
+import { sqlFolder } from '../../src/support/assets.ts'
+import { readModelFiles } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
 
@@ -92,6 +96,54 @@ describe('in a world of 150 organisations and two years, at least 99 % are right
     expectRight('seats', found, seats)
   })
 })
+
+// No build checks the key of a view: src/model/constraints.ts.
+it('each of the 21 views has one row for each key', async () => {
+  const views = readModelFiles().filter(({ kind }) => kind === 'view')
+  expect(views).toHaveLength(21)
+  const repeated: string[] = []
+  for (const { schema, name, key } of views) {
+    const [row] = await warehouse.all<{ copies: bigint; keys: bigint }>(
+      `select count(*) as copies, count(distinct (${key.join(', ')})) as keys from ${schema}.${name}`,
+    )
+    if (row?.copies !== row?.keys) repeated.push(`${name}: ${row?.copies} rows, ${row?.keys} keys`)
+  }
+  expect(repeated).toEqual([])
+})
+
+// Time that grows with the square of the events is not seen on few of them.
+it('no model and no check joins two tables by comparing each row with each', async () => {
+  const files = [...readModelFiles(), ...readChecks(join(sqlFolder, 'checks'))]
+  const compared: string[] = []
+  await warehouse.run(`set search_path = 'main,core'`)
+  for (const { name, sql } of files) {
+    const [plan] = await warehouse.all<{ explain_value: string }>(`explain (format json) ${sql}`)
+    const nodes = (JSON.parse(plan?.explain_value ?? '') as PlanNode[]).flatMap(allNodes)
+    for (const { children } of nodes.filter(isComparedByRow)) {
+      compared.push(`${name}: ${children.map((side) => side.name).join(' with ')}`)
+    }
+  }
+  expect(compared).toEqual([])
+})
+
+/** A step of a query plan of DuckDB. */
+interface PlanNode {
+  readonly name: string
+  readonly children: readonly PlanNode[]
+  readonly extra_info: { readonly 'Estimated Cardinality'?: string }
+}
+
+function allNodes(node: PlanNode): PlanNode[] {
+  return [node, ...node.children.flatMap(allNodes)]
+}
+
+function isComparedByRow({ name, children }: PlanNode): boolean {
+  return /^(BLOCKWISE_NL|NESTED_LOOP)_JOIN/.test(name) && !children.some(isOneRow)
+}
+
+function isOneRow({ name, extra_info: { 'Estimated Cardinality': rows } }: PlanNode): boolean {
+  return name.startsWith('UNGROUPED_AGGREGATE') || Number(rows) <= 1
+}
 
 /** All events, each once, as detected last. */
 function eventsOf(world: WorldOptions): GivenEvent[] {

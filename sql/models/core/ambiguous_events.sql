@@ -352,8 +352,8 @@ placed as (
         on starts.profile_id = facts.profile_id
         and starts.organization_id = facts.organization_id
         and starts.track = facts.track
-        and starts.fact is not distinct from facts.fact
-        and (facts.fact is not null or starts.position = facts.position)
+        -- One term that can be hashed: with `or`, each event would be compared with each. A change of title is in no fact.
+        and coalesce(starts.fact, -starts.position) = coalesce(facts.fact, -facts.position)
 ),
 
 spans as (

@@ -55,9 +55,8 @@ titled as (
     from dated_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
     left join side_roles as side_roles_before
-        on events.event_type = 'title_change'
-        and side_roles_before.ladder = events.ladder
-        and side_roles_before.title = events.previous_title
+        on side_roles_before.ladder = events.ladder
+        and side_roles_before.title = case when events.event_type = 'title_change' then events.previous_title end
 ),
 
 -- All but a few per cent of the pairs of person and organisation have one joining at most, and after it one leaving at most,
