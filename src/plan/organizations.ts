@@ -26,9 +26,9 @@ const LONGEST_NAME = 500
 // The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 
-// Nothing (what is left of "/"), control characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), and a
-// spreadsheet's formula.
-const UNUSABLE = /^$|[\p{Cc}\s,\uFFFD]|^[=+@]/u
+// Nothing (what is left of "/"), control characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), a
+// spreadsheet's formula or error, and a long number as a spreadsheet shortens it.
+const UNUSABLE = /^$|[\p{Cc}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
 
 // The example lines of a new folder (config/init/organizations.csv).
 const PLACEHOLDER = /\breplace-me-\d+$/
@@ -43,6 +43,13 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   const rows = readRows(bytes, file, 'organisations', ONE_A_LINE)
   const [first] = rows
   const header = first?.cells ?? []
+  for (const column of [ID_COLUMN, URL_COLUMN]) {
+    if (header.filter((head) => head.trim().toLowerCase() === column).length > 1) {
+      throw new ConfigError(`${file}:${first?.line}: two columns ${column}`, {
+        hint: 'Keep the one to go by; nothing was sent.',
+      })
+    }
+  }
   const idAt = columnAt(header, ID_COLUMN)
   const urlAt = columnAt(header, URL_COLUMN)
   if (idAt >= 0 || urlAt >= 0) {
@@ -168,7 +175,7 @@ function collect(
       throw new ConfigError(
         `${file}:${line}: not an organisation: ${JSON.stringify(reference.value.slice(0, 60))}`,
         {
-          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas or formulas, in UTF-8.',
+          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas, formulas or shortened numbers, in UTF-8.',
         },
       )
     }

@@ -86,6 +86,17 @@ describe('parseOrganizations', () => {
     ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
     ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],
     [
+      'a number that a spreadsheet shortened',
+      'organization_id\n1.23E+15\n',
+      'list.csv:2: not an organisation: "1.23E+15"',
+    ],
+    ['an error of a spreadsheet', 'id,company_url\n1,#REF!\n', 'list.csv:2: not an organisation'],
+    [
+      'a column named twice',
+      'organization_id,name,Organization_ID\norg_1,a,org_2\n',
+      'list.csv:1: two columns organization_id',
+    ],
+    [
       'two names in a line',
       'org_1\nacme,globex\n',
       'list.csv:2: more than one organisation in a line: acme,globex',
