@@ -32,7 +32,7 @@ export function createScrubber(): Scrubber {
         (a, b) => b.length - a.length,
       )
       secrets.add(secret)
-      const patterns = spellings.map((one) => atAnyDepth(one, secrets.has(one) ? BETWEEN : ''))
+      const patterns = spellings.map((one) => atAnyDepth(one, secrets.has(one)))
       // In any case: a service may quote a key in lower case.
       anySpelling = new RegExp(patterns.join('|'), 'gi')
     },
@@ -57,13 +57,18 @@ function spellingsOf(secret: string): string[] {
 }
 
 // A log line is JSON, may hold JSON in its strings, which may do so again; each level, and util.inspect, puts more
-// backslashes before quotes and backslashes.
-function atAnyDepth(spelling: string, between: string): string {
+// backslashes before quotes and backslashes. JSON may write any character as an escape: some services do so with "/" and "+",
+// and once it is read the secret stands there as it is.
+function atAnyDepth(spelling: string, isSecret: boolean): string {
   return Array.from(spelling, (character) => {
-    if (character === '\\') return String.raw`\\+`
-    if (character === '"' || character === "'") return String.raw`\\*${character}`
-    return character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
-  }).join(between)
+    if (character === '\\') return String.raw`\\+(?:u005c)?`
+    const plain = /["'/]/.test(character)
+      ? String.raw`\\*${character}`
+      : character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
+    if (!isSecret && /[\da-z]/i.test(character)) return plain
+    const code = character.charCodeAt(0).toString(16).padStart(4, '0')
+    return String.raw`(?:${plain}|\\+u${code})`
+  }).join(isSecret ? BETWEEN : '')
 }
 
 // Invisible characters and ends of lines, as they are, as bytes or as JSON escapes: they go where the text is shown or kept.

@@ -12,7 +12,8 @@ import {
 import { BrokenOffError, NoSqlError, NotOneReadingError } from './errors.ts'
 import type { ResultTable } from './rows.ts'
 
-const WRITTEN_CREATE = /^(?:\s|;|--[^\n]*\n|\/\*.*?\*\/)*create\b/is
+const BLANK = String.raw`\s|;|--[^\n]*\n|\/\*.*?\*\/`
+const WRITTEN_CREATE = new RegExp(`^(?:${BLANK})*create\\b`, 'is')
 // All that the client says of SQL without a statement.
 const NO_STATEMENT = 'Error in native callback'
 
@@ -29,9 +30,24 @@ export async function streamReading(
   const { SELECT, EXPLAIN } = engine().StatementType
   try {
     // What `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot` are, too.
-    const isReading = [SELECT, EXPLAIN].includes(prepared.statementType)
+    const { statementType: type } = prepared
+    const isReading = type === EXPLAIN ? await explainsReading(connection, sql) : type === SELECT
     if (!isReading) throw new NotOneReadingError('it does not read')
     return await prepared.stream()
+  } finally {
+    prepared.destroySync()
+  }
+}
+
+const EXPLAINED = new RegExp(`^(?:${BLANK})*explain(?:${BLANK}|\\([^()]*\\)|analyze\\b)*`, 'is')
+
+/** Whether what `explain` explains reads: with `analyze` it is run. */
+async function explainsReading(connection: DuckDBConnection, sql: string): Promise<boolean> {
+  // Of several all but the last are the engine's own.
+  const statements = await connection.extractStatements(sql.replace(EXPLAINED, ''))
+  const prepared = await statements.prepare(statements.count - 1)
+  try {
+    return prepared.statementType === engine().StatementType.SELECT
   } finally {
     prepared.destroySync()
   }

@@ -131,6 +131,9 @@ describe('query', () => {
       ['/* a */ create temp table t as select 7; from t', 'there are 2 statements'],
       [log, 'it does not read'],
       ['set threads = 1', 'it does not read'],
+      [`explain analyze copy (select 1) to '${root}/jobtide.duckdb'`, 'it does not read'],
+      [`explain (analyze) copy (select 1) to '${root}/jobtide.duckdb.wal'`, 'it does not read'],
+      ['/* a */ explain /* b */ analyze create temp table t as select 7', 'it does not read'],
       ['create temp table t as select 7', 'it does not read'],
     ]) {
       // In a process of its own: the engine ended it with SIGABRT.
@@ -149,6 +152,8 @@ describe('query', () => {
       'show tables',
       'summarize ops.pages',
       'explain select 1',
+      '/* why */ explain (analyze, format json) with a as (select 1) from a',
+      'explain analyze from range(3)',
       'values (1)',
     ]) {
       const { exitCode, stderr } = await query([statement], root)

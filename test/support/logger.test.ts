@@ -148,6 +148,22 @@ it.each([
   expect(scrubber.scrub(text)).toBe('invalid key [redacted], or [redacted]')
 })
 
+it.each([
+  ['"/" as PHP does', 'sk\\/AbC+d3fG7h\\/Jk9Lm2=='],
+  ['"+" and "=" as .NET does', 'sk/AbC\\u002Bd3fG7h/Jk9Lm2\\u003d\\u003D'],
+  ['a letter', 's\\u006b/AbC+d3fG7h/Jk9Lm2=='],
+  [
+    'all of it, in a JSON text in a JSON text',
+    'sk/AbC+d3fG7h/Jk9Lm2=='.replaceAll(/./g, (one) => `\\\\u00${one.charCodeAt(0).toString(16)}`),
+  ],
+])('a key of which JSON escapes %s is scrubbed', (_, escaped) => {
+  const scrubber = createScrubber()
+  scrubber.add('sk/AbC+d3fG7h/Jk9Lm2==')
+  expect(scrubber.scrub(`{"message":"API key ${escaped} has expired"}`)).toBe(
+    '{"message":"API key [redacted] has expired"}',
+  )
+})
+
 it.each(['toLowerCase', 'toUpperCase'] as const)(
   'a key in %s is scrubbed, encoded or not',
   (change) => {
