@@ -3,17 +3,9 @@
  * Both are written beside their place and then take it: readers see the export before, or all of this one.
  */
 
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isFile } from '../support/atomic-file.ts'
+import { makeFolders, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
 import { SqlError, WarehouseDamagedError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
@@ -143,7 +135,7 @@ async function writeDatabase(warehouse: Warehouse, path: string, tables: Tables)
 }
 
 async function writeFolder(warehouse: Warehouse, folder: string, tables: Tables): Promise<void> {
-  onDisk(folder, () => mkdirSync(folder, { recursive: true }))
+  onDisk(folder, () => makeFolders(folder))
   for (const [name, columns] of tables) {
     const cells = columns.map(cellOf).join(', ')
     const file = quoteText(join(folder, `${name}.csv`))

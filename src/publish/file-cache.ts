@@ -3,16 +3,9 @@
  * last published are kept beside the warehouse, for the next publish to compare with, and what is missing is fetched.
  */
 
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { makeFolders } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk, type ErrorDetails } from '../support/errors.ts'
 import { sha256OfFile } from './parquet.ts'
 import type { ObjectStore } from './store/object-store.ts'
@@ -56,7 +49,7 @@ export class FileCache {
     if (inStore !== null) return (await this.#store.head(key)) === null ? null : inStore
     const path = this.#pathFor(key)
     if (existsSync(path)) return path
-    onDisk(this.#folder, () => mkdirSync(this.#folder, { recursive: true }))
+    onDisk(this.#folder, () => makeFolders(this.#folder))
     return (await this.#store.download(key, path, this.#signal)) ? path : null
   }
 
@@ -90,7 +83,7 @@ export class FileCache {
   take(key: string, path: string): void {
     if (this.#store.localPath(key) !== null) return rmSync(path, { force: true })
     onDisk(this.#folder, () => {
-      mkdirSync(this.#folder, { recursive: true })
+      makeFolders(this.#folder)
       renameSync(path, this.#pathFor(key))
     })
   }

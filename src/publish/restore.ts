@@ -4,8 +4,9 @@
  * in snapshots is not in it: journal, ledger, coverage, and how often and when last an event was seen.
  */
 
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolders } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
@@ -84,7 +85,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
   const tempPath = `${path}.restore`
   try {
     refuseExisting(path)
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolders(dirname(path))
     removeDatabase(tempPath)
     const isCompared = await withScratch(scratchFolder, () => fill(options, tempPath))
     await options.beforeUse?.(tempPath)

@@ -1,7 +1,8 @@
 /** A folder for what is only needed while a snapshot is written or read. */
 
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolders } from '../support/atomic-file.ts'
 import { asStorageError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
@@ -16,7 +17,7 @@ export interface Step {
 export async function withScratch<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder, { recursive: true })
+    makeFolders(folder)
     return await work()
   } catch (error) {
     throw asStorageError(error, folder)

@@ -4,6 +4,7 @@ import {
   accessSync,
   constants,
   existsSync,
+  lstatSync,
   rmSync,
   statSync,
   statfsSync,
@@ -18,7 +19,7 @@ import { nextDue } from '../plan/due.ts'
 import { runsOf } from '../plan/judge.ts'
 import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
-import { JobtideError, onDisk } from '../support/errors.ts'
+import { JobtideError, onDisk, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 import type { Freshness } from './freshness.ts'
@@ -128,19 +129,28 @@ function dataFinding(root: string, told: (bytes: number) => string): Finding {
   return finding('data', state, `${root}${made}; ${told(free)} free`, hint)
 }
 
-/** The folder, or the one above it that is there. */
+/** The folder, or the one above it that is there; a link that leads nowhere is there. */
 function existingFolder(path: string): string {
-  return existsSync(path) ? path : existingFolder(dirname(path))
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  return isThere ? path : existingFolder(dirname(path))
 }
 
 function whyNotWritable(folder: string): string | null {
-  if (!statSync(folder).isDirectory()) return `${folder} is no folder`
+  const found = statSync(folder, { throwIfNoEntry: false })
+  if (found === undefined) return `${folder} is a link to what is not there: is a disk not mounted?`
+  if (!found.isDirectory()) return `${folder} is no folder`
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch {
     return `${folder} cannot be written`
   }
-  tryLink(folder)
+  try {
+    tryLink(folder)
+  } catch (error) {
+    // A mount whose source was removed is a folder that takes no files.
+    if (systemCode(error) !== 'ENOENT') throw error
+    return `${folder} takes no files: was what is mounted there removed?`
+  }
   return null
 }
 

@@ -124,12 +124,34 @@ function piecesOf(content: FileContent): Iterable<Uint8Array> {
  * @param modes of new folders; null: as the process's umask says
  */
 export function makeFolder(folder: string, modes: FileModes | null = null): void {
-  const first = mkdirSync(folder, { recursive: true })
-  if (first === undefined) return
+  const first = makeFolders(folder)
+  if (first === null) return
   for (let made = folder; made.length >= first.length; made = dirname(made)) {
     if (modes !== null) chmodSync(made, modes.folder)
     fsyncDirectory(dirname(made))
   }
+}
+
+/**
+ * Makes a folder where it is missing, and those above it. Node's own `recursive` tries for ever where a folder is there and takes
+ * no other one: a mount whose source was removed answers so, and /proc.
+ * @returns the outermost that was made; null for none
+ * @throws Error of the operating system
+ */
+export function makeFolders(folder: string): string | null {
+  if (existsSync(folder) && statSync(folder).isDirectory()) return null
+  const above = dirname(folder)
+  const first = above === folder ? null : makeFolders(above)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process was quicker.
+    if (systemCode(error) === 'EEXIST' && existsSync(folder) && statSync(folder).isDirectory()) {
+      return first
+    }
+    throw error
+  }
+  return first ?? folder
 }
 
 /** Whether a file is there, and nothing else of that name. */

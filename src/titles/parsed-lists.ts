@@ -3,11 +3,11 @@
  * Each is kept under the hash of its text, so that a list that was changed since is not found here, and parsed again.
  */
 
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { packageRoot } from '../support/assets.ts'
-import { readIfThere } from '../support/atomic-file.ts'
+import { makeFolders, readIfThere } from '../support/atomic-file.ts'
 import { sha256Hex } from '../support/hash.ts'
 
 const FOLDER = join(packageRoot, 'dist', 'word-lists')
@@ -23,7 +23,7 @@ export function parsedList(text: string): unknown {
 
 /** Parses and keeps all word lists; the last step of `npm run build`. */
 export function keepParsedLists(): void {
-  mkdirSync(FOLDER, { recursive: true })
+  makeFolders(FOLDER)
   for (const name of readdirSync(LISTS).filter((one) => one.endsWith('.yaml'))) {
     const text = readFileSync(join(LISTS, name), 'utf8')
     writeFileSync(pathOf(text), JSON.stringify(parse(text)))

@@ -4,8 +4,9 @@
  * reading the file outside the engine drops its lock. Knows nothing of HTTP.
  */
 
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, LockedError, onDisk } from '../support/errors.ts'
@@ -91,7 +92,7 @@ export async function withWarehouse<T>(
 async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const { path } = options
   const temporaryPath = `${path}.new`
-  onDisk(path, () => mkdirSync(dirname(path), { recursive: true }))
+  onDisk(path, () => makeFolders(dirname(path)))
   removeDatabase(temporaryPath)
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {

@@ -2,12 +2,32 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { linkOnce, removeFile, writeFileAtomic } from '../../src/support/atomic-file.ts'
+import {
+  linkOnce,
+  makeFolders,
+  removeFile,
+  writeFileAtomic,
+} from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 useFaultyDisk()
+
+describe('makeFolders', () => {
+  it('says which it made first, makes none twice, and refuses a file in the place of one', () => {
+    const root = temporaryFolder()
+    expect(makeFolders(join(root, 'a', 'b', 'c'))).toBe(join(root, 'a'))
+    expect(makeFolders(join(root, 'a', 'b', 'c'))).toBeNull()
+    writeFileSync(join(root, 'file'), '')
+    expect(() => makeFolders(join(root, 'file'))).toThrow(/EEXIST/)
+    expect(() => makeFolders(join(root, 'file', 'd'))).toThrow(/EEXIST|ENOTDIR/)
+  })
+
+  it('ends where a folder takes no other, as a mount without its source', () => {
+    expect(() => makeFolders('/proc/jobtide/a/b')).toThrow(/ENOENT|EACCES|EROFS/)
+  })
+})
 
 describe('writeFileAtomic', () => {
   it('writes text and bytes, and makes the folders above', () => {

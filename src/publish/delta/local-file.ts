@@ -1,8 +1,9 @@
 /** Parquet objects as files that DuckDB can read. */
 
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolders } from '../../support/atomic-file.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { PublishError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -37,7 +38,7 @@ export async function withScratchFile<T>(
   scratchFolder: string,
   work: (path: string) => Promise<T>,
 ): Promise<T> {
-  mkdirSync(scratchFolder, { recursive: true })
+  makeFolders(scratchFolder)
   const path = join(scratchFolder, `delta-${randomUUID()}`)
   try {
     return await work(path)
