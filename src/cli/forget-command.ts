@@ -3,9 +3,10 @@
  * they are. `export-person`: everything that is known of one person.
  */
 
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Erasable } from '../load/suppression.ts'
-import { erase, type Certificate } from '../run/forget/erase.ts'
+import { readRows } from '../plan/organizations.ts'
+import { erase, type Erasure } from '../run/forget/erase.ts'
 import { exportPerson } from '../run/forget/export-person.ts'
 import { readPending } from '../run/forget/pending.ts'
 import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
@@ -14,8 +15,8 @@ import type { ErasureWorld } from '../run/forget/world.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { countText, sum } from '../support/numbers.ts'
-import { decodeText, escapedJson } from '../support/text.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
+import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Fact, Report } from './report.ts'
@@ -42,10 +43,10 @@ export async function forgetCommand(
     output.report(planReport(await planErasure(world, request)))
     return EXIT.done
   }
-  const certificate = await erase(world, request, DEFAULT_MAX_WAIT_MS)
-  if (certificate === null) return EXIT.done
-  output.report(certificateReport(certificate))
-  return certificate.is_complete ? EXIT.done : EXIT.publishFailed
+  const erased = await erase(world, request, DEFAULT_MAX_WAIT_MS)
+  if (erased === null) return EXIT.done
+  output.report(certificateReport(erased))
+  return erased.is_complete ? EXIT.done : EXIT.publishFailed
 }
 
 /** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */
@@ -84,20 +85,37 @@ function requestOf(
   return { profileIds, eventsBefore: olderThan === undefined ? null : (today - olderThan) * DAY }
 }
 
+const ID_COLUMN = 'profile_id'
+// Blanks, control characters and what is invisible: a note behind an id, or what came along when it was copied.
+const NO_ID = /[\s\p{Cc}\p{Default_Ignorable_Code_Point}\uFFFD]/u
+
 function idsIn(file: string): string[] {
-  const hint = 'Give a text file with a profile_id a line. Nothing was changed.'
-  const text = decodeText(readNamedFile('list of people', resolve(file), hint))
-  const lines = text.split(/\r?\n/).map((line) => line.trim())
-  return lines.filter((line) => line !== '')
+  const hint = `Give a text file with a ${ID_COLUMN} a line, or CSV with a column of that name. Nothing was changed.`
+  const name = basename(file)
+  const rows = readRows(readNamedFile('list of people', resolve(file), hint), name, 'people', hint)
+  const at = rows[0]?.cells.findIndex((cell) => cell.toLowerCase() === ID_COLUMN) ?? -1
+  return rows.slice(at < 0 ? 0 : 1).flatMap(({ cells, line }) => {
+    const [id = '', ...others] = at < 0 ? cells.filter((cell) => cell !== '') : [cells[at] ?? '']
+    if (others.length > 0 || NO_ID.test(id)) {
+      throw new ConfigError(
+        `${name}:${line}: not a ${ID_COLUMN}: ${JSON.stringify(cells.join())}`,
+        {
+          hint,
+        },
+      )
+    }
+    return id === '' ? [] : [id]
+  })
 }
 
 function planReport(plan: ErasurePlan): Report {
-  const { people, events_before: before } = plan
+  const { people, not_here: unknown, events_before: before } = plan
   return {
-    title: `would be erased: ${whomText(people, before)}`,
+    title: `would be erased: ${whomText(people - unknown.length, before)}`,
     sections: [placesOf(plan, 'would be dropped')],
     notes: [
       ...(plan.goes_on ? ['What an earlier `forget` left undone is in here.'] : []),
+      ...notHereText(unknown),
       isNowhere(plan)
         ? 'Nothing of it is here. With --yes it is kept out from now on all the same.'
         : 'Nothing was changed. With --yes all that is written again without it, for good. Readers see a new snapshot of the warehouse in place of those dropped.',
@@ -106,10 +124,10 @@ function planReport(plan: ErasurePlan): Report {
   }
 }
 
-function certificateReport(certificate: Certificate): Report {
+function certificateReport({ notHere, ...certificate }: Erasure): Report {
   const { people, events_before: before, proof, remaining, path } = certificate
   return {
-    title: `erased: ${whomText(people.length, before)}`,
+    title: `erased: ${whomText(people.length - notHere.length, before)}`,
     sections: [
       [
         ...placesOf(certificate, 'dropped'),
@@ -122,10 +140,24 @@ function certificateReport(certificate: Certificate): Report {
     ],
     notes: [
       ...(remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining, GO_ON]),
+      ...notHereText(notHere),
       ...(isNowhere(certificate) ? ['Nothing of it was here: it is kept out from now on.'] : []),
     ],
-    data: { is_done: true, ...certificate },
+    data: { is_done: true, not_here: notHere, ...certificate },
   }
+}
+
+const SHOWN = 20
+
+function notHereText(ids: readonly string[]): string[] {
+  if (ids.length === 0) return []
+  const more = ids.length > SHOWN ? [`  and ${numberText(ids.length - SHOWN)} more`] : []
+  const who = countText(ids.length, 'person', 'people')
+  return [
+    `NOT HERE: ${who}, erased before or written otherwise:`,
+    ...ids.slice(0, SHOWN).map((id) => `  ${id}`),
+    ...more,
+  ]
 }
 
 function isNowhere({ segments, rows, stores }: Places): boolean {
@@ -137,7 +169,7 @@ const GO_ON = 'Mend that and run `jobtide forget --yes` again: it goes on where 
 
 function whomText(people: number, eventsBefore: string | null): string {
   const parts = [
-    people > 0 && countText(people, 'person', 'people'),
+    (people > 0 || eventsBefore === null) && countText(people, 'person', 'people'),
     eventsBefore !== null &&
       `events that changed and were detected before ${eventsBefore.slice(0, 10)}`,
   ]

@@ -31,6 +31,44 @@ async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
 }
 
 describe('jobtide forget', () => {
+  it.each([
+    [
+      'a cell behind the id',
+      'per_1\nper_2,Jane Doe\n',
+      'people.txt:2: not a profile_id: "per_2,Jane Doe"',
+    ],
+    ['a note behind it', 'per_1\nper_2 # on Monday\n', 'people.txt:2: not a profile_id'],
+    ['an invisible character', '\u200bper_1\n', 'people.txt:1: not a profile_id'],
+    ['another end of line in between', 'per_1\rper_2\nper_3\n', ': not a profile_id'],
+  ])('refuses a list with %s, and erases nobody', async (_, text, message) => {
+    const site = await openSite({ companies: 1 })
+    const list = join(site.folder, 'people.txt')
+    writeFileSync(list, text)
+    const refused = await site.call(['forget', '--from', list, '--yes'])
+    expect(refused.exitCode).toBe(2)
+    expect(refused.stderr).toContain(message)
+    expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
+  })
+
+  it('takes the column profile_id of a CSV file, and names who is not here', async () => {
+    const { site, people } = await siteWithPeople()
+    const list = join(site.folder, 'people.csv')
+    const [one, other] = people as [Person, Person]
+    writeFileSync(list, `name,Profile_ID\r\n"Doe, J.","${one.profile_id}"\r\nx,per_of_nobody\r\n`)
+    const plan = done(await site.call(['forget', '--from', list]))
+    expect(plan.stdout).toMatch(/^would be erased: 1 person\n/)
+    const erased = done(await site.call(['forget', '--from', list, '--yes']))
+    expect(erased.stdout).toMatch(/^erased: 1 person\n/)
+    expect(erased.stdout).toMatch(/NOT HERE: 1 person, .*\n *per_of_nobody\n/)
+    const left = await site.query<Person>('select profile_id from people order by all')
+    expect(left.map(({ profile_id: id }) => id)).not.toContain(one.profile_id)
+    expect(left.map(({ profile_id: id }) => id)).toContain(other.profile_id)
+    // A word that every file holds is nobody's id: no snapshot goes for it.
+    const word = done(await site.call(['forget', 'profile_id', '--yes']))
+    expect(word.stdout).toMatch(/NOT HERE: 1 person/)
+    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
+  })
+
   it('says what it would erase and changes nothing; with --yes erases it and certifies that; then events by age', async () => {
     const { site, people } = await siteWithPeople()
     const [one, other] = people as [Person, Person]

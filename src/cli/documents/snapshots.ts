@@ -105,12 +105,14 @@ const found = { segment: text, pages: count, events: count }
 export const wouldForget = withVersion({
   is_done: z.literal(false),
   people: count,
+  not_here: list(text),
   goes_on: flag,
   segments: list(object(found)),
   ...places,
 })
 export const forgotten = withVersion({
   is_done: z.literal(true),
+  not_here: list(text),
   path: text,
   format_version: count,
   id: text,

@@ -39,6 +39,7 @@ import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
   allOf,
   markersOf,
+  notHere,
   remainingIn,
   searchFolder,
   unsearchedIn,
@@ -70,6 +71,11 @@ export interface Certificate extends Pick<
   readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
 }
 
+/** What an erasure did, and of whom it found nothing: that stands in no file. */
+export interface Erasure extends Certificate {
+  readonly notHere: readonly string[]
+}
+
 /**
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
  * @param request nobody and null: only what is left to do
@@ -83,7 +89,7 @@ export async function erase(
   world: ErasureWorld,
   request: Erasable,
   maxWaitMs = 0,
-): Promise<Certificate | null> {
+): Promise<Erasure | null> {
   return withJournal(world, { command: 'forget', maxWaitMs }, 'refuse', (journal) => {
     const earlier = readPending(world.directory.root)
     const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
@@ -97,7 +103,7 @@ async function eraseAll(
   journal: Journal,
   begun: Pending | null,
   isNew: boolean,
-): Promise<Certificate | null> {
+): Promise<Erasure | null> {
   const { directory, clock } = world
   const { root, warehouse } = directory
   const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
@@ -144,17 +150,19 @@ async function eraseAll(
   tell(world, 'proof')
   const certificate = certify(world, pending, suppressed, await prove(world, targets, pending))
   if (certificate.is_complete) removePending(root)
-  return certificate
+  return { ...certificate, notHere: here.notHere }
 }
 
 interface Known {
   readonly markers: Pending['markers']
+  readonly notHere: readonly string[]
   readonly destinations: readonly string[]
 }
 
 function nothingKnown(pending: Pending | null): Known {
   const ids = pending?.profile_ids ?? []
-  return { markers: ids.map((text) => ({ text, is_unique: true })), destinations: [] }
+  const markers = ids.map((text) => ({ text, is_unique: true }))
+  return { markers, notHere: ids, destinations: [] }
 }
 
 /** Loads what the journal holds, and says what the warehouse knows of the people then. */
@@ -173,6 +181,7 @@ async function bringUpToDate(
     const all = [...(pending?.markers ?? []), ...found]
     return {
       markers: [...new Map(all.map((marker) => [marker.text, marker])).values()],
+      notHere: ids.length === 0 ? [] : await notHere(warehouse, ids),
       destinations: await knownDestinations(warehouse),
     }
   })

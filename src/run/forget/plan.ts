@@ -9,12 +9,14 @@ import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
 import { findInJournal } from './rebuild.ts'
-import { markersOf } from './search.ts'
+import { markersOf, notHere } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
 import type { ErasureWorld } from './world.ts'
 
 export interface ErasurePlan extends Pick<Pending, 'events_before'> {
   readonly people: number
+  /** Ids of people of whom nothing is known here. */
+  readonly not_here: readonly string[]
   /** Whether an earlier erasure was stopped; what it left undone is in here. */
   readonly goes_on: boolean
   readonly segments: readonly SegmentFindings[]
@@ -46,14 +48,16 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
           isErasedReject: (text) => isErased(jsonOrNull(text)),
         }),
         markers: await markersOf(warehouse, ids),
+        not_here: await notHere(warehouse, ids),
         destinations: await knownDestinations(warehouse),
       }))
-    : { rows: {}, markers: [], destinations: [] }
+    : { rows: {}, markers: [], not_here: ids, destinations: [] }
   const markers = [...noted, ...known.markers]
   const stores: StoreFindings[] = []
   for (const target of ids.length === 0 ? [] : world.targets(known.destinations)) {
     stores.push(await findInTarget(world, target, markers))
   }
   const goes_on = earlier !== null
-  return { people: ids.length, events_before, goes_on, segments, rows: known.rows, stores }
+  const { rows, not_here } = known
+  return { people: ids.length, not_here, events_before, goes_on, segments, rows, stores }
 }

@@ -34,9 +34,25 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
 
+/** The ids that no event and no reject has: of people who were erased before, or who never were here. */
+export async function notHere(
+  warehouse: Warehouse,
+  profileIds: readonly string[],
+): Promise<string[]> {
+  const rows = await warehouse.all<{ id: string }>(
+    `with named as materialized (select distinct unnest(from_json($1, '["varchar"]')) as id)
+    select id from named
+    where not exists (from job_change_events where profile_id = id)
+      and not exists (from ops.rejects where contains(event, id))
+    order by id`,
+    [JSON.stringify(profileIds)],
+  )
+  return rows.map(({ id }) => id)
+}
+
 /**
  * The ids of people, and those texts about them that are 6 bytes or longer and stand in no text about anybody else, nor in
- * what describes the tables.
+ * what describes the tables. What stands there and no event has for an id is none: it is not searched for.
  */
 export async function markersOf(
   warehouse: Warehouse,
@@ -68,8 +84,9 @@ export async function markersOf(
     from candidates order by text`,
     [JSON.stringify(profileIds)],
   )
+  const unknown = new Set(await notHere(warehouse, profileIds))
   return rows
-    .filter(({ is_id, is_shared }) => is_id || !is_shared)
+    .filter(({ text, is_id, is_shared }) => !is_shared || (is_id && !unknown.has(text)))
     .map(({ text, is_shared }) => ({
       text,
       is_unique: !is_shared && Buffer.byteLength(text) >= SHORTEST_BYTES,
