@@ -26,7 +26,7 @@ export type Failure =
       readonly obstacle: Obstacle | null
     }
   /** A 200 that is not a page. It may have been charged. */
-  | { readonly kind: 'not-a-page'; readonly reason: string }
+  | { readonly kind: 'not-a-page'; readonly reason: string; readonly headers?: Headers }
 
 /**
  * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are no pages, and each may
@@ -87,6 +87,7 @@ export const ATTEMPTS_MAX = 20
  * chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
  */
 export const BILLABLE_MAX = 6
+const SPREAD_FROM = 3
 /** A service that answers everything with something else is not asked for as long as one that is away: each may be billed. */
 export const UNREADABLE_IN_A_ROW_MAX = 5
 /** A wrong address, proxy or certificate does not mend itself; a service that is just being started has so long. */
@@ -100,6 +101,14 @@ const BACKOFF_CAP_MS = 30 * SECOND
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 
 export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
+  const decision = decide(failure, state)
+  const headers = failure.kind === 'not-a-page' ? failure.headers : undefined
+  if (decision.kind !== 'retry' || headers?.['retry-after'] === undefined) return decision
+  // What is no page may name a time all the same.
+  return pauseAll(200, headers, state)
+}
+
+function decide(failure: Failure, state: RetryState): RetryDecision {
   if (failure.kind === 'status') {
     const { status } = failure
     if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
@@ -120,7 +129,12 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   }
   const wasAsked = state.failuresInARow >= OUTAGE_FAILURES_LEAST
   if (wasAsked && state.outageMs >= state.maxWaitMs) return { kind: 'give-up', why: 'outage' }
-  return backoff(state, BACKOFF_CAP_MS)
+  const wait = backoff(state, BACKOFF_CAP_MS)
+  // While nothing is answered, the attempts that may be billed are spread over the time that a run may wait.
+  const isSpread = state.billable >= SPREAD_FROM && state.outageMs >= BACKOFF_CAP_MS
+  return isSpread
+    ? { ...wait, waitMs: Math.max(wait.waitMs, state.maxWaitMs / BILLABLE_MAX) }
+    : wait
 }
 
 /** Whether there was no connection this time, nor at any time since this attempt at the run began. */
@@ -163,7 +177,7 @@ function pauseAll(status: number, headers: Headers, state: RetryState): RetryDec
 }
 
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.
-function backoff(state: RetryState, capMs: number): RetryDecision {
+function backoff(state: RetryState, capMs: number): RetryDecision & { readonly kind: 'retry' } {
   const upper = Math.max(BACKOFF_BASE_MS, state.previousWaitMs * 3)
   const waitMs = BACKOFF_BASE_MS + state.random * (upper - BACKOFF_BASE_MS)
   return { kind: 'retry', waitMs: Math.min(capMs, waitMs) }

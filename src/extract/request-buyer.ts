@@ -148,7 +148,9 @@ export class RequestBuyer {
       return this.#fail(attempt, failure, status)
     }
     const kept = await read(answer, attempt)
-    return 'bought' in kept ? kept : this.#fail(attempt, kept, status)
+    if ('bought' in kept) return kept
+    const failure: Failure = kept.kind === 'not-a-page' ? { ...kept, headers } : kept
+    return this.#fail(attempt, failure, status)
   }
 
   async #send({ path, body, attempts }: Attempt): Promise<Answer | Failure> {

@@ -126,10 +126,11 @@ export class Retries {
     this.#trouble = wordsOf(failure)
     this.#failures.add(sentAt, now)
     if (isOrderToWait(failure)) return this.#pauses.add(sentAt, now)
+    // A trial that may be billed costs as much as any request.
+    if (isInDoubt(failure)) attempts.billable += 1
     if (isUnreadable(failure)) this.#unreadable.add(sentAt, now)
     else if (isHalfOpen && !isNever) return
     attempts.failures += 1
-    if (isInDoubt(failure)) attempts.billable += 1
   }
 
   #decisionOf(failure: Failure, attempts: PageAttempts): RetryDecision {

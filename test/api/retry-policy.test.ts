@@ -61,6 +61,14 @@ describe('everybody waits', () => {
     }
   })
 
+  it('what is no page: as long as it says, where it says so; else it is asked again after a second', () => {
+    const busy: Failure = { ...notAPage, headers: { 'retry-after': '6' } }
+    const decision = { kind: 'pause-all', waitMs: 6 * SECOND, status: 200, giveUp: null }
+    expect(decideRetry(busy, aState())).toEqual(decision)
+    expect(decideRetry(busy, aState({ unreadableInARow: 5 }))).toMatchObject({ why: 'unreadable' })
+    expect(decideRetry(notAPage, aState())).toEqual({ kind: 'retry', waitMs: SECOND })
+  })
+
   it.each([408, 500, 502, 520])('%d: only where it says how long', (status) => {
     const ordered = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
     expect(ordered).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
