@@ -7,6 +7,20 @@ if (major < 20 || (major === 20 && minor < 19)) {
     `jobtide: Node.js ${process.versions.node} is too old: Jobtide needs 20.19 or newer\n  → Install it from https://nodejs.org; cron and systemd often find another one than your shell: give the whole path there.\n`,
   )
   process.exitCode = 2
+} else if (isFolderGone()) {
+  process.stderr.write(
+    'jobtide: the current folder is gone\n  → Go to another one: relative paths are read from there. Nothing was changed.\n',
+  )
+  process.exitCode = 2
 } else {
   void import('./cli/process.ts')
+}
+
+function isFolderGone() {
+  try {
+    process.cwd()
+    return false
+  } catch {
+    return true
+  }
 }

@@ -3,8 +3,9 @@
 import { relative, join, resolve } from 'node:path'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReport } from '../report/write-report.ts'
+import { ownEntryAt } from '../run/data-directory.ts'
 import { readOrganizations } from '../run/job.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
@@ -22,6 +23,12 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const file = options.organizations
   const list = file === undefined ? null : (await readOrganizations(file)).organizations
   const path = resolve(options.out ?? join(directory.reports, `${windowName(window)}.html`))
+  const own = ownEntryAt(directory.root, path)
+  if (own !== null && own !== directory.reports) {
+    throw new ConfigError(`a report cannot go to ${path}: Jobtide keeps its own files in ${own}`, {
+      hint: 'Name another file with --out; nothing was changed.',
+    })
+  }
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, { window, list, path, writtenAt: now }),
   )

@@ -23,7 +23,7 @@ function schemaOf(command: string | undefined): object {
     )
     return { $schema: DIALECT, title: `jobtide ${SCHEMA_VERSION}`, $defs: all }
   }
-  const document = DOCUMENTS[command]
+  const document = Object.hasOwn(DOCUMENTS, command) ? DOCUMENTS[command] : undefined
   if (document === undefined) {
     throw new ConfigError(`there is no command ${command}`, {
       hint: `Name one of: ${Object.keys(DOCUMENTS).join(', ')}`,

@@ -193,7 +193,8 @@ const KEPT_BY_DEFAULT = 30
 
 // A publish empties some of them, an erasure removes others: readers would lose every snapshot.
 function refuseOwnFolder(to: string, dataDir: string): void {
-  const own = isFolderAddress(to) ? ownEntryAt(resolve(dataDir), to) : null
+  const root = resolve(dataDir)
+  const own = isFolderAddress(to) ? (to === root ? root : ownEntryAt(root, to)) : null
   if (own === null) return
   throw new ConfigError(`snapshots cannot go to ${to}: Jobtide keeps its own files in ${own}`, {
     hint: 'Name another folder, such as snapshots; nothing was sent.',
@@ -202,6 +203,11 @@ function refuseOwnFolder(to: string, dataDir: string): void {
 
 /** An s3:// address as it is, a folder made absolute from `base`. */
 export function absoluteDestination(destination: string, base: string): string {
+  if (destination.trim() === '') {
+    throw new ConfigError('snapshots go to a folder or to s3://bucket/prefix, and none is named', {
+      hint: 'Name one, or leave publishing out with --no-publish; nothing was sent.',
+    })
+  }
   if (!isFolderAddress(destination)) {
     parseS3Address(destination)
     return destination

@@ -82,6 +82,7 @@ describe('parseOrganizations', () => {
       'list.csv:4: not an organisation',
     ],
     ['a control character', 'org_1\r\nac\u0007me\r\n', 'list.csv:2: not an organisation'],
+    ['an invisible character', 'org_1\n\u200borg_2\n', 'list.csv:2: not an organisation'],
     ['501 characters', `org_1\n${'a'.repeat(501)}\n`, 'list.csv:2: not an organisation'],
     ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
     ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],
