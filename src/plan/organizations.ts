@@ -28,7 +28,8 @@ const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 
 // Nothing (what is left of "/"), control and invisible characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), a
 // spreadsheet's formula or error, and a long number as a spreadsheet shortens it.
-const UNUSABLE = /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
+const UNUSABLE =
+  /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
 
 // The example lines of a new folder (config/init/organizations.csv).
 const PLACEHOLDER = /\breplace-me-\d+$/
