@@ -5,8 +5,7 @@ import type { PageReceived } from './records.ts'
 
 /**
  * Whether the next page is asked for again before it is believed. A cache on the way may have answered with an earlier one, once,
- * which may cost a page. An empty page is free: after one that promised more it contradicts that, and where it promises more
- * itself, twice.
+ * which may cost a page. An empty page is free: after one that promised more it contradicts that, and is asked for twice more.
  */
 export function isDoubted(
   history: BatchHistory,
@@ -18,7 +17,7 @@ export function isDoubted(
   if (same === null && !isEmpty) return false
   const { doubted } = history.drift
   const times = doubted.page === page ? doubted.times : 0
-  if (times >= (isEmpty && hasMore ? 2 : 1)) return false
+  if (times >= (isEmpty ? 2 : 1)) return false
   history.drift.doubted = { page, times: times + 1 }
   return true
 }

@@ -19,6 +19,8 @@ export interface Scrubber {
 export const SHORTEST_SECRET = 6
 /** What is longer fits into no header, and the pattern of all spellings would be too large. */
 export const LONGEST_SECRET = 4_096
+/** Of what is longer, only characters that programs do escape are looked for as JSON escapes. */
+const LONGEST_ESCAPED = 1_024
 
 export function createScrubber(): Scrubber {
   const secrets = new Set<string>()
@@ -60,19 +62,26 @@ function spellingsOf(secret: string): string[] {
 // backslashes before quotes and backslashes. JSON may write any character as an escape: some services do so with "/" and "+",
 // and once it is read the secret stands there as it is.
 function atAnyDepth(spelling: string, isSecret: boolean): string {
+  // Of other spellings, and of long secrets, those that programs do escape: a larger pattern is refused.
+  const isEscapable = isSecret && spelling.length <= LONGEST_ESCAPED ? /./su : /[+/=<>&'"]/
   return Array.from(spelling, (character) => {
     if (character === '\\') return String.raw`\\+(?:u005c)?`
-    const plain = /["'/]/.test(character)
-      ? String.raw`\\*${character}`
-      : character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
-    if (!isSecret && /[\da-z]/i.test(character)) return plain
-    const code = character.charCodeAt(0).toString(16).padStart(4, '0')
-    return String.raw`(?:${plain}|\\+u${code})`
+    const code = `u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+    // These may have a backslash before them as they are.
+    if (/["'/]/.test(character)) return String.raw`\\{0,${DEPTH}}(?:${character}|${code})`
+    const plain = character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
+    return isEscapable.test(character) ? String.raw`(?:${plain}|\\{1,${DEPTH}}${code})` : plain
   }).join(isSecret ? BETWEEN : '')
 }
 
-// Invisible characters and ends of lines, as they are, as bytes or as JSON escapes: they go where the text is shown or kept.
-const BETWEEN = String.raw`(?:[^\x21-\x7e]|\\+(?:u[\da-fA-F]{4}|[bfnrt]))*`
+// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit a long row of them would be looked through from
+// each of them.
+const DEPTH = 15
+
+// Invisible characters and ends of lines, as they are, as bytes or as JSON escapes: they go where the text is shown or kept. Not
+// the escape of a character that a secret may have: where it could be either, the time would grow with every repeat.
+const VISIBLE = String.raw`00(?:2[1-9a-f]|[3-6][\da-f]|7[\da-e])`
+const BETWEEN = String.raw`(?:[^\x21-\x7e]|\\+(?:u(?!${VISIBLE})[\da-f]{4}|[bfnrt]))*`
 
 // In the middle of a longer text, such as `user:secret`, the same bytes have three spellings, by where they begin.
 // Each is cut to the characters that the bytes before and after the secret have no part in.

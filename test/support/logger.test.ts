@@ -164,6 +164,16 @@ it.each([
   )
 })
 
+it('a text of 100,000 escapes of the characters of a key ends, also where they repeat', () => {
+  const scrubber = createScrubber()
+  scrubber.add('aaaabbbbaaaac')
+  const began = performance.now()
+  for (const text of ['\\u0061'.repeat(100_000), '\\'.repeat(1_000_000)]) {
+    expect(scrubber.scrub(text)).toBe(text)
+  }
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
+
 it.each(['toLowerCase', 'toUpperCase'] as const)(
   'a key in %s is scrubbed, encoded or not',
   (change) => {
