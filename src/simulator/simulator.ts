@@ -1,5 +1,5 @@
 /**
- * The job-change search endpoint on this machine: the same rules, errors, order and charges as the service, served from
+ * The service on this machine: the same rules, errors, order and charges as the service, served from
  * a made-up world or a file of events. README.md beside this file says where it differs from the service.
  */
 
@@ -13,16 +13,11 @@ import { MINUTE } from '../support/units.ts'
 import { Bookkeeper, type Account } from './account.ts'
 import type { TrackedOrganization } from './events.ts'
 import type { Fault } from './faults.ts'
-import {
-  errorAnswer,
-  SEARCH_PATH,
-  SearchEndpoint,
-  type Reply,
-  type SearchEndpointOptions,
-} from './search-endpoint.ts'
+import type { Reply } from './gate.ts'
+import { SimulatedService, type ServiceOptions } from './service.ts'
 import { sendAnswer } from './wire-faults.ts'
 
-export interface SimulatorOptions extends SearchEndpointOptions {
+export interface SimulatorOptions extends ServiceOptions {
   /** The server's time. */
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   /** Default 0: any free port. The simulator listens on 127.0.0.1 only. */
@@ -45,22 +40,19 @@ export interface Simulator {
  */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { clock, source } = options
-  const endpoint = new SearchEndpoint(options)
+  const service = new SimulatedService(options)
   const books = new Bookkeeper()
 
   const replyTo = ({ method = '', url = '', headers }: IncomingMessage, body: string): Reply => {
     const [path = ''] = url.split('?', 1)
-    if (path !== SEARCH_PATH) return { answer: errorAnswer(404, `no such path: ${path}`) }
-    if (method !== 'POST') {
-      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: 'POST' }) }
-    }
-    return endpoint.answer({
+    const call = {
       body,
       contentType: headers['content-type'],
       authorization: headers.authorization,
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
-    })
+    }
+    return service.answer(path, call, method)
   }
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -89,7 +81,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     account: () => books.account(),
     organizations: () => source.organizations,
-    setFaults: (faults) => endpoint.setFaults(faults),
+    setFaults: (faults) => service.setFaults(faults),
     close: () => closeServer(server),
   }
 }

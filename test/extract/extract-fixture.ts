@@ -16,7 +16,8 @@ import { pausedUntil } from '../../src/journal/pauses.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
-import { SearchEndpoint, type SearchEndpointOptions } from '../../src/simulator/search-endpoint.ts'
+import { SEARCH_PATH } from '../../src/simulator/search-endpoint.ts'
+import { SimulatedService, type ServiceOptions } from '../../src/simulator/service.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { sum } from '../../src/support/numbers.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
@@ -151,7 +152,7 @@ function toAnswer(
 }
 
 /** How the simulator answers, and how long it takes. */
-export interface SimulatedOptions extends Partial<SearchEndpointOptions> {
+export interface SimulatedOptions extends Partial<ServiceOptions> {
   readonly clock?: VirtualClock
   readonly takesMs?: number
   /** The key that is sent. */
@@ -167,11 +168,11 @@ export function simulated(
     key = 'simulator-key',
     ...options
   }: SimulatedOptions = {},
-): Service & { readonly endpoint: SearchEndpoint } {
+): Service & { readonly endpoint: SimulatedService } {
   const source = 'organizations' in events ? events : sourceOf(events)
-  const endpoint = new SearchEndpoint({ source, ...options })
+  const endpoint = new SimulatedService({ source, ...options })
   const service = aService(({ body }) => {
-    const { answer, facts } = endpoint.answer({
+    const { answer, facts } = endpoint.answer(SEARCH_PATH, {
       body: JSON.stringify(body),
       contentType: 'application/json',
       authorization: `Bearer ${key}`,

@@ -1,0 +1,85 @@
+/** The endpoints beside job changes, by path, and the world that they answer from. */
+
+import { jsonOrNull } from '../../support/json.ts'
+import { companySlug } from '../../support/text.ts'
+import type { EventSource } from '../events.ts'
+import type { FaultPlan } from '../faults.ts'
+import { answerOf, refusal, statusAnswer, type Admitted, type Call, type Reply } from '../gate.ts'
+import { BadRequest } from '../search-request.ts'
+import { companyProfile } from './company-profile.ts'
+import type { ServedEndpoint, ServedWorld } from './endpoint.ts'
+
+const SERVED: readonly ServedEndpoint[] = [companyProfile]
+
+export class OtherEndpoints {
+  readonly #source: EventSource
+  readonly #byPath = new Map(SERVED.map((endpoint) => [endpoint.path, endpoint]))
+  readonly #numberBySlug: ReadonlyMap<string, number>
+
+  constructor(source: EventSource) {
+    this.#source = source
+    this.#numberBySlug = new Map(
+      source.organizations.map(({ slug, network_url: url }, number) => [
+        companySlug(slug ?? url ?? ''),
+        number,
+      ]),
+    )
+  }
+
+  has(path: string): boolean {
+    return this.#byPath.has(path)
+  }
+
+  answer(path: string, call: Call, { key, headers }: Admitted, faults: FaultPlan): Reply {
+    const request = jsonOrNull(call.body)
+    if (request === null || typeof request !== 'object' || Array.isArray(request)) {
+      return refusal(400, 'the body must be a JSON object', key, headers)
+    }
+    try {
+      const served = this.#byPath.get(path) as ServedEndpoint
+      const answer = served.answer(request as Record<string, unknown>, this.#worldAt(call.nowMs))
+      const { page = 1 } = request as { page?: unknown }
+      const strike = faults(Number(page), new Set([answer.organizationId ?? '']))
+      const isAnswer = strike?.fault.status === undefined
+      const { credit_used: said = answer.credits } = (strike?.fault.body ?? {}) as {
+        credit_used?: number
+      }
+      const facts = {
+        key,
+        page: Number(page),
+        fault: strike?.action ?? null,
+        events: isAnswer ? answer.items : 0,
+        credits_used: strike?.isCharged === false ? 0 : said,
+      }
+      const body = JSON.stringify({ ...answer.body, credit_used: answer.credits })
+      return {
+        answer: isAnswer
+          ? answerOf(answer.status ?? 200, body, headers)
+          : statusAnswer(strike.fault, headers),
+        strike,
+        facts,
+      }
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error
+      return refusal(400, error.message, key, headers)
+    }
+  }
+
+  #worldAt(nowMs: number): ServedWorld {
+    const { organizations, events } = this.#source
+    return {
+      nowMs,
+      organizationOf: (url) => {
+        const number = this.#numberBySlug.get(companySlug(url))
+        const tracked = organizations[number ?? -1]
+        if (number === undefined || tracked === undefined) return undefined
+        let growth = 0
+        for (const { type, detectedAt, organization } of events) {
+          if (organization !== number || detectedAt > nowMs) continue
+          growth += type === 'joined' ? 1 : type === 'left' ? -1 : 0
+        }
+        return { number, tracked, growth }
+      },
+    }
+  }
+}

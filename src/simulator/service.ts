@@ -1,0 +1,44 @@
+/** All endpoints of the service behind one gate, without a socket. */
+
+import { OtherEndpoints } from './endpoints/endpoints.ts'
+import { createFaultPlan, type Fault, type FaultPlan } from './faults.ts'
+import { Gate, errorAnswer, type Call, type GateOptions, type Reply } from './gate.ts'
+import { SEARCH_PATH, SearchEndpoint, type SearchEndpointOptions } from './search-endpoint.ts'
+
+export interface ServiceOptions extends SearchEndpointOptions, GateOptions {
+  readonly faults?: readonly Fault[]
+}
+
+export class SimulatedService {
+  readonly #gate: Gate
+  readonly #search: SearchEndpoint
+  readonly #others: OtherEndpoints
+  #faults: FaultPlan
+
+  /** @throws ConfigError naming a fault that is wrong */
+  constructor(options: ServiceOptions) {
+    this.#gate = new Gate(options)
+    this.#search = new SearchEndpoint(options)
+    this.#others = new OtherEndpoints(options.source)
+    this.#faults = createFaultPlan(options.faults ?? [])
+  }
+
+  /** Replaces all faults. @throws ConfigError naming the one that is wrong */
+  setFaults(faults: unknown): void {
+    this.#faults = createFaultPlan(faults)
+  }
+
+  answer(path: string, call: Call, method = 'POST'): Reply {
+    if (path !== SEARCH_PATH && !this.#others.has(path)) {
+      return { answer: errorAnswer(404, `no such path: ${path}`) }
+    }
+    if (method !== 'POST') {
+      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: 'POST' }) }
+    }
+    const admitted = this.#gate.admit(call)
+    if ('answer' in admitted) return admitted
+    return path === SEARCH_PATH
+      ? this.#search.answer(call, admitted, this.#faults)
+      : this.#others.answer(path, call, admitted, this.#faults)
+  }
+}
