@@ -121,3 +121,18 @@ create or replace macro plain_name(name) as
             'g'
         )
     );
+
+-- The last part of a page, such as `acme` of network.example/company/acme.
+-- spark: page_part(page string) returns string return regexp_replace(page_name(page), '^.*/', '')
+create or replace macro page_part(page) as
+    regexp_replace(page_name(page), '^.*/', '');
+
+-- The text, number or JSON of a member of a JSON document, by a path such as $.message.name; null where it is not there, or null.
+-- spark: json_text(document string, path string) returns string return get_json_object(document, path)
+create or replace macro json_text(document, path) as
+    json_extract_string(document, path);
+
+-- A whole number as pages write it, such as 12,345; null for what is none, or does not fit.
+-- spark: whole_number(text string) returns int return try_cast(regexp_replace(text, '[,. ]', '') as int)
+create or replace macro whole_number(text) as
+    try_cast(regexp_replace(text, '[,. ]', '', 'g') as integer);

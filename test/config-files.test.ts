@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { worldAround } from '../src/cli/simulate-command.ts'
 import { parseOrganizations } from '../src/plan/organizations.ts'
-import { parsePipeline, pipelineSchema } from '../src/plan/pipeline.ts'
+import { collectSchema, parsePipeline, pipelineSchema } from '../src/plan/pipeline.ts'
 import { writeOrganizationsFile } from '../src/simulator/organizations-file.ts'
 import { packageRoot } from '../src/support/assets.ts'
 
@@ -20,14 +20,18 @@ describe('config/pipeline.schema.json', () => {
   it('is what the schema in src/plan/pipeline.ts says', async () => {
     const schema = {
       title: 'A Jobtide pipeline file',
-      ...z.toJSONSchema(pipelineSchema, { io: 'input' }),
+      anyOf: [pipelineSchema, collectSchema].map((one) => z.toJSONSchema(one, { io: 'input' })),
     }
     const text = await format(JSON.stringify(schema), { parser: 'json', printWidth: 100 })
     expectFile(SCHEMA, text)
   })
 
   it('describes every key, so that an editor can', () => {
-    const { properties } = JSON.parse(read(SCHEMA)) as JsonSchema
+    const { anyOf } = JSON.parse(read(SCHEMA)) as { anyOf: JsonSchema[] }
+    const properties = Object.assign({}, ...anyOf.map((one) => one.properties)) as Record<
+      string,
+      JsonSchema
+    >
     const limits = properties['limits'] as JsonSchema
     const snapshot = properties['snapshot'] as JsonSchema
     const { limits: _group, ...keys } = {
@@ -65,6 +69,7 @@ describe('pipelines', () => {
   it.each(files)('%s is valid, bears its own name and has a list', (file) => {
     const pipeline = parsePipeline(read(file), file)
     expect(`${pipeline.name}.yaml`).toBe(basename(file))
+    if (pipeline.kind === 'collect') return
     const list = resolve(packageRoot, dirname(file), pipeline.organizations)
     expect(parseOrganizations(readFileSync(list), list).duplicates).toBe(0)
     expect(read(file)).toMatch(/^# yaml-language-server: \$schema=\.\.\/config\/pipeline\.schema/)

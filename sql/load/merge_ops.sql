@@ -22,3 +22,9 @@ delete from ops.snapshots as known
 using staged_snapshots as staged
 where known.snapshot_id = staged.snapshot_id;
 insert into ops.snapshots from staged_snapshots order by snapshot_id;
+
+insert into answers
+select staged.*
+from staged_answers as staged
+where not exists (select 1 from answers as known where known.request_id = staged.request_id)
+order by staged.received_at, staged.request_id;

@@ -5,6 +5,7 @@ create or replace temp table staged_batches as from ops.batches limit 0;
 create or replace temp table staged_pages as from ops.pages limit 0;
 create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
 create or replace temp table staged_snapshots as from ops.snapshots limit 0;
+create or replace temp table staged_answers as from answers limit 0;
 
 -- The attributes of an event (a row of jobtide_load.staged_sightings or of job_change_events) as one text. It only breaks
 -- ties between sightings with the same times, so that the outcome does not depend on the order of loading.

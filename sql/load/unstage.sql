@@ -4,6 +4,7 @@ drop table if exists staged_batches;
 drop table if exists staged_pages;
 drop table if exists staged_unknown_fields;
 drop table if exists staged_snapshots;
+drop table if exists staged_answers;
 drop view if exists single_sightings;
 drop table if exists known_rows;
 drop table if exists repeated_keys;

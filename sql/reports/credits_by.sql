@@ -8,8 +8,7 @@ with facts as (
         outcome = 'in_doubt' as is_in_doubt,
         1 as requests,
         events,
-        outcome = 'received'
-        and (credits_sent is not null or credits_used <> case when events = 0 then 0 else $credits_per_page end) as is_unexpected
+        coalesce(is_unexpected, false) as is_unexpected
     from ops.pages
     union all by name
     select first_run_id as run_id, first_seen_at as happened_at, 1 as new_events from main.job_change_events

@@ -3,7 +3,7 @@ select requested_at, runs.pipeline, pages.run_id, batch_id, page, request_id, ev
 from ops.pages as pages
 join ops.runs as runs on runs.run_id = pages.run_id
 where pages.outcome = 'received'
-    and (credits_sent is not null or credits_used <> case when events = 0 then 0 else $credits_per_page end)
+    and is_unexpected
     and ($pipeline::varchar is null or runs.pipeline = $pipeline)
     and ($since::varchar is null or requested_at >= cast($since as timestamptz))
 order by requested_at desc, request_id

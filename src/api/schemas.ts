@@ -189,7 +189,8 @@ export function unknownFields(value: unknown): string[] {
   })
 }
 
-function parseJson(body: Buffer): unknown {
+/** The JSON of a body; undefined where it is none. */
+export function parseJson(body: Buffer): unknown {
   try {
     // RFC 8259 §8.1 lets a reader ignore a byte order mark, and a page is paid for.
     return JSON.parse(body.toString('utf8').replace(/^\uFEFF/, ''))

@@ -1,13 +1,7 @@
 /** `credits`: what was spent, on what, and what it brought: the queries sql/reports/credits_*.sql on the ledger. */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import {
-  CREDITS_PER_PAGE,
-  dayOf,
-  monthOf,
-  monthlyCredits,
-  nextMonthAt,
-} from '../journal/spending.ts'
+import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { readJob } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
@@ -67,7 +61,7 @@ export async function creditsCommand(
   const recentDays = days ?? RECENT_DAYS
   const found = await whileReading(context, async (warehouse) => {
     const read = <Of extends object>(query: string, choices: object = {}) => {
-      const scope = { pipeline: name, since, by: 'day', credits_per_page: CREDITS_PER_PAGE }
+      const scope = { pipeline: name, since, by: 'day' }
       return queryReport<Of>(warehouse, query, { ...scope, ...choices })
     }
     const recently = by === undefined ? { since: firstDay(recentDays) } : {}
@@ -173,7 +167,7 @@ function summary({ total, rows, organizations, unexpected }: Found, month: Month
     ],
     unexpectedCharges > 0 && [
       'unexpected',
-      `${countText(unexpectedCharges, 'page')} not charged 10, or 0 when empty`,
+      `${countText(unexpectedCharges, 'page')} not charged as the price list says`,
     ],
     idleCredits > 0 && [
       'nothing new',

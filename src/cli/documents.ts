@@ -32,6 +32,7 @@ import {
   runOrFailure,
   demo,
   plan,
+  collectionPlan,
   sample,
   publish,
 } from './documents/running.ts'
@@ -53,7 +54,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   backfill: runOrFailure,
   // It prints none on stdout; its log is on stderr.
   schedule: withVersion({}),
-  plan: z.union([plan, sample]),
+  plan: z.union([plan, collectionPlan, sample]),
   extract: runOrFailure,
   load: withVersion(load),
   build: withVersion(build),

@@ -224,6 +224,7 @@ async function tellOne(
   const pending = () => outbox.pending().filter((message) => message.pipeline === pipeline)
   const isDigest =
     on.includes('digest') &&
+    job.collection === null &&
     (digests === 'new' || (digests === 'pending' && openTold(folder).pending() !== null))
   if (pending().length + notKept.length === 0 && !isDigest) return
   await alone(context, destination, async () => {

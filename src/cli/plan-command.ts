@@ -40,6 +40,11 @@ export async function planCommand(
   refuseBundled(job, environment)
   const journal = openJournal(directory.journal, clock)
   await refuseLostJournal(journal, directory)
+  if (job.collection !== null) {
+    const { reportCollection } = await import('./plan-collection.ts')
+    await reportCollection(context, job, job.collection)
+    return EXIT.done
+  }
   const history = readHistory(journal)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
@@ -175,7 +180,12 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   ]
 }
 
-function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high: number): Fact[] {
+/** What may be spent; `high` is the most that is expected. */
+export function budgetFacts(
+  { creditsLimit, creditsPerMonth }: Job,
+  spent: number,
+  high: number,
+): Fact[] {
   const warning = (left: number) => (high > left ? '; that may not be enough' : '')
   const left = Math.max(0, (creditsPerMonth ?? 0) - spent)
   return [

@@ -36,10 +36,7 @@ export function runReport(run: RunReport): Report {
     title: `${run.pipeline}: run ${run.runId} ${stateOf(run)} in ${durationText(run.durationMs)}${again}`,
     sections: [
       indented([
-        [
-          'extracted',
-          `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(run.organizations - extract.quarantined.length, 'organisation')} for ${countText(extract.credits, 'credit')}`,
-        ],
+        ['extracted', extractText(run)],
         run.leftBehind > 0 && ['left', leftBehindText(run.leftBehind)],
         run.unread > 0 && [
           'to read',
@@ -70,6 +67,16 @@ export function runReport(run: RunReport): Report {
   }
 }
 
+function extractText({ endpoint, organizations, extract }: RunReport): string {
+  const { pages, events, credits, quarantined } = extract
+  const spent = `for ${countText(credits, 'credit')}`
+  if (endpoint !== null) {
+    return `${countText(events, 'item')} by ${countText(organizations, 'request')} to ${endpoint} ${spent}`
+  }
+  const read = countText(organizations - quarantined.length, 'organisation')
+  return `${countText(pages, 'page')}, ${countText(events, 'event')} of ${read} ${spent}`
+}
+
 // The stages stand below the name of the run, labels of one width in every run.
 function indented(facts: readonly Fact[]): Fact[] {
   return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
@@ -84,6 +91,7 @@ export function runValues(run: RunReport): object {
   return {
     runId: run.runId,
     pipeline: run.pipeline,
+    endpoint: run.endpoint,
     resumed: run.resumed,
     complete: run.endedEarly === null && run.stageFailure === null,
     exitCode: problem?.exitCode ?? EXIT.done,
@@ -218,12 +226,19 @@ export function analystCopyText({ path, problem }: AnalystCopyReport): string | 
 
 const QUARANTINED_SHOWN = 5
 
-function quarantinedFact({ extract, skipped, unknownList }: RunReport): Fact {
+function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport): Fact {
   const now = extract.quarantined.map(
     ({ organization, reason }) => `${organization.value}: ${reason}`,
   )
   const found = [...now, ...skipped.map(({ name, reason }) => `${name}: ${reason}`)]
   const more = found.length - QUARANTINED_SHOWN
+  if (endpoint !== null) {
+    const rest = more > 0 ? [`and ${more} more`] : []
+    const hint = '→ correct or remove in the list what the service refuses'
+    return (
+      found.length > 0 && ['not answered', [...found.slice(0, QUARANTINED_SHOWN), ...rest, hint]]
+    )
+  }
   const lines = [
     `${countText(found.length, 'organisation')}${unknownList === null ? ', the others went on' : ''}`,
     ...found.slice(0, QUARANTINED_SHOWN),

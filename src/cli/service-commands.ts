@@ -9,7 +9,7 @@ import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { runJob, type Service } from '../run/run.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
@@ -43,6 +43,7 @@ async function runOnce(
   const { output } = context
   const world = { ...runWorld(context), onStage }
   const run = async (job: Job, service: Service) => {
+    if (command === 'backfill') refuseCollection(job, pipeline)
     const done = await runJob(job, command, service, world)
     if (command !== 'extract' && done.stageFailure === null) {
       // After the run has closed its journal segment: only then can that be rewritten.
@@ -66,6 +67,14 @@ async function runOnce(
   return problem.exitCode
 }
 
+/** @throws ConfigError for a pipeline that reads no job changes: it has no window, and no batches */
+function refuseCollection({ pipeline: name, collection }: Job, pipeline: string): void {
+  if (collection === null) return
+  throw new ConfigError(`${name} reads no job changes: it asks ${collection.endpoint}`, {
+    hint: `Run it with \`jobtide run ${pipeline}\`; nothing was sent.`,
+  })
+}
+
 /** `plan --sample N`: reads N random batches of the run to their end, keeps them, and projects the bill of all. */
 export async function sampleCommand(
   context: Context,
@@ -73,9 +82,10 @@ export async function sampleCommand(
   options: Overrides & { readonly sample: number },
 ): Promise<ExitCode> {
   return observed(context, { command: 'plan', named: pipeline }, async () => {
-    const sample = await withService(context, pipeline, options, (job, service) =>
-      sampleRun(job, options.sample, service, runWorld(context)),
-    )
+    const sample = await withService(context, pipeline, options, (job, service) => {
+      refuseCollection(job, pipeline)
+      return sampleRun(job, options.sample, service, runWorld(context))
+    })
     context.output.report(sampleReport(sample))
     return EXIT.done
   })

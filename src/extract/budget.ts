@@ -16,8 +16,8 @@ export interface BudgetOptions {
     readonly limit: number | null
     readonly spentBy: ReadonlyMap<string, number>
   }
-  /** What a page cost last, in credits; default: the expected price. */
-  readonly pagePrice?: number
+  /** What a request may cost, in credits, 1 or more; default: the expected price of a page of job changes. */
+  readonly price?: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly now: () => number
   /** The service's time, once it was heard; else null. A month has to have room by both clocks. */
@@ -46,7 +46,7 @@ interface Limit {
 export class BudgetReachedError extends JobtideError {
   constructor({ limit, spent, month }: Limit, price: number) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
-    const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a page cost ${price}`}`
+    const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a request may cost ${price}`}`
     if (month === null) {
       super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
         hint: 'Finished batches are kept. Run again to go on with a fresh budget, or give more with --credits.',
@@ -73,7 +73,7 @@ export class Budget {
 
   constructor(options: BudgetOptions) {
     this.#options = options
-    this.#price = Math.max(options.pagePrice ?? 0, CREDITS_PER_PAGE)
+    this.#price = options.price ?? CREDITS_PER_PAGE
     this.#spent = options.run.spent
     this.#spentIn = new Map(options.month?.spentBy)
   }

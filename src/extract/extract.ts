@@ -5,7 +5,7 @@
  */
 
 import PQueue from 'p-queue'
-import { BadRequestError, UnavailableError } from '../api/errors.ts'
+import { BadRequestError } from '../api/errors.ts'
 import { shortened } from '../api/schemas.ts'
 import {
   closeBatch,
@@ -19,11 +19,11 @@ import { timesDoubted } from '../journal/doubted-page.ts'
 import { pageAgain, takeRecord } from '../journal/page-drift.ts'
 import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
-import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
+import { honourEarlierPause } from './earlier-pause.ts'
 import { KnownNames, hasUrls } from './known-names.ts'
 import { LongList } from './long-list.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
@@ -81,7 +81,7 @@ class Extraction {
     this.#budget = new Budget({
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
-      pagePrice,
+      price: Math.max(pagePrice, CREDITS_PER_PAGE),
       now: () => clock.now(),
       serviceNow: () => this.#buyer.heardTime,
     })
@@ -94,7 +94,7 @@ class Extraction {
 
   async run(): Promise<ExtractProgress> {
     const { only, stop } = this.#options
-    this.#honourEarlierPause()
+    honourEarlierPause(this.#options)
     const wanted = this.#batches.filter(
       ({ state, batch }) => state === 'planned' && (only?.has(batch.batch_id) ?? true),
     )
@@ -112,21 +112,6 @@ class Extraction {
     if (this.#failure !== null) throw this.#failure.error
     stop.throwIfAborted()
     return this.#progress()
-  }
-
-  // A time the service named holds for every later run too.
-  #honourEarlierPause(): void {
-    const { notBefore, clock, maxWaitMs, pacer, logger } = this.#options
-    const waitMs = notBefore - clock.now()
-    if (waitMs <= 0) return
-    if (waitMs > maxWaitMs) {
-      throw new UnavailableError(
-        `the service asked for no request before ${isoInstant(notBefore)}`,
-        notBefore,
-      )
-    }
-    logger.warn({ wait_ms: Math.round(waitMs), not_before: isoInstant(notBefore) }, 'waiting')
-    pacer.pause(waitMs)
   }
 
   #enqueue(history: BatchHistory, priority = 0): void {

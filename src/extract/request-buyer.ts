@@ -11,6 +11,7 @@ import { rateReport } from '../api/retry-after.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
@@ -26,8 +27,10 @@ const SILENT_MS = 5 * SECOND
 export interface PaidRequest {
   readonly path: string
   readonly body: object
-  /** What a request in doubt is counted with. */
+  /** The most that it may cost: what a request in doubt is counted with. */
   readonly credits: number
+  /** Statuses beside 200 that `read` knows. */
+  readonly statuses?: readonly number[]
   readonly attempts: PageAttempts
 }
 
@@ -44,7 +47,7 @@ export interface Bought<T> {
   readonly charged: number
 }
 
-/** Reads an answer with status 200, and keeps it; or says why it is none. */
+/** Reads an answer with status 200, or another that the request names, and keeps it; or says why it is none. */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
 
 interface Attempt extends PaidRequest, SentRequest {
@@ -134,7 +137,12 @@ export class RequestBuyer {
     const { clock, writer } = this.#options
     const requestedAt = clock.now()
     const attempt = { ...request, permit, requestedAt, requestId: newUlid(requestedAt) }
-    writer.write({ kind: 'request_sent', at: requestedAt, ...this.#about(attempt) })
+    writer.write({
+      kind: 'request_sent',
+      at: requestedAt,
+      ...this.#about(attempt),
+      ...priceOf(attempt),
+    })
     return { ...attempt, sentAt: clock.monotonic() }
   }
 
@@ -143,7 +151,7 @@ export class RequestBuyer {
     if (!('body' in answer)) return this.#fail(attempt, answer, null)
     const { status, headers, body } = answer
     this.#learnPace(attempt, answer)
-    if (status !== 200) {
+    if (status !== 200 && attempt.statuses?.includes(status) !== true) {
       const failure: Failure = { kind: 'status', status, headers, reason: errorMessage(body) }
       return this.#fail(attempt, failure, status)
     }
@@ -205,6 +213,7 @@ export class RequestBuyer {
     await writer.append({
       kind: 'request_failed',
       ...this.#about(attempt),
+      ...priceOf(attempt),
       requested_at: requestedAt,
       at,
       status,
@@ -226,4 +235,9 @@ export class RequestBuyer {
     const pause = { run_id: this.#runId, at, not_before: notBefore, reason }
     writer.write({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
   }
+}
+
+/** The price as records keep it. */
+export function priceOf({ credits }: Pick<PaidRequest, 'credits'>): { readonly price?: number } {
+  return credits === CREDITS_PER_PAGE ? {} : { price: credits }
 }

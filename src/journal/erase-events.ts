@@ -26,8 +26,8 @@ export interface CutBody {
   readonly events: number
 }
 
-/** Takes events out of the body of a page; null where it holds none of them. */
-export type CutPage = (body: Buffer) => CutBody | null
+/** Takes events out of the body of a page, or what names people out of an answer; null where it holds none of them. */
+export type CutPage = (body: Buffer, kind: 'page_received' | 'answer_received') => CutBody | null
 
 export interface SegmentFindings {
   readonly segment: string
@@ -49,8 +49,9 @@ export function findInSegment(
   let pages = 0
   let events = 0
   for (const frame of journal.read(segment)) {
-    if (frame.record.kind !== 'page_received') continue
-    const places = cut(frame.payload())?.places.length ?? 0
+    const { kind } = frame.record
+    if (kind !== 'page_received' && kind !== 'answer_received') continue
+    const places = cut(frame.payload(), kind)?.places.length ?? 0
     events += places
     if (places > 0) pages += 1
   }
@@ -119,9 +120,12 @@ function* rewritten(journal: Journal, segment: string, cut: CutPage): Generator<
 
 function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   const { record } = frame
-  const found = record.kind === 'page_received' ? cut(frame.payload()) : null
-  if (record.kind !== 'page_received' || found === null) return null
+  const { kind } = record
+  if (kind !== 'page_received' && kind !== 'answer_received') return null
+  const found = cut(frame.payload(), kind)
+  if (found === null) return null
   const { body, places, events } = found
+  if (kind === 'answer_received') return encodeFrame({ ...record, erased: 1 }, body)
   const keys = record.keys === undefined ? {} : { keys: cutMarks(record.keys, places, events) }
   return encodeFrame({ ...record, ...keys, erased: (record.erased ?? 0) + places.length }, body)
 }

@@ -37,7 +37,8 @@ export class Holdings {
     this.#runs.set(runId, run)
     run.records += 1
     if (record.kind === 'run_started') run.started = record
-    if (record.kind === 'page_received' && record.free_probe !== true) {
+    const isPage = record.kind === 'page_received' && record.free_probe !== true
+    if (isPage || record.kind === 'answer_received') {
       run.pages[record.batch_id] = (run.pages[record.batch_id] ?? 0) + 1
     }
     const cost = costOf(record)

@@ -15,6 +15,7 @@ import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
 import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
 import {
+  addLookups,
   addBatches,
   batchOf,
   forgetBatches,
@@ -22,9 +23,11 @@ import {
   newRunHistory,
   type RunHistory,
 } from './run-history.ts'
+import { foldLookup, type Answered } from './lookup-history.ts'
 import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
   isResumable,
+  type LookupRecord,
   type JournalRecord,
   type OrganizationLearnt,
   type OrganizationRef,
@@ -53,6 +56,8 @@ export interface History extends ClockHistory {
   /** When batches with an organisation were read to their end, first and last, milliseconds since 1970 UTC. */
   readonly asked: Map<string, { readonly first: number; readonly last: number }>
   readonly seen: Map<string, Sightings>
+  /** By lookup_key. */
+  readonly answered: Map<string, Answered>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
   readonly spending: Map<string, DaySpending>
   /** What the last page that cost something was charged, and when it was received; of several at once the highest. */
@@ -75,6 +80,7 @@ export function emptyHistory(): History {
     learntAt: new Map(),
     asked: new Map(),
     seen: new Map(),
+    answered: new Map(),
     spending: new Map(),
     lastPrice: { at: 0, credits: 0 },
     pauses: [],
@@ -112,8 +118,15 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       addBatches(run, addedBatches(frame))
       return
     }
+    case 'lookups_planned':
+      addLookups(runOf(history, record), payloadOf<LookupRecord[]>(frame))
+      return
     case 'page_received':
       foldPage(history, record)
+      return
+    case 'answer_received':
+    case 'request_failed':
+      foldLookup(history.answered, runOf(history, record).lookups.get(record.batch_id), record)
       return
     case 'batch_finished':
       foldFinishedBatch(history, record, frame)
@@ -149,7 +162,6 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       if ((history.suppression?.generation ?? 0) < record.generation) history.suppression = record
       return
     case 'request_sent':
-    case 'request_failed':
     case 'snapshot_published':
     case 'seal':
       return

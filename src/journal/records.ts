@@ -31,6 +31,18 @@ export interface OrganizationRef {
   readonly value: string
 }
 
+/** A lookup: one thing that a run of `kind: collect` asks an endpoint for, a company page, a posting, a search. */
+export interface LookupRecord {
+  /** Named within its run, as a batch is. */
+  readonly batch_id: string
+  /** Names the request for ever; see lookupKey. */
+  readonly lookup_key: string
+  /** What it is about, as the list spells it. */
+  readonly subject: string
+  /** Its request, but for the page. */
+  readonly request: Readonly<Record<string, unknown>>
+}
+
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -85,8 +97,17 @@ export interface RunResumed extends OfRun<'run_resumed'> {
   readonly question_sha256?: string
 }
 
+/** The lookups of a run of `kind: collect` are planned. Payload: JSON of `LookupRecord[]`. */
+export interface LookupsPlanned extends OfRun<'lookups_planned'> {
+  /** The name of a file in src/api/endpoints. */
+  readonly endpoint: string
+}
+
 /** Written before each request leaves, so that no charge can go unseen. */
-export type RequestSent = OfRequest<'request_sent'>
+export interface RequestSent extends OfRequest<'request_sent'> {
+  /** The most that it may cost; absent for 10, the price of a page of job changes. */
+  readonly price?: number
+}
 
 /** A page that was paid for (or was empty). Payload: the body as received. */
 export interface PageReceived extends OfAnswer<'page_received'> {
@@ -123,8 +144,34 @@ export interface PageReceived extends OfAnswer<'page_received'> {
 /** An organisation in a page: its id, its events, and how many of these were detected in the last 365 days. */
 export type SeenOrganization = readonly [organizationId: string, events: number, recent: number]
 
+/** An answer to a lookup. Payload: the body as received, without what is not kept. */
+export interface AnswerReceived extends OfAnswer<'answer_received'> {
+  readonly endpoint: string
+  readonly lookup_key: string
+  readonly subject: string
+  readonly status: number
+  /** `absent`: there is nothing of that name, which is as good an answer; `later`: the service asks to ask again. */
+  readonly outcome: 'found' | 'absent' | 'later'
+  /** Items in it. */
+  readonly items: number
+  /** The price that it was in doubt with; absent for 10. */
+  readonly price?: number
+  readonly credits_used: number
+  /** `credit_used` as sent, where it is not believed. */
+  readonly credits_sent?: string
+  /** The charge is none that the price list names. */
+  readonly is_unexpected?: true
+  /** What asks for the next page; null for the last one. */
+  readonly next: string | number | null
+  readonly body_sha256: string
+  /** As of a page: parts that were taken out since. */
+  readonly erased?: number
+}
+
 export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly status: number | null
+  /** The price that it was in doubt with; absent for 10. */
+  readonly price?: number
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
   readonly in_doubt: boolean
@@ -236,8 +283,10 @@ export interface Seal extends Of<'seal'> {
 export type JournalRecord =
   | RunStarted
   | RunResumed
+  | LookupsPlanned
   | RequestSent
   | PageReceived
+  | AnswerReceived
   | RequestFailed
   | BatchFinished
   | BatchSplit

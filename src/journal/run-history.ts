@@ -2,7 +2,8 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { ulidTime } from '../support/ulid.ts'
-import type { RunFinished, RunStarted, BatchRecord } from './records.ts'
+import { newLookupHistory, type LookupHistory } from './lookup-history.ts'
+import type { LookupRecord, RunFinished, RunStarted, BatchRecord } from './records.ts'
 import { newBatchHistory, type BatchHistory } from './batch-history.ts'
 import { noCounts, type Counts } from './spending.ts'
 
@@ -12,6 +13,8 @@ export interface RunHistory extends Counts {
   questionSha256: string
   /** By batch_id. Empty once the run cannot be resumed: years of nights must fit into memory. */
   readonly batches: Map<string, BatchHistory>
+  /** As batches, of a run of `kind: collect`. */
+  readonly lookups: Map<string, LookupHistory>
   /** True once its batches were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
   isForgotten: boolean
   /** Records of it may be lost: it is not resumed, and may speak of batches that nobody knows. */
@@ -36,6 +39,7 @@ export function newRunHistory(
     started,
     questionSha256: started.question_sha256,
     batches: new Map(),
+    lookups: new Map(),
     isForgotten: false,
     isIncomplete,
     finished: null,
@@ -72,6 +76,11 @@ export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): vo
   run.batchesPlanned += batches.length
 }
 
+/** Adds asks to a run that nothing was answered of yet. */
+export function addLookups(run: RunHistory, lookups: readonly LookupRecord[]): void {
+  for (const lookup of lookups) run.lookups.set(lookup.batch_id, newLookupHistory(lookup))
+}
+
 /** Whether records of some run may be lost. */
 export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
   return [...runs.values()].some(({ isIncomplete }) => isIncomplete)
@@ -80,6 +89,7 @@ export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
 /** Drops the batches of a run that cannot be resumed. */
 export function forgetBatches(run: RunHistory): void {
   run.batches.clear()
+  run.lookups.clear()
   run.isForgotten = true
 }
 

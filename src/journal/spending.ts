@@ -1,7 +1,7 @@
 /** What requests cost and brought: of one record, by day and pipeline; and what a page should cost. Pure. */
 
 import { isoInstant } from '../support/clock.ts'
-import type { JournalRecord } from './records.ts'
+import type { AnswerReceived, JournalRecord, PageReceived, RequestFailed } from './records.ts'
 
 /** The price of a page with events; a request in doubt is counted with it, too. */
 export const CREDITS_PER_PAGE = 10
@@ -12,7 +12,8 @@ export function expectedCredits(events: number): number {
 
 // The price list knows 10 and 0. A price that rose is believed up to ten times as much; what is beyond is no price. One that
 // fell is not: a service that says 0 would never reach a budget.
-const MOST_CREDITS_PER_PAGE = 10 * CREDITS_PER_PAGE
+const MOST_TIMES = 10
+const MOST_CREDITS_PER_PAGE = MOST_TIMES * CREDITS_PER_PAGE
 const LONGEST_SENT = 40
 
 export interface PageCharge {
@@ -29,12 +30,25 @@ export interface PageCharge {
  */
 export function chargeOfPage(sent: unknown, events: number): PageCharge {
   const expected = expectedCredits(events)
-  const isBelieved =
-    Number.isInteger(sent) && Number(sent) >= expected && Number(sent) <= MOST_CREDITS_PER_PAGE
+  return chargeOf(sent, { least: expected, most: expected, believed: MOST_CREDITS_PER_PAGE })
+}
+
+/** What an answer may cost by the price list, in credits. */
+export interface Price {
+  readonly least: number
+  readonly most: number
+  /** Up to what a price that rose is believed; absent: ten times the most. */
+  readonly believed?: number
+}
+
+/** As {@link chargeOfPage}, of an answer with a price of its own. */
+export function chargeOf(sent: unknown, { least, most, believed }: Price): PageCharge {
+  const limit = believed ?? MOST_TIMES * most
+  const isBelieved = Number.isInteger(sent) && Number(sent) >= least && Number(sent) <= limit
   // Adding 0 makes 0 of -0.
   if (isBelieved) return { credits: Number(sent) + 0, sent: null }
   const text = typeof sent === 'number' ? String(sent) : (JSON.stringify(sent) ?? 'nothing')
-  return { credits: expected, sent: text.slice(0, LONGEST_SENT) }
+  return { credits: most, sent: text.slice(0, LONGEST_SENT) }
 }
 
 /** What requests cost and brought. Sums over records, so that of any part of them they can be taken away again. */
@@ -81,19 +95,44 @@ export interface Cost {
 /** What a record adds to the ledger; null for one that is about no request. */
 export function costOf(record: JournalRecord): Cost | null {
   if (record.kind === 'request_sent') {
-    const counts = { ...noCounts(), requests: 1, unanswered: 1, inDoubt: CREDITS_PER_PAGE }
-    return { run_id: record.run_id, sentAt: record.at, counts }
+    const { run_id, at: sentAt, price = CREDITS_PER_PAGE } = record
+    return { run_id, sentAt, counts: { ...noCounts(), requests: 1, unanswered: 1, inDoubt: price } }
   }
-  if (record.kind !== 'request_failed' && record.kind !== 'page_received') return null
+  if (!isAnswered(record)) return null
   const { run_id, requested_at: sentAt } = record
-  const counts = { ...noCounts(), unanswered: -1, inDoubt: -CREDITS_PER_PAGE }
+  const price = ('price' in record ? record.price : undefined) ?? CREDITS_PER_PAGE
+  const counts = { ...noCounts(), unanswered: -1, inDoubt: -price }
   if (record.kind === 'request_failed') {
     return { run_id, sentAt, counts: record.in_doubt ? { ...counts, inDoubt: 0 } : counts }
   }
-  const { events, credits_used: charged, credits_sent: sent } = record
+  const { credits_used: charged } = record
+  const unexpected = isUnexpectedCharge(record) ? 1 : 0
+  if (record.kind === 'answer_received') {
+    const pages = charged > 0 ? 1 : 0
+    return {
+      run_id,
+      sentAt,
+      counts: { ...counts, pages, events: record.items, charged, unexpected },
+    }
+  }
+  const { events } = record
   const pages = events > 0 ? 1 : 0
-  const unexpected = charged === expectedCredits(events) && sent === undefined ? 0 : 1
   return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
+}
+
+/** Whether the charge is none that the price list names for such an answer. */
+export function isUnexpectedCharge(record: PageReceived | AnswerReceived): boolean {
+  if (record.kind === 'answer_received') return record.is_unexpected === true
+  const { events, credits_used: charged, credits_sent: sent } = record
+  return charged !== expectedCredits(events) || sent !== undefined
+}
+
+/** Whether a record says what became of a request. */
+export function isAnswered(
+  record: JournalRecord,
+): record is PageReceived | AnswerReceived | RequestFailed {
+  const { kind } = record
+  return kind === 'page_received' || kind === 'answer_received' || kind === 'request_failed'
 }
 
 export interface DaySpending extends Counts {

@@ -5,9 +5,10 @@
 
 import { coveredBy } from '../journal/coverage.ts'
 import { addedBatches, payloadOf, refuseUnknown } from '../journal/history.ts'
-import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, isUnexpectedCharge } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import type {
+  AnswerReceived,
   BatchFinished,
   BatchRecord,
   BatchSplit,
@@ -20,11 +21,16 @@ import type {
 import type { PageBody } from './read-events.ts'
 import type { Row } from './rows.ts'
 
+// Of a page of job changes; an answer counts by its size.
+const BYTES_OF_AN_EVENT = 600
+
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Chunk {
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
+  /** Of ops.answers. */
+  readonly answers: Row[] = []
   /** Columns of ops.page_organizations. */
   readonly pageOrganizations = {
     request_id: [] as string[],
@@ -37,6 +43,7 @@ export class Chunk {
   /** Bytes of the bodies that nobody took yet. */
   waiting = 0
   #bodies: PageBody[] = []
+  #answerSize = 0
   readonly #notRead: ReadonlySet<string>
 
   /** @param notRead see History.notRead */
@@ -46,7 +53,7 @@ export class Chunk {
 
   /** Rows gathered, roughly: what decides when to merge. */
   get size(): number {
-    return this.events + this.pages.size + this.batches.size
+    return this.events + this.pages.size + this.batches.size + this.#answerSize
   }
 
   /** Hands out the bodies of the pages added since the last call. */
@@ -74,6 +81,9 @@ export class Chunk {
       case 'page_received':
         this.#addPage(record, frame.payload())
         return
+      case 'answer_received':
+        this.#addAnswer(record, frame.payload())
+        return
       case 'batch_finished':
         this.#finishBatch(record, payloadOf<BatchRecord>(frame))
         return
@@ -83,6 +93,7 @@ export class Chunk {
       case 'snapshot_published':
         this.#addSnapshot(record)
         return
+      case 'lookups_planned':
       case 'run_finished':
       case 'organization_quarantined':
       case 'organization_learnt':
@@ -149,28 +160,51 @@ export class Chunk {
       status: failed ? record.status : null,
       outcome: inDoubt ? 'in_doubt' : 'failed',
       events: null,
-      credits_used: inDoubt ? CREDITS_PER_PAGE : 0,
+      credits_used: inDoubt ? (record.price ?? CREDITS_PER_PAGE) : 0,
       credits_sent: null,
       has_more: null,
       body_sha256: null,
+      is_unexpected: null,
       error: failed ? record.error : 'no answer was recorded',
     })
   }
 
-  #addPage(record: PageReceived, payload: Buffer): void {
+  #addReceived(record: PageReceived | AnswerReceived, events: number, hasMore: boolean): void {
     this.pages.set(record.request_id, {
       ...requestColumns(record),
       requested_at: new Date(record.requested_at),
       received_at: new Date(record.at),
       status: record.status,
       outcome: 'received',
-      events: record.events,
+      events,
       credits_used: record.credits_used,
       credits_sent: record.credits_sent ?? null,
-      has_more: record.has_more,
+      has_more: hasMore,
       body_sha256: record.body_sha256,
+      is_unexpected: isUnexpectedCharge(record),
       error: null,
     })
+  }
+
+  #addAnswer(record: AnswerReceived, payload: Buffer): void {
+    this.#addReceived(record, record.items, record.next !== null)
+    this.#answerSize += payload.length / BYTES_OF_AN_EVENT
+    this.answers.push({
+      request_id: record.request_id,
+      run_id: record.run_id,
+      endpoint: record.endpoint,
+      lookup_key: record.lookup_key,
+      subject: record.subject,
+      page: record.page,
+      outcome: record.outcome,
+      received_at: new Date(record.at),
+      // A lone surrogate has no UTF-8, and became U+FFFD when the body was read.
+      body: payload.toString('utf8'),
+    })
+  }
+
+  #addPage(record: PageReceived, payload: Buffer): void {
+    this.#addReceived(record, record.events, record.has_more)
     for (const [organizationId, count] of record.seen) {
       this.pageOrganizations.request_id.push(record.request_id)
       this.pageOrganizations.organization_id.push(organizationId)
@@ -199,7 +233,7 @@ export class Chunk {
   }
 }
 
-function requestColumns(record: RequestSent | RequestFailed | PageReceived): Row {
+function requestColumns(record: RequestSent | RequestFailed | PageReceived | AnswerReceived): Row {
   const { run_id, batch_id, page, request_id } = record
   return { run_id, batch_id, page, request_id }
 }

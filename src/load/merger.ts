@@ -71,6 +71,7 @@ export class Merger {
     await appendRows(warehouse, 'staged_batches', [...chunk.batches.values()])
     await appendRows(warehouse, 'staged_pages', [...chunk.pages.values()])
     await appendRows(warehouse, 'staged_snapshots', [...chunk.snapshots.values()])
+    await appendRows(warehouse, 'staged_answers', chunk.answers)
     await appendRows(
       warehouse,
       'staged_unknown_fields',

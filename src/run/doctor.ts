@@ -214,12 +214,12 @@ export async function pipelineFindings(
 }
 
 function listFinding({ name, job }: KnownPipeline): Finding {
-  const { organizations } = job?.question ?? { organizations: [] }
-  return finding(
-    name,
-    'ok',
-    `${organizations.length} organisations in ${job?.organizationsFile ?? ''}`,
-  )
+  const { question, collection = null, organizationsFile = '' } = job ?? {}
+  const found =
+    collection === null
+      ? `${question?.organizations.length ?? 0} organisations in ${organizationsFile}`
+      : `${collection.endpoint}, by ${organizationsFile}`
+  return finding(name, 'ok', found)
 }
 
 function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness): Finding {

@@ -29,7 +29,7 @@ import {
   type RunWorld,
 } from './stages.ts'
 import { timed, type TimedParts } from './stage-times.ts'
-import { nothingCovered, unknownList, type UnknownList } from './unknown-list.ts'
+import { nothingCovered, nothingFound, unknownList, type UnknownList } from './unknown-list.ts'
 import { storeWatchLists } from './watch-lists.ts'
 
 export interface RunParts extends TimedParts {
@@ -54,7 +54,7 @@ export interface RunEnd {
   readonly analystCopy: AnalystCopyReport | null
   /** What is wrong with a list of which the service knows no organisation; null for any other. */
   readonly unknownList: UnknownList | null
-  /** Why a run that nothing stopped has covered nothing; null where it covered something, or had nothing to ask. */
+  /** Why a run that nothing stopped has covered nothing; null where it covered something, or had nothing to lookup. */
   readonly nothingCovered: JobtideError | null
 }
 
@@ -117,14 +117,15 @@ async function loadBought(
   const { job, command, world, session } = parts
   const { journal } = session
   const history = readHistory(journal)
-  const isSilent = endedEarly === null && events === 0
+  const readsEvents = job.collection === null && endedEarly === null
+  const isSilent = readsEvents && events === 0
   const known = endedEarly === null ? history.runs.get(run.started.run_id) : undefined
   const facts = {
     unread: endedEarly === null ? 0 : unreadOrganizations(history, run),
     unknownList: isSilent
       ? unknownList(job, history, serviceTime(history, world.clock.now()))
       : null,
-    nothingCovered: known === undefined ? null : nothingCovered(job, history, known),
+    nothingCovered: known === undefined ? null : nothingOf(job, history, known),
     runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
   }
   if (command === 'extract') return { ...facts, load: null, failure: null }
@@ -140,6 +141,10 @@ async function loadBought(
     if (!(error instanceof Error)) throw error
     return { ...facts, load: null, failure: error }
   }
+}
+
+function nothingOf(job: Job, history: History, run: RunHistory): JobtideError | null {
+  return job.collection === null ? nothingCovered(job, history, run) : nothingFound(job, run)
 }
 
 // The journal knows every batch that was split while the run went on.

@@ -8,7 +8,8 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
-import { durationMs, parsePipeline, type NotifySpec, type PipelineSpec } from '../plan/pipeline.ts'
+import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
+import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
 import type { Question } from '../plan/plan.ts'
 import { parsePeople, watchedOrganizations, type WatchList } from '../plan/watch-lists.ts'
 import type { Window } from '../plan/window.ts'
@@ -25,6 +26,7 @@ import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { ownEntryAt } from './data-directory.ts'
+import { noJobChanges, readCollection, type Collection } from './collection.ts'
 import { findPipeline } from './pipeline-file.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
@@ -55,8 +57,11 @@ export interface Job {
   readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
+  /** Of job changes; of no organisation where something else is collected. */
   readonly question: Question
-  /** Absolute path of the list of organisations. */
+  /** What is collected; null for job changes. */
+  readonly collection: Collection | null
+  /** Absolute path of the list of organisations, or of what is collected. */
   readonly organizationsFile: string
   /** True for a pipeline or a list as Jobtide's own package has it: for organisations that only the simulator knows. */
   readonly isBundled: boolean
@@ -98,19 +103,18 @@ const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
  */
 export async function readJob(name: string, overrides: Overrides, dataDir: string): Promise<Job> {
   const { file, spec } = readPipeline(name)
-  const namedList = resolve(dirname(file), spec.organizations)
-  const listFile = resolve(overrides.organizations ?? namedList)
-  const list = await readOrganizations(listFile)
   const { limits } = spec
   const concurrency = overrides.concurrency ?? limits.concurrency
+  const asked =
+    spec.kind === 'collect'
+      ? await readCollected(spec, file, overrides, dataDir)
+      : await readQuestion(spec, file, overrides)
   return {
+    ...asked,
+    question: { ...asked.question, concurrency },
     pipeline: spec.name,
     notify: spec.notify ?? null,
     schedule: spec.schedule === undefined ? null : { cron: spec.schedule, timezone: spec.timezone },
-    question: { ...questionOf(spec, overrides, list.organizations), concurrency },
-    organizationsFile: listFile,
-    isBundled: isBundled(listFile) || isBundled(namedList),
-    duplicates: list.duplicates,
     creditsLimit: overrides.credits ?? limits.credits ?? null,
     creditsPerMonth: limits.credits_per_month ?? null,
     requestsPerSecond: overrides.requestsPerSecond ?? limits.requests_per_second ?? null,
@@ -122,10 +126,44 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
       acceptShrink: overrides.acceptShrink ?? false,
     },
     retentionDays: spec.retention_days ?? null,
-    watch: await readWatchLists(spec, dirname(file)),
     acceptLoss: overrides.acceptLoss ?? false,
     beginAgain: overrides.beginAgain ?? false,
   }
+}
+
+/** What a pipeline file says of what is asked, its lists read. */
+type Asked = Pick<
+  Job,
+  'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'watch'
+>
+
+async function readQuestion(
+  spec: PipelineSpec,
+  file: string,
+  overrides: Overrides,
+): Promise<Asked> {
+  const namedList = resolve(dirname(file), spec.organizations)
+  const organizationsFile = resolve(overrides.organizations ?? namedList)
+  const list = await readOrganizations(organizationsFile)
+  return {
+    question: questionOf(spec, overrides, list.organizations),
+    collection: null,
+    organizationsFile,
+    isBundled: isBundled(organizationsFile) || isBundled(namedList),
+    duplicates: list.duplicates,
+    watch: await readWatchLists(spec, dirname(file)),
+  }
+}
+
+async function readCollected(
+  spec: CollectSpec,
+  file: string,
+  overrides: Overrides,
+  dataDir: string,
+): Promise<Asked> {
+  const { collection, list } = await readCollection(spec, file, overrides, dataDir)
+  const asked = { question: noJobChanges(spec.name), collection, organizationsFile: list }
+  return { ...asked, isBundled: false, duplicates: 0, watch: [] }
 }
 
 /** @throws ConfigError naming file and line of what is wrong in a list */
@@ -172,7 +210,7 @@ function questionOf(
 }
 
 function snapshotTarget(
-  spec: PipelineSpec,
+  spec: Pick<PipelineSpec, 'snapshot'>,
   overrides: Overrides,
   dataDir: string,
 ): SnapshotTarget | null {
@@ -225,7 +263,10 @@ export function absoluteDestination(destination: string, base: string): string {
 
 const CHECK_PATH = 'Check the path; a path in a pipeline file is relative to that file.'
 
-function readPipeline(name: string): { readonly file: string; readonly spec: PipelineSpec } {
+function readPipeline(name: string): {
+  readonly file: string
+  readonly spec: PipelineSpec | CollectSpec
+} {
   const file = findPipeline(name)
   const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
   return { file, spec: parsePipeline(text, file) }

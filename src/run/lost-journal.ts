@@ -8,6 +8,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
+import { isAnswered } from '../journal/spending.ts'
 import type { SpentBefore } from '../journal/records.ts'
 import { ANY_END } from '../load/load.ts'
 import { StorageError } from '../support/errors.ts'
@@ -117,7 +118,7 @@ function lacking(journal: Journal, pages: readonly Page[]): number {
   const there = new Set<string>()
   for (const segment of journal.segments()) {
     for (const { record } of journal.read(segment)) {
-      if (record.kind === 'page_received') there.add(record.request_id)
+      if (isAnswered(record)) there.add(record.request_id)
     }
   }
   return pages.filter(({ request_id: id }) => !there.has(id)).length

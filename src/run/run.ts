@@ -6,6 +6,7 @@
 
 import { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
+import { collect } from '../extract/collect.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import { pausedUntil } from '../journal/pauses.ts'
@@ -14,6 +15,7 @@ import { monthlyCredits } from '../journal/spending.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
+import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
@@ -31,6 +33,8 @@ export interface Service {
 export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
   readonly runId: string
   readonly pipeline: string
+  /** What was asked; null for job changes. */
+  readonly endpoint: string | null
   readonly batches: number
   readonly extract: ExtractProgress
   /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
@@ -107,7 +111,9 @@ async function attempt(
   if (command !== 'extract') readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
-  const begun = await beginRun({ job, command, history: before, writer, clock, spentBefore })
+  const about = { job, command, history: before, writer, clock, spentBefore }
+  const begun =
+    job.collection === null ? await beginRun(about) : await beginCollection(about, job.collection)
   const { run, ...beginning } = begun
   const { organizations, resumed } = beginning
   const parts = { ...given, store, seconds: {} }
@@ -120,6 +126,7 @@ async function attempt(
     return {
       runId: run.started.run_id,
       pipeline: job.pipeline,
+      endpoint: job.collection?.endpoint ?? null,
       ...beginning,
       batches: report.batches,
       extract: report,
@@ -157,7 +164,8 @@ async function buyPages(parts: Attempt, run: RunHistory) {
   let endedEarly: JobtideError | null = null
   let givesWay = false
   try {
-    report = await extract({
+    const { collection } = parts.job
+    const buying = {
       ...extraction(parts, run),
       creditsSpent,
       mayBegin: async () => {
@@ -165,7 +173,7 @@ async function buyPages(parts: Attempt, run: RunHistory) {
         if (command === 'backfill' && (await isAwaited(world.directory.root))) givesWay = true
         return !givesWay
       },
-      onProgress: (progress) => {
+      onProgress: (progress: ExtractProgress) => {
         report = progress
         if (clock.monotonic() >= tellAt) {
           tellAt = clock.monotonic() + MINUTE
@@ -174,7 +182,11 @@ async function buyPages(parts: Attempt, run: RunHistory) {
         }
         world.onProgress({ stage: 'extract', ...progress })
       },
-    })
+    } satisfies ExtractOptions
+    report =
+      collection === null
+        ? await extract(buying)
+        : await collect({ ...buying, endpoint: collection.declared })
   } catch (error) {
     if (!endsEarly(error)) throw error
     endedEarly = error

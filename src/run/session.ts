@@ -4,6 +4,7 @@ import { openJournal, type Journal, type JournalWriter } from '../journal/journa
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
 import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
+import { isAnswered } from '../journal/spending.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
@@ -82,8 +83,8 @@ export function withSession<T>(
 
 /** A writer that begins nothing where the lock is lost: no request leaves without its record. Answers are kept. */
 function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
-  const refuseLost = ({ kind }: JournalRecord) => {
-    if (kind !== 'page_received' && kind !== 'request_failed') lock.refuseLost()
+  const refuseLost = (record: JournalRecord) => {
+    if (!isAnswered(record)) lock.refuseLost()
   }
   // What a lost lock brings about, such as a journal that is not where it was, is not the reason to tell.
   const explained = async (work: Promise<void>) => {

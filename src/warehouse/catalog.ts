@@ -85,6 +85,13 @@ export const loadedTables: readonly TableDefinition[] = [
     partitionByYearOf: null,
     leftOut: [],
   },
+  {
+    name: 'answers',
+    grain: 'One row per answer of an endpoint that a pipeline of kind collect asked.',
+    key: ['request_id'],
+    partitionByYearOf: null,
+    leftOut: [],
+  },
 ]
 
 /** What pipelines watch (src/run/watch-lists.ts): models read it beside the loaded tables. */

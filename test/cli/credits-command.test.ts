@@ -58,7 +58,7 @@ describe('credits', () => {
       'this month   10 of 40 credits (25 %) in 2026-03; starts again on 2026-04-01',
       'new events   6 at 8.67 credits each',
       'a page held  5.3 of 50 events, 3.0 of them known before',
-      'unexpected   1 page not charged 10, or 0 when empty',
+      'unexpected   1 page not charged as the price list says',
       '',
       'unexpected (UTC)  pipeline  batch  page  events  credits  sent',
       '2026-01-20 00:00  nightly   0001      2       2       12  -',

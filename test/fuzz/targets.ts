@@ -2,7 +2,8 @@
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { parsePipeline, durationMs } from '../../src/plan/pipeline.ts'
+import { parsePipeline } from '../../src/plan/pipeline.ts'
+import { durationMs } from '../../src/plan/pipeline-fields.ts'
 import { fromText, parseOrganizations } from '../../src/plan/organizations.ts'
 import {
   formatJson,
@@ -139,7 +140,8 @@ function pipelines(): Target {
     check(input) {
       const spec = unlessRefused(() => parsePipeline(input.toString(), 'test.yaml'))
       if (spec === null) return
-      const { limits, name, window } = spec
+      const { limits, name } = spec
+      const window = spec.kind === 'collect' ? 'all' : spec.window
       claim(/^[a-z0-9-]+$/.test(name), `its name is ${name}`)
       claim((limits.credits ?? 10) >= 10 && Number.isFinite(durationMs(limits.max_wait)), 'limits')
       claim((limits.requests_per_second ?? 1) > 0, 'it asks at no pace')

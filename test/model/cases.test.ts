@@ -234,12 +234,35 @@ async function insertWatchEntries(
   })
 }
 
+interface GivenAnswer {
+  readonly subject: string
+  readonly received_at: string
+  readonly endpoint?: string
+  readonly outcome?: string
+  readonly body: unknown
+}
+
+async function insertAnswers(warehouse: Warehouse, answers: readonly GivenAnswer[]): Promise<void> {
+  await warehouse.append('answers', {
+    request_id: answers.map((_, index) => String(index)),
+    run_id: answers.map(() => 'run'),
+    endpoint: answers.map(({ endpoint }) => endpoint ?? 'company-profile'),
+    lookup_key: answers.map(({ subject }) => subject),
+    subject: answers.map(({ subject }) => subject),
+    page: answers.map(() => 1),
+    outcome: answers.map(({ outcome }) => outcome ?? 'found'),
+    received_at: answers.map((answer) => new Date(answer.received_at)),
+    body: answers.map(({ body }) => JSON.stringify(body)),
+  })
+}
+
 type InsertRows = (warehouse: Warehouse, rows: never[]) => Promise<void>
 const GIVEN: Readonly<Record<string, InsertRows>> = {
   'given.job_change_events.json': insertEvents,
   'given.job_change_event_versions.json': insertVersions,
   'given.organization_coverage.json': insertCoverage,
   'given.watch_entries.json': insertWatchEntries,
+  'given.answers.json': insertAnswers,
 }
 
 /** Inserts the rows that the given.<table>.json of all cases name, with their mark before each id. */
@@ -259,7 +282,9 @@ async function insertGiven(): Promise<void> {
 
 function marked(row: Row, mark: string): Row {
   const isId = (column: string) =>
-    /^(?:profile_id|organization_id|event_key|watch_list)$/.test(column)
+    /^(?:profile_id|organization_id|event_key|watch_list|subject|organization_network_url)$/.test(
+      column,
+    )
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, isId(name) ? mark + String(value) : value]),
   )

@@ -45,7 +45,11 @@ describe('model SQL', () => {
   it.each(readModelFiles().map((model) => [model.name, model.sql] as const))(
     '%s keeps to what DuckDB and Spark both run, and depends on nothing but the events',
     (_, sql) => {
-      const statement = sql.replace(/--.*$/gm, '').toLowerCase()
+      // Paths into JSON are written alike.
+      const statement = sql
+        .replace(/--.*$/gm, '')
+        .replace(/'\$[^']*'/g, "''")
+        .toLowerCase()
       expect(notAllowed.filter((pattern) => pattern.test(statement))).toEqual([])
     },
   )

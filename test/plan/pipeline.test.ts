@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { durationMs, parsePipeline } from '../../src/plan/pipeline.ts'
+import { parsePipeline } from '../../src/plan/pipeline.ts'
+import { durationMs } from '../../src/plan/pipeline-fields.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 
 const LINES = {
@@ -28,6 +29,7 @@ describe('parsePipeline', () => {
   it('fills in what a file of three lines leaves out', () => {
     expect(parsePipeline(file(), 'nightly.yaml')).toEqual({
       name: 'nightly',
+      kind: 'job-changes',
       organizations: 'list.csv',
       event_types: ['joined', 'left', 'title_change'],
       window: 'since-last',
@@ -67,7 +69,7 @@ describe('parsePipeline', () => {
 
   // Line 4 is the first after the three that every file needs.
   it.each([
-    ['shedule: x', '4: shedule: unknown key; allowed: name, schedule, timezone, organiz'],
+    ['shedule: x', '4: shedule: unknown key; allowed: name, schedule, timezone, limits'],
     ['limits: {credit: 5}', '4: limits.credit: unknown key; allowed: credits, '],
     ['snapshot: {to: a, too: b}', '4: snapshot.too: unknown key; allowed: to, keep'],
     [

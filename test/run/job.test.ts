@@ -56,6 +56,7 @@ describe('readJob', () => {
         initialWindow: 'all',
         overlapHours: 6,
       },
+      collection: null,
       organizationsFile: join(folder, 'organizations.csv'),
       isBundled: false,
       duplicates: 0,

@@ -36,6 +36,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
       organizations: organizations.map((value) => ({ by: 'id', value })),
       ...question,
     }),
+    collection: null,
     organizationsFile: 'organizations.csv',
     isBundled: false,
     duplicates: 0,

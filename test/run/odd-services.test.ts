@@ -48,7 +48,9 @@ it('pages that cost 20 exceed a budget of 10 once: the next run knows what a pag
     const { endedEarly } = await nights.night(service.clock.nowMs)
     expect(endedEarly).toMatchObject({
       exitCode: 4,
-      message: expect.stringMatching(/of 10 credits is reached \(\d+ spent, and a page cost 20\)/),
+      message: expect.stringMatching(
+        /of 10 credits is reached \(\d+ spent, and a request may cost 20\)/,
+      ),
     })
     expect(service.credits()).toBe(20)
   }

@@ -354,14 +354,14 @@ describe('schema files', () => {
 
   it('that come later are applied to a warehouse that exists, once, in order', async () => {
     const { warehouse, apply, file } = await aWarehouse()
-    writeFileSync(file('000007_b.sql'), 'create table b as select * from a;')
-    writeFileSync(file('000006_a.sql'), 'create table a (n integer);')
+    writeFileSync(file('000008_b.sql'), 'create table b as select * from a;')
+    writeFileSync(file('000007_a.sql'), 'create table a (n integer);')
     writeFileSync(file('notes.txt'), 'not a schema file')
     await apply()
     await apply()
     expect(await warehouse.all('select * from b')).toEqual([])
     const [applied] = await warehouse.all('select count(*)::int as n from ops.schema_files')
-    expect(applied).toEqual({ n: 7 })
+    expect(applied).toEqual({ n: 8 })
   })
 
   it('that changed after they were applied are refused by name', async () => {

@@ -80,6 +80,7 @@ export const analystCopy = object({
 const run = {
   run_id: text,
   pipeline: text,
+  endpoint: orNull(text),
   resumed: flag,
   complete: flag,
   exit_code: count,
@@ -149,6 +150,21 @@ export const plan = withVersion({
       expected_credits: orNull(amount),
     }),
   ),
+})
+export const collectionPlan = withVersion({
+  pipeline: text,
+  endpoint: text,
+  listed: count,
+  duplicates: count,
+  requests_at_least: count,
+  answered_lately: count,
+  absent: count,
+  credits_at_least: amount,
+  credits_at_most: amount,
+  credits_limit: orNull(amount),
+  credits_per_month: orNull(amount),
+  credits_spent_this_month: amount,
+  snapshot_to: orNull(text),
 })
 export const sample = withVersion({
   run_id: text,

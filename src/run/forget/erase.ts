@@ -127,12 +127,13 @@ async function eraseAll(
   const suppressed = await suppress(journal, { profileIds, eventsBefore }, clock.now())
   if (!isEmpty) {
     tell(world, 'journal')
-    const segments = await eraseFromJournal(world, pending.is_rebuilt ? 'noted' : 'all')
+    const which = pending.is_rebuilt ? 'noted' : 'all'
+    const segments = await eraseFromJournal(world, which, pending.markers)
     keep({ segments: [...pending.segments, ...segments] })
   }
   if (!isEmpty && !pending.is_rebuilt) {
     tell(world, 'warehouse')
-    await rebuildWithout(world, warehouse, profileIds, (deleted) => {
+    await rebuildWithout(world, warehouse, { profileIds, markers }, (deleted) => {
       const rows = { ...deleted }
       for (const [table, count] of Object.entries(pending.rows)) {
         rows[table] = (rows[table] ?? 0) + count

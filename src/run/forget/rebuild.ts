@@ -3,6 +3,7 @@
 import {
   eraseFromSegment,
   findInSegment,
+  type CutPage,
   type ErasedSegment,
   type SegmentFindings,
 } from '../../journal/erase-events.ts'
@@ -12,8 +13,10 @@ import { ANY_END } from '../../load/load.ts'
 import { leaveOut, type LeftOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
-import { withWarehouse } from '../../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
+import { Needles } from './needles.ts'
+import { spellingsOf, unescaped, type Marker } from './search.ts'
 import { tell, type ErasureWorld } from './world.ts'
 
 /**
@@ -22,17 +25,45 @@ import { tell, type ErasureWorld } from './world.ts'
  */
 export function findInJournal(
   world: ErasureWorld,
-  isErased: (event: unknown) => boolean,
+  cut: CutPage,
   only?: readonly string[],
 ): SegmentFindings[] {
   const journal = openJournal(world.directory.journal, world.clock)
   journal.check()
   const segments = journal.segments().filter((segment) => only?.includes(segment) ?? true)
   return segments.flatMap((segment, index) => {
-    const found = findInSegment(journal, segment, (body) => cutEvents(body, isErased))
+    const found = findInSegment(journal, segment, cut)
     tell(world, 'searching the journal', index + 1, segments.length)
     return found ?? []
   })
+}
+
+// An answer that names a person is emptied: it is about something else, which is asked for again when it is due.
+const EMPTIED = '{}'
+
+/** Takes events that are not kept out of pages, and all out of answers that one of the texts stands in. */
+export function cutting(
+  isErased: (event: unknown) => boolean,
+  markers: readonly Marker[],
+): CutPage {
+  const needles = new Needles(markers.flatMap(spellingsOf))
+  return (body, kind) => {
+    if (kind === 'page_received') return cutEvents(body, isErased)
+    const isNamed = needles.areIn(body) || needles.areIn(unescaped(body))
+    return isNamed ? { body: Buffer.from(EMPTIED), places: [0], events: 1 } : null
+  }
+}
+
+/** Empties answers in the warehouse as those in the journal. @returns how many */
+async function emptyAnswers(warehouse: Warehouse, markers: readonly Marker[]): Promise<number> {
+  let emptied = 0
+  for (const pattern of new Needles(markers.flatMap(spellingsOf)).patterns) {
+    emptied += await warehouse.number(
+      `update answers set body = '${EMPTIED}' where regexp_matches(body, $1)`,
+      [pattern],
+    )
+  }
+  return emptied
 }
 
 /**
@@ -42,15 +73,16 @@ export function findInJournal(
 export async function eraseFromJournal(
   world: ErasureWorld,
   which: 'all' | 'noted',
+  markers: readonly Marker[] = [],
 ): Promise<ErasedSegment[]> {
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
   const suppression = readSuppression(journal)
-  const isErased = (event: unknown) => suppression.coversEvent(event)
+  const cut = cutting((event) => suppression.coversEvent(event), markers)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     const noted = await warehouse.all<{ segment: string }>('from ops.segments_to_erase order by 1')
     const only = which === 'all' ? undefined : noted.map(({ segment }) => segment)
-    const found = findInJournal(world, isErased, only)
+    const found = findInJournal(world, cut, only)
     for (const { segment } of found) {
       // Before they are rewritten: no load begins within a record of the new segment.
       await warehouse.run('update ops.journal_positions set bytes = $2 where segment = $1', [
@@ -60,7 +92,7 @@ export async function eraseFromJournal(
     }
     const erased = found.map((one, index) => {
       tell(world, 'rewriting the journal', index, found.length)
-      return eraseFromSegment(journal, one, (body) => cutEvents(body, isErased))
+      return eraseFromSegment(journal, one, cut)
     })
     await warehouse.run('delete from ops.segments_to_erase')
     return erased
@@ -78,11 +110,14 @@ type RebuildWorld = Pick<RunWorld, 'directory' | 'clock' | 'onProgress' | 'stop'
 export async function rebuildWithout(
   world: RebuildWorld,
   path: string,
-  profileIds: readonly string[],
+  { profileIds, markers }: { profileIds: readonly string[]; markers: readonly Marker[] },
   onDeleted: (rows: RowsByTable) => void,
 ): Promise<void> {
   const { rows } = await leaveOutIn(world, path, profileIds)
-  onDeleted(rows)
+  const answers = await withWarehouse({ path, mode: 'write' }, (warehouse) =>
+    emptyAnswers(warehouse, markers),
+  )
+  onDeleted(answers === 0 ? rows : { ...rows, 'main.answers': answers })
   await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
   await rewrite(path)
 }

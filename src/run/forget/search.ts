@@ -207,7 +207,7 @@ function isPassing(error: unknown): boolean {
 }
 
 /** Every spelling in which a text can stand in a file: as it is, and as JSON writes it. */
-function spellingsOf({ text, is_unique }: Marker): string[] {
+export function spellingsOf({ text, is_unique }: Marker): string[] {
   const json = JSON.stringify(text)
   const ascii = json.replaceAll(
     /[^\0-\x7f]/g,
@@ -259,7 +259,7 @@ async function searchContent(
 }
 
 /** A page with its escapes resolved: a service may write any character as one, and a slash with a backslash before it. */
-function unescaped(payload: Buffer): Buffer {
+export function unescaped(payload: Buffer): Buffer {
   if (!payload.includes('\\u') && !payload.includes('\\/')) return payload
   const text = payload
     .toString()

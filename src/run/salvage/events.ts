@@ -19,8 +19,16 @@ const EVENT = `cast(to_json({
 
 const PAGES = `
   create or replace temp table salvaged_pages as
-  select cast(row_number() over (order by coalesce(received_at, requested_at), request_id) as integer) - 1 as nth, *
-  from ops.pages`
+  select
+    cast(row_number() over (order by coalesce(pages.received_at, pages.requested_at), pages.request_id) as integer) - 1 as nth,
+    pages.*,
+    answers.endpoint,
+    answers.lookup_key,
+    answers.subject,
+    answers.outcome as answer_outcome,
+    answers.body
+  from ops.pages as pages
+  left join answers on answers.request_id = pages.request_id`
 
 // An event without versions was always received as it stands.
 const SIGHTINGS = `
@@ -87,6 +95,13 @@ export interface LedgerRow {
   readonly has_more: boolean | null
   readonly body_sha256: string | null
   readonly error: string | null
+  readonly is_unexpected: boolean | null
+  /** Null for a page of job changes. */
+  readonly endpoint: string | null
+  readonly lookup_key: string | null
+  readonly subject: string | null
+  readonly answer_outcome: 'found' | 'absent' | 'later' | null
+  readonly body: string | null
 }
 
 /**

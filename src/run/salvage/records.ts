@@ -3,6 +3,9 @@
 import type { JournalWriter } from '../../journal/journal.ts'
 import {
   isResumable,
+  type AnswerReceived,
+  type LookupRecord,
+  type LookupsPlanned,
   type EventType,
   type RunFinished,
   type RunOutcome,
@@ -49,6 +52,7 @@ export async function writeRecords(
     `select * replace (${ms('started_at')}, ${ms('finished_at')}) from ops.runs order by run_id`,
   )
   for (const run of runs) beginRun(writer, run)
+  await writeLookups(warehouse, writer)
   await writePages(warehouse, writer, onPage)
   await writeBatches(warehouse, writer)
   for (const run of runs) if (isOpen(run) && run.outcome !== 'unfinished') writer.write(endOf(run))
@@ -56,7 +60,23 @@ export async function writeRecords(
   await writeSnapshots(warehouse, writer)
 }
 
-// A run is closed before its pages: nobody knows what else it was to ask, so that it is not resumed.
+/** What was asked of other endpoints: the requests themselves are not known, and not needed any more. */
+async function writeLookups(warehouse: Warehouse, writer: JournalWriter): Promise<void> {
+  const rows = await warehouse.all<LookupRecord & LookupsPlanned>(
+    `select distinct answers.run_id, endpoint, batch_id, lookup_key, subject
+     from answers join ops.pages as pages on pages.request_id = answers.request_id
+     order by all`,
+  )
+  for (const [run_id, lookups] of grouped(rows, (row) => row.run_id)) {
+    const planned = lookups.map(({ batch_id, lookup_key, subject }) => {
+      return { batch_id, lookup_key, subject, request: {} } satisfies LookupRecord
+    })
+    const endpoint = lookups[0]?.endpoint ?? ''
+    writer.write({ kind: 'lookups_planned', run_id, at: 0, endpoint }, JSON.stringify(planned))
+  }
+}
+
+// A run is closed before its pages: nobody knows what else it was to lookup, so that it is not resumed.
 function beginRun(writer: JournalWriter, run: RunRow): void {
   const { run_id, pipeline, started_at: at, organizations, batches, credits_limit, resumed } = run
   const about = { pipeline, command: run.kind, organizations, batches, credits_limit }
@@ -126,6 +146,7 @@ function writeRequest(
     writer.write({ kind: 'request_failed', ...about, requested_at, at, status, error, in_doubt })
     return
   }
+  if (row.endpoint !== null) return writeAnswer(writer, row, { ...about, requested_at, at })
   // One that was nested too deeply to be kept stands there as a text.
   const rejects = refused.filter(({ event }) => jsonOrNull(event) !== null)
   const foreign = new Set(rejects.flatMap(foreignId))
@@ -152,6 +173,35 @@ function writeRequest(
       ...(known.events === '' ? [] : [known.events]),
       ...rejects.map(({ event }) => event),
     ]),
+  )
+}
+
+function writeAnswer(
+  writer: JournalWriter,
+  row: LedgerRow,
+  about: Pick<
+    AnswerReceived,
+    'run_id' | 'batch_id' | 'page' | 'request_id' | 'requested_at' | 'at'
+  >,
+): void {
+  writer.write(
+    {
+      kind: 'answer_received',
+      ...about,
+      endpoint: row.endpoint ?? '',
+      lookup_key: row.lookup_key ?? '',
+      subject: row.subject ?? '',
+      status: row.status ?? 200,
+      outcome: row.answer_outcome ?? 'found',
+      items: row.events ?? 0,
+      credits_used: row.credits_used ?? 0,
+      ...(row.credits_sent === null ? {} : { credits_sent: row.credits_sent }),
+      ...(row.is_unexpected === true ? { is_unexpected: true } : {}),
+      // Where it ended is not known; a list that is asked for again is read from page 1.
+      next: row.has_more === true ? '' : null,
+      body_sha256: row.body_sha256 ?? '',
+    },
+    row.body ?? '',
   )
 }
 

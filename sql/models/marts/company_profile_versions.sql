@@ -1,0 +1,93 @@
+-- grain: One row per company page and time during which nothing of what is kept of it changed.
+-- key: company, valid_from_at
+-- purpose: What was known of a company when (SCD type 2).
+-- note: A version begins with the first answer that says it: when it changed between two answers is not known.
+-- columns:
+--   company: The page: the last part of its address, in lower case.
+--   valid_from_at: When it was first received, UTC.
+--   valid_to_at: When something else was received, UTC; null for the newest version.
+--   is_found: False while the service said that there is no such page.
+--   company_id: The network's own id, a number as text.
+--   company_name: Its name.
+--   company_type: Public, private, partnership and the like, as sent.
+--   company_size: Range of the headcount, as sent.
+--   industry: Its industry, as sent.
+--   headquarters: Where it is at home, as sent.
+--   country_code: ISO country code.
+--   founded_year: The year it was founded in, as sent; null when not listed.
+--   website: Its website.
+--   url: Address of the page.
+with
+
+said as (
+    select
+        company,
+        answer,
+        received_at,
+        is_found,
+        json_text(page, '$.company_id') as company_id,
+        json_text(page, '$.company_name') as company_name,
+        json_text(page, '$.company_type') as company_type,
+        json_text(page, '$.company_size') as company_size,
+        json_text(page, '$.industry') as industry,
+        json_text(page, '$.headquarters') as headquarters,
+        json_text(page, '$.country_code') as country_code,
+        json_text(page, '$.founded_year') as founded_year,
+        json_text(page, '$.website') as website,
+        coalesce(json_text(page, '$.formatted_url'), json_text(page, '$.url')) as url
+    from company_answers
+),
+
+compared as (
+    select
+        company,
+        answer,
+        received_at,
+        is_found,
+        company_id,
+        company_name,
+        company_type,
+        company_size,
+        industry,
+        headquarters,
+        country_code,
+        founded_year,
+        website,
+        url,
+        case
+            when
+                lag(is_found) over history = is_found
+                and lag(company_id) over history is not distinct from company_id
+                and lag(company_name) over history is not distinct from company_name
+                and lag(company_type) over history is not distinct from company_type
+                and lag(company_size) over history is not distinct from company_size
+                and lag(industry) over history is not distinct from industry
+                and lag(headquarters) over history is not distinct from headquarters
+                and lag(country_code) over history is not distinct from country_code
+                and lag(founded_year) over history is not distinct from founded_year
+                and lag(website) over history is not distinct from website
+                and lag(url) over history is not distinct from url
+                then 0
+            else 1
+        end as is_change
+    from said
+    window history as (partition by company order by answer)
+)
+
+select
+    company,
+    received_at as valid_from_at,
+    lead(received_at) over (partition by company order by answer) as valid_to_at,
+    is_found,
+    company_id,
+    company_name,
+    company_type,
+    company_size,
+    industry,
+    headquarters,
+    country_code,
+    founded_year,
+    website,
+    url
+from compared
+where is_change = 1

@@ -1,0 +1,56 @@
+-- grain: One row per company page that was asked for.
+-- key: company
+-- purpose: What a company is now, as its page said last.
+-- note: organization_id is that of the organisation whose page has the same address, where events show one.
+-- columns:
+--   company: The page: the last part of its address, in lower case.
+--   organization_id: The service's id of the organisation in job changes; null where no event shows one of that page.
+--   is_found: False where the service says that there is no such page.
+--   company_id: The network's own id, a number as text.
+--   company_name: Its name.
+--   company_type: Public, private, partnership and the like, as sent.
+--   company_size: Range of the headcount, as sent.
+--   employees: How many people it has by its page; null when that shows none.
+--   followers: How many follow it; null when the page shows none.
+--   open_jobs: Openings that the page shows; null when it shows none.
+--   industry: Its industry, as sent.
+--   headquarters: Where it is at home, as sent.
+--   country_code: ISO country code.
+--   founded_year: The year it was founded in, as sent; null when not listed.
+--   website: Its website.
+--   url: Address of the page.
+--   first_asked_at: When it was first received, UTC.
+--   last_asked_at: When it was last received, UTC.
+with
+
+pages as (
+    select page_part(url) as company, min(organization_id) as organization_id
+    from organizations
+    where url is not null
+    group by page_part(url)
+    having count(*) = 1
+)
+
+select
+    newest.company,
+    pages.organization_id,
+    newest.is_found,
+    json_text(newest.page, '$.company_id') as company_id,
+    json_text(newest.page, '$.company_name') as company_name,
+    json_text(newest.page, '$.company_type') as company_type,
+    json_text(newest.page, '$.company_size') as company_size,
+    whole_number(json_text(newest.page, '$.employee_count')) as employees,
+    whole_number(json_text(newest.page, '$.followers')) as followers,
+    whole_number(json_text(newest.page, '$.jobs[0].open_jobs_count')) as open_jobs,
+    json_text(newest.page, '$.industry') as industry,
+    json_text(newest.page, '$.headquarters') as headquarters,
+    json_text(newest.page, '$.country_code') as country_code,
+    json_text(newest.page, '$.founded_year') as founded_year,
+    json_text(newest.page, '$.website') as website,
+    coalesce(json_text(newest.page, '$.formatted_url'), json_text(newest.page, '$.url')) as url,
+    oldest.received_at as first_asked_at,
+    newest.received_at as last_asked_at
+from company_answers as newest
+inner join company_answers as oldest on oldest.company = newest.company and oldest.answer = 1
+left join pages on pages.company = newest.company
+where newest.answer = newest.answers

@@ -1,0 +1,83 @@
+/** The page of a company: who it is, how many people it has, where it is, whom it belongs to. */
+
+import { z } from 'zod'
+import type { LookupRequest, Endpoint, EndpointAnswer } from './endpoint.ts'
+
+const PROFILE_CREDITS = 1
+const INSIGHTS_CREDITS = 10
+const FUNDING_CREDITS = 5
+
+const LONGEST_URL = 500
+
+// A part that failed says why in place of its data, and is not billed.
+const part = z
+  .looseObject({ error: z.unknown().optional() })
+  .nullish()
+  .catch(null)
+  .transform((value) => value ?? null)
+
+const foundSchema = z.looseObject({
+  message: z.looseObject({ insights: part, funding_rounds: part }),
+  credit_used: z.unknown(),
+})
+
+// With status 200: a page that is not there is billed, a look-up that took too long is not.
+const failedSchema = z.looseObject({
+  error: z.string(),
+  retryable: z.boolean(),
+  credit_used: z.unknown(),
+})
+
+export const companyProfile: Endpoint = {
+  name: 'company-profile',
+  path: '/api/v1/company',
+  subject: 'url',
+  request: z.strictObject({
+    url: z.string().min(1).max(LONGEST_URL),
+    use_cache: z.enum(['if-present', 'if-recent', 'never']).optional(),
+    lang: z.string().min(2).max(20).optional(),
+    company_insights: z.boolean().optional(),
+    get_funding_rounds: z.boolean().optional(),
+  }),
+  pages: null,
+  notKept: [
+    ['message', 'extracted_contacts'],
+    ['message', 'employees'],
+  ],
+
+  price: (request) => ({
+    least: PROFILE_CREDITS,
+    most: PROFILE_CREDITS + partsPrice(request, () => true),
+  }),
+
+  read: (json, { request }) => {
+    const failed = failedSchema.safeParse(json)
+    if (failed.success) {
+      const { retryable, credit_used: creditsSent } = failed.data
+      const credits = retryable ? 0 : PROFILE_CREDITS
+      return {
+        outcome: retryable ? 'later' : 'absent',
+        items: 0,
+        next: null,
+        creditsSent,
+        price: { least: credits, most: credits },
+      }
+    }
+    const found = foundSchema.safeParse(json)
+    if (!found.success) return 'it has no company in message'
+    const { message, credit_used: creditsSent } = found.data
+    const isThere = (name: 'insights' | 'funding_rounds') =>
+      message[name] !== null && message[name].error === undefined
+    const credits = PROFILE_CREDITS + partsPrice(request, isThere)
+    const price = { least: credits, most: credits }
+    return { outcome: 'found', items: 1, next: null, creditsSent, price } satisfies EndpointAnswer
+  },
+}
+
+function partsPrice(
+  { company_insights: insights, get_funding_rounds: funding }: LookupRequest,
+  isThere: (part: 'insights' | 'funding_rounds') => boolean,
+): number {
+  const ofInsights = insights === true && isThere('insights') ? INSIGHTS_CREDITS : 0
+  return ofInsights + (funding === true && isThere('funding_rounds') ? FUNDING_CREDITS : 0)
+}

@@ -1,0 +1,62 @@
+/** `plan` of a pipeline of `kind: collect`: what its endpoint would be asked, and what that may cost. */
+
+import { readHistory } from '../journal/read-history.ts'
+import { openJournal } from '../journal/journal.ts'
+import { monthOf, monthlyCredits } from '../journal/spending.ts'
+import { planCollection } from '../plan/collection.ts'
+import type { Collection } from '../run/collection.ts'
+import type { Job } from '../run/job.ts'
+import { countText, numberText } from '../support/numbers.ts'
+import type { Context } from './context.ts'
+import { budgetFacts } from './plan-command.ts'
+
+/** Reports the plan; nothing is sent. */
+export async function reportCollection(
+  { output, directory, clock }: Context,
+  job: Job,
+  collection: Collection,
+): Promise<void> {
+  const nowMs = clock.now()
+  const { lookups, duplicates } = await collection.read()
+  const history = readHistory(openJournal(directory.journal, clock))
+  const { endpoint, declared } = collection
+  const plan = planCollection({ ...collection, lookups }, history, declared.price, nowMs)
+  const { least, most } = plan.price
+  const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  const bill =
+    least === most
+      ? countText(most, 'credit')
+      : `${numberText(least)} to ${countText(most, 'credit')}: parts cost where they are there`
+  const perPage = declared.pages === null ? '' : ` for the first page of each`
+  output.report({
+    title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
+    sections: [
+      [
+        ['expected', `${bill}${perPage}`],
+        ...budgetFacts(job, spent, most),
+        plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
+        plan.absent > 0 && [
+          'absent',
+          `${numberText(plan.absent)} of them, which the service does not have`,
+        ],
+        duplicates > 0 && ['twice', `${countText(duplicates, 'line')} of the list`],
+      ],
+    ],
+    notes: [],
+    values: {
+      pipeline: job.pipeline,
+      endpoint,
+      listed: lookups.length,
+      duplicates,
+      requestsAtLeast: plan.lookups.length,
+      answeredLately: plan.fresh,
+      absent: plan.absent,
+      creditsAtLeast: least,
+      creditsAtMost: most,
+      creditsLimit: job.creditsLimit,
+      creditsPerMonth: job.creditsPerMonth,
+      creditsSpentThisMonth: spent,
+      snapshotTo: job.snapshot?.to ?? null,
+    },
+  })
+}

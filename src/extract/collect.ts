@@ -1,0 +1,253 @@
+/**
+ * The stage that spends money in a run of `kind: collect`: asks an endpoint for one thing after another, several at a time, the
+ * pages of each in order. What is in the journal is not asked for again. Knows endpoints by their declaration alone.
+ */
+
+import PQueue from 'p-queue'
+import type { Endpoint, EndpointAnswer } from '../api/endpoints/endpoint.ts'
+import { BadRequestError } from '../api/errors.ts'
+import type { Failure } from '../api/retry-policy.ts'
+import { parseJson } from '../api/schemas.ts'
+import type { Answer } from '../api/transport.ts'
+import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/lookup-history.ts'
+import type { AnswerReceived } from '../journal/records.ts'
+import { chargeOf } from '../journal/spending.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { SECOND } from '../support/units.ts'
+import { Budget } from './budget.ts'
+import { honourEarlierPause } from './earlier-pause.ts'
+import type { ExtractOptions, ExtractProgress } from './options.ts'
+import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
+
+export interface CollectOptions extends Omit<
+  ExtractOptions,
+  'ids' | 'only' | 'pagePrice' | 'mayBegin' | 'clocksBefore'
+> {
+  readonly endpoint: Endpoint
+}
+
+interface AskedPage extends SentRequest {
+  readonly history: LookupHistory
+  readonly page: number
+  /** Of the pages that may be asked for. */
+  readonly isLast: boolean
+  readonly credits: number
+}
+
+// A thing that the service could not look up is asked for again at the end of the run, and then by the next one.
+const LATER_MAX = 3
+const LATER_WAIT_MS = 5 * SECOND
+
+/**
+ * Asks what the run has not asked yet.
+ * @throws the first error that ends the run; what was bought until then is in the journal
+ */
+export async function collect(options: CollectOptions): Promise<ExtractProgress> {
+  return new Collection(options).run()
+}
+
+class Collection {
+  readonly #options: CollectOptions
+  readonly #buyer: RequestBuyer
+  readonly #budget: Budget
+  readonly #creditsBefore: number
+  readonly #halt = new AbortController()
+  readonly #stop: AbortSignal
+  #failure: { readonly error: unknown } | null = null
+  /** What the service could not say yet. */
+  #later: LookupHistory[] = []
+  #pages = 0
+  #items = 0
+  #done = 0
+  #unexpectedCharges = 0
+  /** What was refused, or could not be said in time. */
+  readonly #refused: { subject: string; reason: string }[] = []
+
+  constructor(options: CollectOptions) {
+    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, clock, endpoint } = options
+    this.#options = options
+    this.#stop = AbortSignal.any([options.stop, this.#halt.signal])
+    this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
+    const prices = [...run.lookups.values()].map(
+      ({ lookup }) => endpoint.price(lookup.request).most,
+    )
+    this.#budget = new Budget({
+      run: { limit: creditsLimit, spent: this.#creditsBefore },
+      ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
+      price: Math.max(1, ...prices),
+      now: () => clock.now(),
+    })
+    const buying = { ...options, stop: this.#stop }
+    this.#buyer = new RequestBuyer(run.started.run_id, this.#budget, buying, endpoint.path)
+  }
+
+  async run(): Promise<ExtractProgress> {
+    const { run, stop, concurrency, clock } = this.#options
+    honourEarlierPause(this.#options)
+    const open = [...run.lookups.values()].filter(({ isDone }) => !isDone)
+    this.#done = run.lookups.size - open.length
+    // What was begun is finished first, so that a small budget finishes something.
+    let wanted = [...open.filter(isLookupBegun), ...open.filter((lookup) => !isLookupBegun(lookup))]
+    for (let round = 1; wanted.length > 0 && round <= LATER_MAX; round += 1) {
+      if (round > 1) await clock.sleep(LATER_WAIT_MS * round, this.#stop)
+      const queue = new PQueue({ concurrency })
+      for (const lookup of wanted) void queue.add(() => this.#work(lookup))
+      await queue.onIdle()
+      if (this.#failure !== null) throw this.#failure.error
+      wanted = this.#later
+      this.#later = []
+    }
+    stop.throwIfAborted()
+    for (const { lookup } of wanted) {
+      this.#refused.push({ subject: lookup.subject, reason: 'the service could not say yet' })
+    }
+    return this.#progress()
+  }
+
+  // The first error stops the others and is thrown when all have ended.
+  async #work(history: LookupHistory): Promise<void> {
+    if (this.#stop.aborted) return
+    try {
+      await this.#read(history)
+    } catch (error) {
+      if (error instanceof BadRequestError) {
+        history.isDone = true
+        this.#done += 1
+        this.#refused.push({ subject: history.lookup.subject, reason: error.serverMessage })
+        this.#report()
+        return
+      }
+      this.#failure ??= { error }
+      this.#halt.abort(error)
+    }
+  }
+
+  async #read(history: LookupHistory): Promise<void> {
+    const { endpoint } = this.#options
+    const { lookup } = history
+    const { member, most } = endpoint.pages ?? { member: null, most: 1 }
+    while (!history.isDone) {
+      const page = history.pages + 1
+      const body =
+        page === 1 || member === null
+          ? lookup.request
+          : { ...lookup.request, [member]: history.next }
+      const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
+      const request = {
+        path: endpoint.path,
+        body,
+        credits: endpoint.price(lookup.request).most,
+        statuses: endpoint.statuses ?? [],
+        attempts: { page, batchId: lookup.batch_id, ...counts },
+      }
+      const asked = { history, page, isLast: page >= most, credits: request.credits }
+      const record = await this.#buyer.buy(request, (answer, sent) =>
+        this.#answer({ ...asked, ...sent }, answer),
+      )
+      if (record.outcome === 'later') {
+        this.#later.push(history)
+        return
+      }
+      takeAnswer(history, record)
+      this.#pages += record.credits_used > 0 ? 1 : 0
+      this.#items += record.items
+      this.#done += history.isDone ? 1 : 0
+      this.#report()
+    }
+  }
+
+  #answer(asked: AskedPage, answer: Answer): Promise<Bought<AnswerReceived>> | Failure {
+    const { endpoint } = this.#options
+    const { page, history } = asked
+    const json = parseJson(answer.body)
+    if (json === undefined) return { kind: 'not-a-page', reason: 'it is not JSON' }
+    const { request } = history.lookup
+    const read = endpoint.read(json, { request, page, status: answer.status })
+    return typeof read === 'string'
+      ? { kind: 'not-a-page', reason: read }
+      : this.#keep(asked, answer, read, this.#kept(answer.body, json))
+  }
+
+  // When the append resolves the answer is on the disk, and bought.
+  async #keep(
+    asked: AskedPage,
+    { body, status, receivedAt: at }: Answer,
+    { outcome, items, next, price, creditsSent }: EndpointAnswer,
+    kept: Buffer,
+  ): Promise<Bought<AnswerReceived>> {
+    const { endpoint, writer, logger, run } = this.#options
+    const { lookup, lastSha256 } = asked.history
+    const { credits, sent } = chargeOf(creditsSent, price)
+    const isExpected = sent === null && credits <= price.most
+    const sha256 = sha256Hex(body)
+    const record: AnswerReceived = {
+      kind: 'answer_received',
+      run_id: run.started.run_id,
+      batch_id: lookup.batch_id,
+      page: asked.page,
+      request_id: asked.requestId,
+      requested_at: asked.requestedAt,
+      at,
+      endpoint: endpoint.name,
+      lookup_key: lookup.lookup_key,
+      subject: lookup.subject,
+      status,
+      outcome,
+      items,
+      ...priceOf(asked),
+      credits_used: credits,
+      ...(sent === null ? {} : { credits_sent: sent }),
+      ...(isExpected ? {} : { is_unexpected: true as const }),
+      // One page for ever is no list.
+      next: asked.isLast || sha256 === lastSha256 ? null : next,
+      body_sha256: sha256,
+    }
+    await writer.append(record, kept)
+    if (!isExpected) {
+      this.#unexpectedCharges += 1
+      logger.warn(
+        { subject: lookup.subject, credits_used: sent ?? credits, ...price },
+        'unexpected_charge',
+      )
+    }
+    return { bought: record, charged: credits }
+  }
+
+  /** The body without members that are not kept; as it came where it has none of them. */
+  #kept(body: Buffer, json: unknown): Buffer {
+    const isCut = (this.#options.endpoint.notKept ?? []).map((path) => cutMember(json, path))
+    return isCut.some(Boolean) ? Buffer.from(JSON.stringify(json)) : body
+  }
+
+  #progress(): ExtractProgress {
+    const { run } = this.#options
+    return {
+      fraction: run.lookups.size === 0 ? 1 : this.#done / run.lookups.size,
+      batchesDone: this.#done,
+      batches: run.lookups.size,
+      pages: this.#pages,
+      events: this.#items,
+      credits: this.#budget.spent - this.#creditsBefore,
+      projection: null,
+      quarantined: this.#refused.map(({ subject, reason }) => ({
+        organization: { by: 'url', value: subject },
+        reason,
+      })),
+      unexpectedCharges: this.#unexpectedCharges,
+      clockTrouble: null,
+    }
+  }
+
+  #report(): void {
+    this.#options.onProgress?.(this.#progress())
+  }
+}
+
+/** Takes a member out of a JSON value. @returns whether it was there, and not empty */
+function cutMember(json: unknown, [name = '', ...rest]: readonly string[]): boolean {
+  if (json === null || typeof json !== 'object' || !Object.hasOwn(json, name)) return false
+  const object = json as Record<string, unknown>
+  if (rest.length > 0) return cutMember(object[name], rest)
+  delete object[name]
+  return true
+}

@@ -1,0 +1,83 @@
+/** How far the lookups of runs of `kind: collect` were answered. Plain data, kept in checkpoints. */
+
+import { sha256Hex } from '../support/hash.ts'
+import { stableJson } from '../support/json.ts'
+import type { AnswerReceived, LookupRecord, RequestFailed } from './records.ts'
+
+/** A lookup of a run that can be taken up again. */
+export interface LookupHistory {
+  readonly lookup: LookupRecord
+  /** Pages 1 … n were read. */
+  pages: number
+  /** What asks for page n + 1; null before the first page, and after the last. */
+  next: string | number | null
+  /** SHA-256 of page n: a service that sends one page for ever is found by it. */
+  lastSha256: string | null
+  /** Whether there is nothing more to ask for in this run. */
+  isDone: boolean
+}
+
+/** What the service said last of a lookup, by any run. */
+export interface Answered {
+  /** When, milliseconds since 1970 UTC. */
+  readonly at: number
+  readonly outcome: 'found' | 'absent' | 'refused'
+}
+
+const KEY_LENGTH = 32
+
+/** Names what is asked for: the same for the same request to the same endpoint, for ever. */
+export function lookupKey(endpoint: string, request: LookupRecord['request']): string {
+  return sha256Hex(stableJson([endpoint, request])).slice(0, KEY_LENGTH)
+}
+
+export function newLookupHistory(lookup: LookupRecord): LookupHistory {
+  return { lookup, pages: 0, next: null, lastSha256: null, isDone: false }
+}
+
+/** Whether its first pages were paid for, and others are to be asked for. */
+export function isLookupBegun({ pages, isDone }: LookupHistory): boolean {
+  return pages > 0 && !isDone
+}
+
+/**
+ * Takes note of an answer.
+ * @returns whether the lookup is answered to its end: never where the journal lacks one of its pages
+ */
+export function takeAnswer(history: LookupHistory, record: AnswerReceived): boolean {
+  if (record.outcome === 'later' || record.page !== history.pages + 1) return false
+  history.pages = record.page
+  history.next = record.next
+  history.lastSha256 = record.body_sha256
+  history.isDone = record.next === null
+  return history.isDone
+}
+
+/**
+ * Takes note of what became of a request.
+ * @param answered by lookup_key
+ * @param lookup what it was about; undefined for a page of job changes, and where the journal lacks the plan
+ */
+export function foldLookup(
+  answered: Map<string, Answered>,
+  lookup: LookupHistory | undefined,
+  record: AnswerReceived | RequestFailed,
+): void {
+  if (lookup === undefined) return
+  const { lookup_key: key } = lookup.lookup
+  const outcome =
+    record.kind === 'answer_received' ? answeredBy(lookup, record) : refusedBy(lookup, record)
+  if (outcome === null || (answered.get(key)?.at ?? 0) > record.at) return
+  answered.set(key, { at: record.at, outcome })
+}
+
+function answeredBy(lookup: LookupHistory, record: AnswerReceived): Answered['outcome'] | null {
+  return takeAnswer(lookup, record) && record.outcome !== 'later' ? record.outcome : null
+}
+
+/** What the service does not accept it would refuse again. */
+function refusedBy(lookup: LookupHistory, { status }: RequestFailed): Answered['outcome'] | null {
+  if (status !== 400) return null
+  lookup.isDone = true
+  return 'refused'
+}

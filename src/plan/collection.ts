@@ -1,0 +1,78 @@
+/**
+ * The plan of a pipeline of `kind: collect`: what its endpoint is asked for, and what that may cost. What was answered lately is
+ * not asked again, also where the answer was that there is nothing of that name. Pure.
+ */
+
+import type { LookupRequest, PriceRange } from '../api/endpoints/endpoint.ts'
+import { lookupKey } from '../journal/lookup-history.ts'
+import type { History } from '../journal/history.ts'
+import type { LookupRecord } from '../journal/records.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { stableJson } from '../support/json.ts'
+import { sum } from '../support/numbers.ts'
+
+/** What a pipeline wants to know. */
+export interface CollectQuestion {
+  readonly pipeline: string
+  readonly endpoint: string
+  readonly lookups: readonly Lookup[]
+  /** An answer that is younger is not asked for again, in milliseconds. */
+  readonly refreshMs: number
+}
+
+export interface Lookup {
+  readonly subject: string
+  readonly request: LookupRequest
+}
+
+export interface CollectPlan {
+  readonly lookups: readonly LookupRecord[]
+  /** Asks of the list that are left out, because they were answered lately. */
+  readonly fresh: number
+  /** Of these, the ones that were answered with nothing, or refused. */
+  readonly absent: number
+  /** Of one page for each lookup. */
+  readonly price: PriceRange
+}
+
+/**
+ * Plans what is due.
+ * @param priceOf what a page of a request may cost
+ * @param nowMs milliseconds since 1970 UTC
+ */
+export function planCollection(
+  { endpoint, lookups, refreshMs }: CollectQuestion,
+  { answered }: Pick<History, 'answered'>,
+  priceOf: (request: LookupRequest) => PriceRange,
+  nowMs: number,
+): CollectPlan {
+  const due: LookupRecord[] = []
+  const prices: PriceRange[] = []
+  let absent = 0
+  for (const { subject, request } of lookups) {
+    const key = lookupKey(endpoint, request)
+    const known = answered.get(key)
+    if (known !== undefined && nowMs - known.at < refreshMs) {
+      if (known.outcome !== 'found') absent += 1
+      continue
+    }
+    const batchId = String(due.length + 1).padStart(6, '0')
+    due.push({ batch_id: batchId, lookup_key: key, subject, request })
+    prices.push(priceOf(request))
+  }
+  return {
+    lookups: due,
+    fresh: lookups.length - due.length,
+    absent,
+    price: {
+      least: sum(prices.map(({ least }) => least)),
+      most: sum(prices.map(({ most }) => most)),
+    },
+  }
+}
+
+/** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */
+export function collectQuestionSha256({ pipeline, endpoint, lookups }: CollectQuestion): string {
+  const keys = lookups.map(({ request }) => lookupKey(endpoint, request)).toSorted()
+  return sha256Hex(stableJson({ pipeline, endpoint, keys }))
+}

@@ -1,0 +1,165 @@
+/** The keys of pipeline files that those of every kind have. */
+
+import { z } from 'zod'
+import { HOUR, MINUTE, SECOND } from '../support/units.ts'
+import { isCron, isTimezone } from './due.ts'
+
+const DURATION = /^(\d{1,4})(s|m|h)$/
+const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
+
+const durationSchema = z
+  .string()
+  .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')
+  .describe('A duration: a whole number and s, m or h.')
+
+const count = z.int().min(0).max(100_000)
+const KEEP_ERROR =
+  'expected a whole number from 1, or {last, daily, weekly, monthly} with one above 0'
+const keepSchema = z.union(
+  [
+    z.int().min(1, KEEP_ERROR).max(100_000, KEEP_ERROR),
+    z
+      .strictObject({
+        last: count.optional().describe('The newest so many.'),
+        daily: count.optional().describe('The newest of each of so many days (UTC).'),
+        weekly: count.optional().describe('The newest of each of so many weeks (ISO, UTC).'),
+        monthly: count.optional().describe('The newest of each of so many months (UTC).'),
+      })
+      .refine((rules) => Object.values(rules).some((rule) => (rule ?? 0) > 0), KEEP_ERROR),
+  ],
+  { error: KEEP_ERROR },
+)
+
+export const s3Schema = z.strictObject({
+  region: z.string().min(1).optional().describe('AWS region; absent: what the AWS SDK finds.'),
+  endpoint: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('http(s)://host[:port] of an S3-compatible server; JOBTIDE_S3_ENDPOINT wins.'),
+  path_style: z
+    .boolean()
+    .optional()
+    .describe('The bucket in the path, not in the host name; default: true with an endpoint.'),
+  sse: z
+    .enum(['none', 'AES256', 'aws:kms'])
+    .optional()
+    .describe('Encryption asked of the server; none leaves it to the bucket.'),
+  kms_key_id: z.string().min(1).optional().describe('With aws:kms: the key.'),
+  storage_class: z.string().min(1).optional().describe('Of data files, such as STANDARD_IA.'),
+})
+
+const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success', 'digest'] as const
+const toldSchema = z.array(z.enum(TOLD)).min(1)
+const ownTold = toldSchema.optional().describe('What is told here, in place of `notify.on`.')
+const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
+const addressSchema = z.string().regex(ADDRESS, 'expected an address such as team@example.com')
+const urlSchema = z.string().min(1)
+const URL_TEXT = 'https, or http on this machine; ${NAME} stands for a variable of the environment.'
+
+export const notifySchema = z
+  .strictObject({
+    webhook: z
+      .strictObject({
+        url: urlSchema.describe(URL_TEXT),
+        format: z.enum(['json', 'slack']).default('json').describe('What is posted.'),
+        on: ownTold,
+      })
+      .optional()
+      .describe('A webhook that gets a post.'),
+    email: z
+      .strictObject({
+        to: z
+          .array(addressSchema)
+          .min(1)
+          .max(20)
+          .describe('Who gets it, each a mail of their own.'),
+        from: addressSchema.describe('The sender. The server stands in JOBTIDE_SMTP_URL.'),
+        on: ownTold,
+      })
+      .optional()
+      .describe('Mail as plain text.'),
+    heartbeat: urlSchema
+      .optional()
+      .describe(`An address that gets a GET after each run that ends with 0. ${URL_TEXT}`),
+    on: toldSchema
+      .default(['failure', 'budget', 'stale', 'recovered'])
+      .describe('What is told, each thing once.'),
+  })
+  .refine(({ webhook, email, heartbeat }) => webhook ?? email ?? heartbeat, {
+    error: 'expected webhook, email or heartbeat',
+  })
+
+/** Who is told what. */
+export type NotifySpec = z.infer<typeof notifySchema>
+/** What a destination can be told. */
+export type Told = (typeof TOLD)[number]
+
+/** What pipelines of every kind say. */
+export const commonFields = {
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'expected lower-case letters, digits and hyphens')
+    .describe('Name of the pipeline; runs are remembered by it.'),
+  schedule: z
+    .string()
+    .refine(isCron, 'expected five cron fields, such as "15 2 * * *"')
+    .optional()
+    .describe('Cron time, five fields: when `jobtide schedule` runs it, and `status` expects it.'),
+  timezone: z
+    .string()
+    .refine(isTimezone, 'expected UTC or the name of a zone, such as Europe/Berlin')
+    .default('UTC')
+    .describe('The zone in which the schedule is read.'),
+  limits: z
+    .strictObject({
+      credits: z.int().min(10).optional().describe('Credits a run may spend; a page costs 10.'),
+      credits_per_month: z
+        .int()
+        .min(10)
+        .optional()
+        .describe('Credits all runs of the pipeline together may spend in a calendar month (UTC).'),
+      requests_per_second: z
+        .number()
+        .positive()
+        .max(1000)
+        .optional()
+        .describe('Requests a second; absent leaves the pace to the service.'),
+      concurrency: z.int().min(1).max(32).default(4).describe('Batches read side by side.'),
+      max_wait: durationSchema
+        .default('15m')
+        .describe(
+          'The longest wait that the service may order or in which it answers nothing (exit 5), and the longest wait for another run (exit 8).',
+        ),
+    })
+    .default({ concurrency: 4, max_wait: '15m' }),
+  snapshot: z
+    .strictObject({
+      to: z
+        .string()
+        .min(1)
+        .describe('A folder (relative to the data directory) or s3://bucket/prefix.'),
+      keep: keepSchema
+        .default(30)
+        .describe('How many snapshots to keep: the last so many, or so many by rule.'),
+      s3: s3Schema.optional().describe('How to reach the bucket, and how objects lie in it.'),
+    })
+    .optional()
+    .describe('Where Parquet snapshots go; absent publishes nothing.'),
+  retention_days: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'Events that changed and were detected longer ago are erased after each run; absent keeps all.',
+    ),
+  notify: notifySchema
+    .optional()
+    .describe('Who is told how runs end and what changed; absent: nobody.'),
+}
+
+/** Milliseconds of a duration such as `15m`. */
+export function durationMs(text: string): number {
+  const [, amount, unit] = DURATION.exec(text) ?? []
+  return Number(amount) * DURATION_UNITS[unit as keyof typeof DURATION_UNITS]
+}
