@@ -380,6 +380,7 @@ describe('the ledger, ops.pages', () => {
         has_more: true,
         body_sha256: page.record.body_sha256,
         error: null,
+        is_unexpected: false,
         credits_sent: null,
       },
     ])
