@@ -25,7 +25,10 @@ export interface ErasableRows {
 /** Rows by table, such as `main.people`; tables without any are left out. */
 export type RowsByTable = Readonly<Record<string, number>>
 
-const LOADED = new Set(loadedTables.map(({ name }) => `main.${name}`))
+// Answers of other endpoints are no events, and kept whatever their age.
+const OF_EVENTS = new Set(
+  loadedTables.map(({ name }) => `main.${name}`).filter((name) => name !== 'main.answers'),
+)
 const VERSIONS = 'main.job_change_event_versions'
 
 /** Counts the rows that are not kept, in every table that names people. */
@@ -184,7 +187,7 @@ function conditionFor({ name, columns }: StoredTable, { eventsBefore }: Erasable
   if (name === WATCH_ENTRIES) {
     parts.push(`coalesce(${ENTRY_ID} in (select unnest(getvariable('erased_entries'))), false)`)
   }
-  if (eventsBefore !== null && LOADED.has(name)) {
+  if (eventsBefore !== null && OF_EVENTS.has(name)) {
     const isOld = isOldSql(eventsBefore)
     parts.push(isOld)
     if (name === VERSIONS) {
