@@ -1,45 +1,11 @@
-/** Pipelines of `kind: collect`: what is asked, what it costs, and what is never asked twice. */
+/** Pipelines of `kind: collect`: what is asked, what it costs, and what is refused before that. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
-import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { done, openSite, type Site, type SiteOptions } from '../helpers/run-cli.ts'
+import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
 // Whole runs one after another.
 vi.setConfig({ testTimeout: 240_000 })
-
-const COMPANIES = 8
-
-interface RunDocument {
-  readonly extract: { readonly pages: number; readonly events: number; readonly credits: number }
-  readonly exit_code: number
-}
-
-/** A site with a pipeline over the pages of its companies. */
-async function openCollection(options: SiteOptions = {}, lines: readonly string[] = []) {
-  const site = await openSite({ companies: COMPANIES, ...options })
-  const urls = site.simulator.organizations().map(({ network_url: url }) => url)
-  const list = join(site.folder, 'companies.csv')
-  const listOf = (names: readonly (string | null)[]) =>
-    writeFileSync(list, ['url', ...names].join('\n'))
-  listOf(urls)
-  const pipeline = join(site.folder, 'companies.yaml')
-  const text = [
-    'name: companies',
-    'kind: collect',
-    'endpoint: company-profile',
-    'for_each: companies.csv',
-  ]
-  writeFileSync(pipeline, [...text, 'snapshot: { to: snapshots }', ...lines, ''].join('\n'))
-  return { ...site, pipeline, urls, listOf }
-}
-
-function ledger(site: Pick<Site, 'query'>) {
-  return site.query<{ credits: number; requests: number }>(
-    'select sum(credits_used) as credits, count(*) as requests from ops.pages',
-  )
-}
 
 describe('a pipeline of kind collect', () => {
   it('asks for each company once, shows it in four tables, and asks nothing the next day', async () => {
@@ -59,99 +25,6 @@ describe('a pipeline of kind collect', () => {
     expect(site.simulator.account().requests).toBe(8)
   })
 
-  it('pays for a page that is not there once, and for parts where they are there', async () => {
-    const options = 'options: { company_insights: true, get_funding_rounds: true }'
-    const site = await openCollection({}, [options])
-    site.listOf([site.urls[0] ?? '', 'https://network.example/company/nobody'])
-    const plan = await site.json('plan', site.pipeline)
-    expect(plan).toMatchObject({ credits_at_least: 2, credits_at_most: 32 })
-    const run = await site.json<RunDocument>('run', site.pipeline)
-    expect(run.extract).toMatchObject({ credits: 17, events: 1 })
-    expect(site.simulator.account().credits).toBe(17)
-    expect(await site.query('select company from company_profiles where not is_found')).toEqual([
-      { company: 'nobody' },
-    ])
-    expect(await site.json('run', site.pipeline)).toMatchObject({ extract: { credits: 0 } })
-    expect(await site.json('plan', site.pipeline)).toMatchObject({ absent: 1 })
-  })
-
-  it('ends with 4 at its budget, never above it, and the next run asks for the rest', async () => {
-    const site = await openCollection({}, ['options: { company_insights: true }'])
-    const first = await site.call(['run', site.pipeline, '--credits', '50', '--json'])
-    expect(first.exitCode).toBe(4)
-    expect(site.simulator.account().credits).toBe(44)
-    await site.json('run', site.pipeline)
-    expect(site.simulator.account()).toMatchObject({ requests: 8, credits: 88 })
-    expect(await ledger(site)).toEqual([{ credits: 88, requests: 8 }])
-  })
-
-  it('asks again within the run for what the service could not say, and goes on without what it refuses', async () => {
-    const later = { error: 'timed out', retryable: true, credit_used: 0 }
-    const refused = { success: false, message: 'no such language', data: null, credit_used: 0 }
-    const site = await openCollection({
-      faults: [
-        { nth: 2, status: 200, body: later },
-        { nth: 5, status: 400, body: refused },
-        { nth: 6, status: 503, headers: { 'Retry-After': 1 } },
-      ],
-    })
-    const run = done(await site.call(['run', site.pipeline]))
-    expect(run.stdout).toContain('no such language')
-    expect(await site.query('select count(*) as n from company_profiles')).toEqual([{ n: 7 }])
-    expect(site.simulator.account()).toMatchObject({ credits: 7, by_status: { 400: 1, 503: 1 } })
-    expect(await ledger(site)).toEqual([{ credits: 7, requests: 10 }])
-  })
-
-  it('keeps no addresses, telephone numbers or people of a page', async () => {
-    const site = await openCollection()
-    await site.json('run', site.pipeline)
-    const [row] = await site.query<{ n: number }>(
-      `select count(*) as n from answers where body like '%info@%' or body like '%"employees"%'`,
-    )
-    expect(row?.n).toBe(0)
-  })
-
-  it('killed at 12 random moments, asks for no company twice but those in flight', async () => {
-    const site = await openCollection(
-      { companies: 60, faults: [{ slow: { delay_ms: 30 }, times: 'always' }] },
-      ['limits: { concurrency: 2 }'],
-    )
-    for (let kills = 0; kills < 12; kills += 1) {
-      const running = site.start(['extract', site.pipeline])
-      await setTimeout(400 + 40 * kills)
-      running.process.kill('SIGKILL')
-      await running.ended
-    }
-    await site.json('run', site.pipeline)
-    const { requests, credits } = site.simulator.account()
-    expect(requests).toBeLessThanOrEqual(60 + 12 * 2)
-    expect(await site.query('select count(*) as n from company_profiles')).toEqual([{ n: 60 }])
-    const [known] = await ledger(site)
-    // What was in flight is in doubt, and counts as billed.
-    expect(known?.credits).toBeGreaterThanOrEqual(credits)
-    expect(known?.credits).toBeLessThanOrEqual(credits + 12 * 2)
-  })
-
-  it('ends with 2 where nothing of the list is there, and with 5 where the service can say nothing', async () => {
-    const site = await openCollection({ companies: 1 })
-    site.listOf(['https://network.example/company/nobody'])
-    const nothing = await site.call(['run', site.pipeline, '--no-publish'])
-    expect(nothing.exitCode).toBe(2)
-    expect(nothing.stderr).toContain('the service has nothing of what')
-    site.listOf(site.urls)
-    const later = { error: 'timed out', retryable: true, credit_used: 0 }
-    site.simulator.setFaults([{ status: 200, body: later, times: 'always' }])
-    expect((await site.call(['run', site.pipeline, '--no-publish'])).exitCode).toBe(5)
-    for (const args of [
-      ['backfill', site.pipeline],
-      ['plan', site.pipeline, '--sample', '2'],
-    ]) {
-      const refused = await site.call(args)
-      expect(refused.exitCode).toBe(2)
-      expect(refused.stderr).toContain('companies reads no job changes: it asks company-profile')
-    }
-  })
-
   it.each([
     ['endpoint: nothing', 'endpoint: Invalid input: expected "company-profile"'],
     ['options: { lang: x }', 'options: lang: '],
@@ -169,28 +42,5 @@ describe('a pipeline of kind collect', () => {
     expect(refused.exitCode).toBe(2)
     expect(refused.stderr).toContain(message)
     expect(site.simulator.account().requests).toBe(0)
-  })
-
-  it('takes what to ask for from a select over the warehouse, and says what is wrong with it', async () => {
-    const site = await openCollection({ companies: 2 })
-    const pipeline = join(site.folder, 'test.yaml')
-    done(await site.call(['run', pipeline]))
-    const select = (sql: string) =>
-      writeFileSync(
-        site.pipeline,
-        `name: companies\nkind: collect\nendpoint: company-profile\nfor_each: { sql: "${sql}" }\n`,
-      )
-    select('select url from organizations')
-    expect(await site.json('run', site.pipeline)).toMatchObject({ extract: { events: 2 } })
-    for (const sql of ['select nothing from organizations', `copy organizations to 'stolen.csv'`]) {
-      select(sql)
-      const refused = await site.call(['run', site.pipeline])
-      expect(refused.exitCode, sql).toBe(2)
-      expect(refused.stderr).toContain('for_each: ')
-    }
-    const [profile] = await site.query<{ organization_id: string }>(
-      'select organization_id from company_profiles where organization_id is null',
-    )
-    expect(profile).toBeUndefined()
   })
 })
