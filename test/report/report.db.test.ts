@@ -48,7 +48,7 @@ beforeAll(async () => {
   await warehouse.run(
     `insert into ops.pages
        select 'run', 'batch', n, concat('request ', n), timestamptz '2024-01-01 00:00:00Z' + to_days(cast(n as integer)),
-         null, 200, 'done', 50, 10, null, false, null, null
+         null, 200, 'done', 50, 10, null, false, null, null, false
        from range(300) as pages (n)`,
   )
   await buildModels(warehouse, { buildId: 'report', builtAt: new Date(NOW) })
