@@ -60,7 +60,7 @@ export class Gate {
   }
 }
 
-export function answerOf(status: number, body: string, headers: Answer['headers'] = {}): Answer {
+function answerOf(status: number, body: string, headers: Answer['headers'] = {}): Answer {
   return {
     status,
     headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
@@ -83,8 +83,39 @@ export function refusal(
   return { answer: errorAnswer(status, message, headers), facts: { key } }
 }
 
+/** What an endpoint would answer to a request. */
+export interface Served {
+  readonly body: string
+  readonly credits: number
+  /** Events or other items in it. */
+  readonly items: number
+  /** What the account says beside. */
+  readonly facts: Partial<AccountEntry>
+}
+
+/** The reply to an admitted request: its answer, or what the fault that struck makes of it, and what that is charged. */
+export function replyOf(
+  { key, headers }: Admitted,
+  strike: Strike | undefined,
+  { body, credits, items, facts }: Served,
+): Reply {
+  const { credit_used: said = credits } = (strike?.fault.body ?? {}) as { credit_used?: number }
+  const isServed = strike?.fault.status === undefined
+  return {
+    answer: isServed ? answerOf(200, body, headers) : statusAnswer(strike.fault, headers),
+    strike,
+    facts: {
+      ...facts,
+      key,
+      fault: strike?.action ?? null,
+      events: isServed ? items : 0,
+      credits_used: strike?.isCharged === false ? 0 : said,
+    },
+  }
+}
+
 /** What a fault of that status answers in place of the endpoint. */
-export function statusAnswer(
+function statusAnswer(
   { status = 503, message, headers: own = {}, body }: Strike['fault'],
   limits: Answer['headers'],
 ): Answer {

@@ -6,10 +6,9 @@
 import { companyDirectory, type NamedCompanies, type UnknownNames } from './companies.ts'
 import type { EventSource } from './events.ts'
 import type { FaultPlan } from './faults.ts'
-import { answerOf, refusal, statusAnswer, type Admitted, type Call, type Reply } from './gate.ts'
+import { replyOf, type Admitted, type Call, type Reply } from './gate.ts'
 import { BadRequest, searchFromBody, type SearchRequest } from './search-request.ts'
 import { Search, type FoundPage } from './search.ts'
-import type { Answer } from './wire-faults.ts'
 
 export const SEARCH_PATH = '/api/v1/job-changes/search'
 
@@ -34,16 +33,8 @@ export class SearchEndpoint {
     this.#named = companyDirectory(source, unknownNames)
   }
 
-  answer(call: Call, { key, headers }: Admitted, faults: FaultPlan): Reply {
-    try {
-      return this.#answerPage(call, key, headers, faults)
-    } catch (error) {
-      if (!(error instanceof BadRequest)) throw error
-      return refusal(400, error.message, key, headers)
-    }
-  }
-
-  #answerPage(call: Call, key: string, headers: Answer['headers'], faults: FaultPlan): Reply {
+  /** @throws BadRequest for a request that breaks a rule */
+  answer(call: Call, admitted: Admitted, faults: FaultPlan): Reply {
     if (call.body !== '' && !/^application\/json\b/i.test(call.contentType ?? '')) {
       throw new BadRequest('send the body with Content-Type: application/json')
     }
@@ -54,25 +45,18 @@ export class SearchEndpoint {
     const strike = faults(request.page, new Set(ids))
     const found = this.#search.page(request, organizations, call.nowMs)
     const price = found.events.length > 0 ? CREDITS_PER_PAGE : 0
-    const { credit_used: said = price } = (strike?.fault.body ?? {}) as { credit_used?: number }
-    const isPage = strike?.fault.status === undefined
-    return {
-      answer: isPage
-        ? answerOf(200, pageBody(request, found, price), headers)
-        : statusAnswer(strike.fault, headers),
-      strike,
+    return replyOf(admitted, strike, {
+      body: pageBody(request, found, price),
+      credits: price,
+      items: found.events.length,
       facts: {
-        key,
         organizations: ids.length,
         event_type: request.eventType ?? null,
         days_ago: request.daysAgo ?? null,
         page: request.page,
         limit: request.limit,
-        fault: strike?.action ?? null,
-        events: isPage ? found.events.length : 0,
-        credits_used: strike?.isCharged === false ? 0 : said,
       },
-    }
+    })
   }
 }
 

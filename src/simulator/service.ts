@@ -2,7 +2,8 @@
 
 import { OtherEndpoints } from './endpoints/endpoints.ts'
 import { createFaultPlan, type Fault, type FaultPlan } from './faults.ts'
-import { Gate, errorAnswer, type Call, type GateOptions, type Reply } from './gate.ts'
+import { Gate, errorAnswer, refusal, type Call, type GateOptions, type Reply } from './gate.ts'
+import { BadRequest } from './search-request.ts'
 import { SEARCH_PATH, SearchEndpoint, type SearchEndpointOptions } from './search-endpoint.ts'
 
 export interface ServiceOptions extends SearchEndpointOptions, GateOptions {
@@ -37,8 +38,13 @@ export class SimulatedService {
     }
     const admitted = this.#gate.admit(call)
     if ('answer' in admitted) return admitted
-    return path === SEARCH_PATH
-      ? this.#search.answer(call, admitted, this.#faults)
-      : this.#others.answer(path, call, admitted, this.#faults)
+    try {
+      return path === SEARCH_PATH
+        ? this.#search.answer(call, admitted, this.#faults)
+        : this.#others.answer(path, call, admitted, this.#faults)
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error
+      return refusal(400, error.message, admitted.key, admitted.headers)
+    }
   }
 }

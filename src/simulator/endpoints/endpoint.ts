@@ -27,7 +27,6 @@ export interface ServedEndpoint {
 }
 
 export interface ServedAnswer {
-  readonly status?: number
   readonly body: Readonly<Record<string, unknown>>
   readonly credits: number
   /** Items in it. */

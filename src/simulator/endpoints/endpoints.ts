@@ -4,7 +4,7 @@ import { jsonOrNull } from '../../support/json.ts'
 import { companySlug } from '../../support/text.ts'
 import type { EventSource } from '../events.ts'
 import type { FaultPlan } from '../faults.ts'
-import { answerOf, refusal, statusAnswer, type Admitted, type Call, type Reply } from '../gate.ts'
+import { replyOf, type Admitted, type Call, type Reply } from '../gate.ts'
 import { BadRequest } from '../search-request.ts'
 import { companyProfile } from './company-profile.ts'
 import type { ServedEndpoint, ServedWorld } from './endpoint.ts'
@@ -30,39 +30,19 @@ export class OtherEndpoints {
     return this.#byPath.has(path)
   }
 
-  answer(path: string, call: Call, { key, headers }: Admitted, faults: FaultPlan): Reply {
+  /** @throws BadRequest for a request that breaks a rule */
+  answer(path: string, call: Call, admitted: Admitted, faults: FaultPlan): Reply {
     const request = jsonOrNull(call.body)
     if (request === null || typeof request !== 'object' || Array.isArray(request)) {
-      return refusal(400, 'the body must be a JSON object', key, headers)
+      throw new BadRequest('the body must be a JSON object')
     }
-    try {
-      const served = this.#byPath.get(path) as ServedEndpoint
-      const answer = served.answer(request as Record<string, unknown>, this.#worldAt(call.nowMs))
-      const { page = 1 } = request as { page?: unknown }
-      const strike = faults(Number(page), new Set([answer.organizationId ?? '']))
-      const isAnswer = strike?.fault.status === undefined
-      const { credit_used: said = answer.credits } = (strike?.fault.body ?? {}) as {
-        credit_used?: number
-      }
-      const facts = {
-        key,
-        page: Number(page),
-        fault: strike?.action ?? null,
-        events: isAnswer ? answer.items : 0,
-        credits_used: strike?.isCharged === false ? 0 : said,
-      }
-      const body = JSON.stringify({ ...answer.body, credit_used: answer.credits })
-      return {
-        answer: isAnswer
-          ? answerOf(answer.status ?? 200, body, headers)
-          : statusAnswer(strike.fault, headers),
-        strike,
-        facts,
-      }
-    } catch (error) {
-      if (!(error instanceof BadRequest)) throw error
-      return refusal(400, error.message, key, headers)
-    }
+    const served = this.#byPath.get(path) as ServedEndpoint
+    const answer = served.answer(request as Record<string, unknown>, this.#worldAt(call.nowMs))
+    const { page = 1 } = request as { page?: unknown }
+    const strike = faults(Number(page), new Set([answer.organizationId ?? '']))
+    const { credits, items } = answer
+    const body = JSON.stringify({ ...answer.body, credit_used: credits })
+    return replyOf(admitted, strike, { body, credits, items, facts: { page: Number(page) } })
   }
 
   #worldAt(nowMs: number): ServedWorld {
