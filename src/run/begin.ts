@@ -57,7 +57,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
     await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
   }
   if (how.kind === 'as-planned') {
-    await resume(options, how.run, [], sha256)
+    await resumeRun(options, how.run, [], sha256)
     const { organizations } = how.run.started
     return { run: how.run, resumed: true, organizations, skipped: [], leftBehind: 0 }
   }
@@ -66,20 +66,21 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
     const plan = makePlan(question, history, serverNowMs)
     const { batches, organizations, quarantined: skipped } = plan
     if (batches.length === 0) throw noneTracked(job.organizationsFile, skipped)
-    const run = await start(options, plan, sha256)
+    const run = await startRun(options, plan, sha256)
     return { run, resumed: false, organizations, skipped, leftBehind }
   }
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
   drop(options, how.run, how.dropped)
-  await resume(options, how.run, renamed(plan.batches, how.run), sha256)
+  await resumeRun(options, how.run, renamed(plan.batches, how.run), sha256)
   const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
   const organizations = plan.organizations + keptOrganizations
   return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
 }
 
-async function start(
+/** Writes down that a run begins. */
+export async function startRun(
   { job, command, writer, clock, spentBefore = [] }: BeginOptions,
-  plan: Plan,
+  plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
   sha256: string,
 ): Promise<RunHistory> {
   const started: RunStarted = {
@@ -99,7 +100,8 @@ async function start(
   return newRunHistory(started, plan.batches)
 }
 
-async function resume(
+/** Writes down that a run goes on, with these batches in addition to its own. */
+export async function resumeRun(
   { writer, clock }: BeginOptions,
   run: RunHistory,
   added: readonly BatchRecord[],

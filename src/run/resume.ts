@@ -30,11 +30,8 @@ export type Beginning =
  * @param nowMs this machine's time, milliseconds since 1970 UTC
  */
 export function beginning(history: History, question: Question, nowMs: number): Beginning {
-  // In the order of the journal, which does not depend on a clock that was set back.
-  const latest = [...history.runs.values()]
-    .filter(({ started }) => started.pipeline === question.pipeline)
-    .at(-1)
-  if (latest === undefined || !isOpen(latest)) return { kind: 'new', dropped: [] }
+  const latest = openRunOf(history, question.pipeline)
+  if (latest === null) return { kind: 'new', dropped: [] }
   const isSameQuestion = latest.questionSha256 === questionSha256(question)
   if (isSameQuestion && dayOf(latest.started.at) === dayOf(nowMs)) {
     return { kind: 'as-planned', run: latest }
@@ -59,6 +56,13 @@ export function beginning(history: History, question: Question, nowMs: number): 
   if (kept.length === 0) return { kind: 'new', dropped: unread }
   const dropped = unread.filter((batch) => !kept.includes(batch))
   return { kind: 'carried-on', run: latest, kept, dropped }
+}
+
+/** The latest run of a pipeline, where it did not end or can be resumed. */
+export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): RunHistory | null {
+  // In the order of the journal, which does not depend on a clock that was set back.
+  const latest = [...runs.values()].filter(({ started }) => started.pipeline === pipeline).at(-1)
+  return latest !== undefined && isOpen(latest) ? latest : null
 }
 
 /** Runs of the same pipeline that will not be taken up again and were never closed: they were killed, or gave way. */
