@@ -50,7 +50,7 @@ export async function readCollection(
   const { for_each: source, options } = spec
   const named = typeof source === 'string' ? resolve(dirname(file), source) : null
   const list = overrides.organizations ?? named
-  const read = async () => {
+  const readNow = async () => {
     const lines =
       list === null ? await selected(source as { sql: string }, dataDir) : listed(declared, list)
     const lookups = new Map<string, Lookup>()
@@ -65,7 +65,9 @@ export async function readCollection(
     const wanted = [...lookups.values()].slice(0, overrides.limit)
     return { lookups: wanted, duplicates: lines.length - lookups.size }
   }
-  if (list !== null) await read()
+  // A list is read once, and checked at once.
+  const known = list === null ? null : await readNow()
+  const read = async () => known ?? readNow()
   const refreshMs = spec.refresh_days * DAY
   const { name: endpoint } = declared
   return {
