@@ -27,7 +27,7 @@ export interface Lookup {
 
 export interface CollectPlan {
   readonly lookups: readonly LookupRecord[]
-  /** Asks of the list that are left out, because they were answered lately. */
+  /** Lookups of the list that are left out, because they were answered lately. */
   readonly fresh: number
   /** Of these, the ones that were answered with nothing, or refused. */
   readonly absent: number

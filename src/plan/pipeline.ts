@@ -96,8 +96,7 @@ export function parsePipeline(text: string, file: string): PipelineSpec | Collec
     throw new ConfigError(`${file}:${line}: not valid YAML: ${syntax.message}`, { hint: HINT })
   }
   const values = valuesOf(document, file)
-  const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
-  const parsed = (isCollect ? collectSchema : pipelineSchema).safeParse(values)
+  const parsed = schemaOf(document).safeParse(values)
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
@@ -152,7 +151,7 @@ function describe(
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
     const group = path.filter((part) => typeof part === 'string').join('.')
-    const allowed = (ALLOWED_KEYS[group] ?? keysOf(document)).join(', ')
+    const allowed = (ALLOWED_KEYS[group] ?? Object.keys(schemaOf(document).shape)).join(', ')
     return issue.keys.map((key) => {
       // An address that was written without its key may be a secret.
       const shown = KEY.test(key) ? key : '…'
@@ -160,15 +159,17 @@ function describe(
     })
   }
   if (path.length === 0) {
-    return [`${at(path)}: expected keys and values: ${keysOf(document).join(', ')}`]
+    return [
+      `${at(path)}: expected keys and values: ${Object.keys(schemaOf(document).shape).join(', ')}`,
+    ]
   }
   const isMissing = document.getIn(path) === undefined
   return [`${at(path)}: ${path.join('.')}: ${isMissing ? 'missing; ' : ''}${issue.message}`]
 }
 
-function keysOf(document: Document.Parsed): readonly string[] {
+function schemaOf(document: Document.Parsed): typeof pipelineSchema | typeof collectSchema {
   const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
-  return Object.keys((isCollect ? collectSchema : pipelineSchema).shape)
+  return isCollect ? collectSchema : pipelineSchema
 }
 
 const KEY = /^[\w-]{1,40}$/
