@@ -139,19 +139,21 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
  * @throws Error of the operating system
  */
 export function makeFolders(folder: string): string | null {
-  if (existsSync(folder) && statSync(folder).isDirectory()) return null
+  if (isFolder(folder)) return null
   const above = dirname(folder)
   const first = above === folder ? null : makeFolders(above)
   try {
     mkdirSync(folder)
   } catch (error) {
     // Another process was quicker.
-    if (systemCode(error) === 'EEXIST' && existsSync(folder) && statSync(folder).isDirectory()) {
-      return first
-    }
-    throw error
+    if (systemCode(error) !== 'EEXIST' || !isFolder(folder)) throw error
+    return first
   }
   return first ?? folder
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** Whether a file is there, and nothing else of that name. */
