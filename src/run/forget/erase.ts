@@ -178,11 +178,12 @@ async function bringUpToDate(
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)
     const ids = pending?.profile_ids ?? []
-    const found = ids.length === 0 ? [] : await markersOf(warehouse, ids)
+    const unknown = ids.length === 0 ? [] : await notHere(warehouse, ids)
+    const found = ids.length === 0 ? [] : await markersOf(warehouse, ids, new Set(unknown))
     const all = [...(pending?.markers ?? []), ...found]
     return {
       markers: [...new Map(all.map((marker) => [marker.text, marker])).values()],
-      notHere: ids.length === 0 ? [] : await notHere(warehouse, ids),
+      notHere: unknown,
       destinations: await knownDestinations(warehouse),
     }
   })

@@ -40,16 +40,19 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
     peopleIn(event).some((id) => people.has(id)) ||
     isOlder(event, eventsBefore)
   const known = existsSync(directory.warehouse)
-    ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
-        rows: await countErasable(warehouse, {
-          profileIds: ids,
-          eventsBefore,
-          isErasedReject: (text) => isErased(jsonOrNull(text)),
-        }),
-        markers: await markersOf(warehouse, ids),
-        not_here: await notHere(warehouse, ids),
-        destinations: await knownDestinations(warehouse),
-      }))
+    ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
+        const unknown = await notHere(warehouse, ids)
+        return {
+          rows: await countErasable(warehouse, {
+            profileIds: ids,
+            eventsBefore,
+            isErasedReject: (text) => isErased(jsonOrNull(text)),
+          }),
+          markers: await markersOf(warehouse, ids, new Set(unknown)),
+          not_here: unknown,
+          destinations: await knownDestinations(warehouse),
+        }
+      })
     : { rows: {}, markers: [], not_here: ids, destinations: [] }
   const markers = [...noted, ...known.markers]
   const segments = findInJournal(world, cutting(isErased, markers))

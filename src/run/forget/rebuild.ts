@@ -46,24 +46,34 @@ export function cutting(
   isErased: (event: unknown) => boolean,
   markers: readonly Marker[],
 ): CutPage {
-  const needles = new Needles(markers.flatMap(spellingsOf))
+  const isNamedIn = namingOf(markers)
   return (body, kind) => {
     if (kind === 'page_received') return cutEvents(body, isErased)
-    const isNamed = needles.areIn(body) || needles.areIn(unescaped(body))
-    return isNamed ? { body: Buffer.from(EMPTIED), places: [0], events: 1 } : null
+    return isNamedIn(body) ? { body: Buffer.from(EMPTIED), places: [0], events: 1 } : null
   }
+}
+
+/** Whether one of the texts stands in the body of an answer, however its characters are escaped. */
+function namingOf(markers: readonly Marker[]): (body: Buffer) => boolean {
+  const needles = new Needles(markers.flatMap(spellingsOf))
+  return (body) => needles.areIn(body) || needles.areIn(unescaped(body))
 }
 
 /** Empties answers in the warehouse as those in the journal. @returns how many */
 async function emptyAnswers(warehouse: Warehouse, markers: readonly Marker[]): Promise<number> {
-  let emptied = 0
-  for (const pattern of new Needles(markers.flatMap(spellingsOf)).patterns) {
-    emptied += await warehouse.number(
-      `update answers set body = '${EMPTIED}' where regexp_matches(body, $1)`,
-      [pattern],
-    )
+  const isNamedIn = namingOf(markers)
+  const named: string[] = []
+  const { batches } = await warehouse.stream('select request_id, body from answers')
+  for await (const rows of batches) {
+    const found = rows.filter(([, body]) => isNamedIn(Buffer.from(String(body))))
+    named.push(...found.map(([id]) => String(id)))
   }
-  return emptied
+  await warehouse.run(
+    `update answers set body = '${EMPTIED}'
+     where request_id in (select unnest(from_json($1, '["varchar"]')))`,
+    [JSON.stringify(named)],
+  )
+  return named.length
 }
 
 /**

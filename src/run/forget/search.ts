@@ -53,10 +53,12 @@ export async function notHere(
 /**
  * The ids of people, and those texts about them that are 6 bytes or longer and stand in no text about anybody else, nor in
  * what describes the tables. What stands there and no event has for an id is none: it is not searched for.
+ * @param unknown the ids that are not here
  */
 export async function markersOf(
   warehouse: Warehouse,
   profileIds: readonly string[],
+  unknown: ReadonlySet<string>,
 ): Promise<Marker[]> {
   // A join of texts and candidates, and not `exists`: so only the candidates are kept in memory.
   const rows = await warehouse.all<{ text: string; is_id: boolean; is_shared: boolean }>(
@@ -84,7 +86,6 @@ export async function markersOf(
     from candidates order by text`,
     [JSON.stringify(profileIds)],
   )
-  const unknown = new Set(await notHere(warehouse, profileIds))
   return rows
     .filter(({ text, is_id, is_shared }) => !is_shared || (is_id && !unknown.has(text)))
     .map(({ text, is_shared }) => ({

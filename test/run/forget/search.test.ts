@@ -149,7 +149,7 @@ describe('markersOf', () => {
       },
       { profile_id: 'per_12', person_full_name: 'Ada Lovelace Byron', title_current: 'Engineer' },
     ])
-    expect(await markersOf(warehouse, ['per_1'])).toEqual([
+    expect(await markersOf(warehouse, ['per_1'], new Set())).toEqual([
       { text: 'Counting on engines', is_unique: true },
       { text: 'per_1', is_unique: false },
     ])
