@@ -8,20 +8,9 @@
 --   company_size: Range of the headcount, as sent.
 with
 
-said as (
-    select
-        company,
-        answer,
-        received_at,
-        whole_number(json_text(page, '$.employee_count')) as employees,
-        json_text(page, '$.company_size') as company_size
-    from company_answers
-    where is_found
-),
-
 compared as (
-    select company, answer, received_at, employees, company_size, lag(employees) over history as employees_before
-    from said
+    select company, received_at, employees, company_size, lag(employees) over history as employees_before
+    from company_answers
     where employees is not null
     window history as (partition by company order by answer)
 )

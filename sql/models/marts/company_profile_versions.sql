@@ -19,25 +19,6 @@
 --   url: Address of the page.
 with
 
-said as (
-    select
-        company,
-        answer,
-        received_at,
-        is_found,
-        json_text(page, '$.company_id') as company_id,
-        json_text(page, '$.company_name') as company_name,
-        json_text(page, '$.company_type') as company_type,
-        json_text(page, '$.company_size') as company_size,
-        json_text(page, '$.industry') as industry,
-        json_text(page, '$.headquarters') as headquarters,
-        json_text(page, '$.country_code') as country_code,
-        json_text(page, '$.founded_year') as founded_year,
-        json_text(page, '$.website') as website,
-        coalesce(json_text(page, '$.formatted_url'), json_text(page, '$.url')) as url
-    from company_answers
-),
-
 compared as (
     select
         company,
@@ -70,7 +51,7 @@ compared as (
                 then 0
             else 1
         end as is_change
-    from said
+    from company_answers
     window history as (partition by company order by answer)
 )
 
