@@ -76,7 +76,7 @@ export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): vo
   run.batchesPlanned += batches.length
 }
 
-/** Adds asks to a run that nothing was answered of yet. */
+/** Adds lookups to a run that nothing was answered of yet. */
 export function addLookups(run: RunHistory, lookups: readonly LookupRecord[]): void {
   for (const lookup of lookups) run.lookups.set(lookup.batch_id, newLookupHistory(lookup))
 }

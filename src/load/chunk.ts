@@ -29,7 +29,7 @@ export class Chunk {
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
-  /** Of ops.answers. */
+  /** Of the table answers. */
   readonly answers: Row[] = []
   /** Columns of ops.page_organizations. */
   readonly pageOrganizations = {
