@@ -37,7 +37,7 @@ export async function askForFree(
       headers,
       body,
       receivedAt: ours,
-    } = await transport.post(SEARCH_PATH, REFUSED, signal)
+    } = await transport.send(SEARCH_PATH, REFUSED, signal)
     const service = statedDate(headers)
     const times = service === null ? null : { service, ours }
     const isBusy = status === 429 || status === 503

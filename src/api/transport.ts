@@ -43,11 +43,11 @@ export class NoAnswerError extends Error {
 /** Sends one request at a time to one origin. */
 export interface Transport {
   /**
-   * Posts a JSON body.
+   * Posts a JSON body, or gets where there is none.
    * @throws NoAnswerError when no whole answer came
    * @throws the signal's reason when it aborts
    */
-  post(path: string, body: unknown, signal: AbortSignal): Promise<Answer>
+  send(path: string, body: object | null, signal: AbortSignal): Promise<Answer>
   close(): Promise<void>
 }
 
@@ -76,22 +76,23 @@ export function createTransport(options: TransportOptions): Transport {
   scrubber.add(apiKey.reveal())
   const agent = createAgent(options)
 
-  async function post(path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
+  async function send(path: string, body: object | null, signal: AbortSignal): Promise<Answer> {
     const deadline = AbortSignal.timeout(deadlineMs)
     try {
       const either = AbortSignal.any([signal, deadline])
       const answered = request(`${baseUrl}${path}`, {
-        method: 'POST',
         dispatcher: agent,
         signal: either,
         headers: {
           authorization: `Bearer ${apiKey.reveal()}`,
-          'content-type': 'application/json',
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
           accept: 'application/json',
           'accept-encoding': 'gzip',
           'user-agent': options.userAgent ?? 'jobtide',
         },
-        body: JSON.stringify(body),
+        ...(body === null
+          ? { method: 'GET' as const }
+          : { method: 'POST' as const, body: JSON.stringify(body) }),
       })
       // undici goes on with a request that waits for a proxy to answer CONNECT, whatever its signal says.
       const response = await untilAborted(answered, either)
@@ -121,7 +122,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  return { post, close: () => agent.destroy() }
+  return { send, close: () => agent.destroy() }
 }
 
 function isOrder(status: number): boolean {

@@ -26,7 +26,8 @@ const SILENT_MS = 5 * SECOND
 /** What is asked for, again and again until it is answered. */
 export interface PaidRequest {
   readonly path: string
-  readonly body: object
+  /** Null for a request by GET. */
+  readonly body: object | null
   /** The most that it may cost: what a request in doubt is counted with. */
   readonly credits: number
   /** Statuses beside 200 that `read` knows. */
@@ -166,7 +167,7 @@ export class RequestBuyer {
     const answered = new AbortController()
     void this.#sayWhenSilent(attempts.page, answered.signal)
     try {
-      const answer = await transport.post(path, body, abort)
+      const answer = await transport.send(path, body, abort)
       this.#isSilenceSaid = false
       return answer
     } catch (error) {

@@ -41,7 +41,7 @@ export function transportTo(where: number | string, options: Partial<TransportOp
 /** What went wrong with one request; the key is nowhere in it. */
 export async function failureOf(where: number | string, options: Partial<TransportOptions> = {}) {
   const error: unknown = await transportTo(where, options)
-    .post('/x', {}, signal)
+    .send('/x', {}, signal)
     .then(
       (answer) => new Error(`an answer: ${answer.status} ${answer.body.toString()}`),
       (failure: unknown) => failure,

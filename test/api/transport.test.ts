@@ -38,7 +38,7 @@ describe('a request', () => {
         response.end(PAGE)
       })
     })
-    const answer = await transportTo(port, { userAgent: 'jobtide/1' }).post(
+    const answer = await transportTo(port, { userAgent: 'jobtide/1' }).send(
       '/p',
       { a: 'ü' },
       signal,
@@ -62,7 +62,7 @@ describe('a request', () => {
     const port = await httpServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(gzipSync(PAGE))
     })
-    const { body } = await transportTo(port).post('/', {}, signal)
+    const { body } = await transportTo(port).send('/', {}, signal)
     expect(body.toString()).toBe(PAGE)
   })
 
@@ -72,7 +72,7 @@ describe('a request', () => {
       requests += 1
       response.writeHead(status, { location: '/elsewhere' }).end()
     })
-    expect(await transportTo(port).post('/', {}, signal)).toMatchObject({ status })
+    expect(await transportTo(port).send('/', {}, signal)).toMatchObject({ status })
     expect(requests).toBe(1)
   })
 })
@@ -136,7 +136,7 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
     '%s is an order to wait all the same: it stands in the headers, and costs nothing',
     async (_, serve) => {
       const transport = transportTo(await serve())
-      const answer = await transport.post('/', {}, signal)
+      const answer = await transport.send('/', {}, signal)
       expect([answer.headers['retry-after'], answer.body.length]).toEqual(['120', 0])
     },
   )
@@ -209,7 +209,7 @@ describe('the key', () => {
     const port = await httpServer((_request, response) => {
       response.writeHead(status).end(text)
     })
-    const { body } = await transportTo(port).post('/', {}, signal)
+    const { body } = await transportTo(port).send('/', {}, signal)
     expect(body.toString()).toContain('[redacted]')
     for (const spelling of [KEY, encodeURIComponent(KEY), Buffer.from(KEY).toString('base64')]) {
       expect(body.toString()).not.toContain(spelling.slice(0, 12))
@@ -221,7 +221,7 @@ describe('the key', () => {
     const port = await httpServer((_request, response) => {
       response.end(Buffer.concat([around, Buffer.from(KEY), around]))
     })
-    const { body } = await transportTo(port).post('/', {}, signal)
+    const { body } = await transportTo(port).send('/', {}, signal)
     expect(body).toEqual(Buffer.concat([around, Buffer.from('[redacted]'), around]))
   })
 })
@@ -231,6 +231,6 @@ describe('an abort', () => {
     const controller = new AbortController()
     const reason = new Error('stop')
     const port = await httpServer(() => controller.abort(reason))
-    await expect(transportTo(port).post('/', {}, controller.signal)).rejects.toBe(reason)
+    await expect(transportTo(port).send('/', {}, controller.signal)).rejects.toBe(reason)
   })
 })

@@ -73,7 +73,7 @@ describe('a proxy', () => {
       proxies: { ...through(proxy.port).proxies, noProxy: '.example.com,127.0.0.1' },
     }
     const transport = transportTo(`http://127.0.0.1:${await aService()}`, settings)
-    expect((await transport.post('/x', {}, signal)).status).toBe(200)
+    expect((await transport.send('/x', {}, signal)).status).toBe(200)
     expect(proxy.asked).toEqual([])
   })
 

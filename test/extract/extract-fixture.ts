@@ -110,7 +110,7 @@ export function aService(
     clock,
     account,
     charged: () => sum(account.map(({ charged }) => charged)),
-    async post(_path, question, signal) {
+    async send(_path, question, signal) {
       // As it would go over the wire.
       const body = JSON.parse(JSON.stringify(question)) as Asked['body']
       const page = Number(body['page'])
@@ -174,6 +174,7 @@ export function simulated(
   const service = aService(({ body }) => {
     const { answer, facts } = endpoint.answer(SEARCH_PATH, {
       body: JSON.stringify(body),
+      query: '',
       contentType: 'application/json',
       authorization: `Bearer ${key}`,
       nowMs: clock.now(),
@@ -326,7 +327,7 @@ export function aRun(
       const { signal } = (gone = new AbortController())
       const transport: Transport = {
         ...service,
-        post: (path, body, stop) => service.post(path, body, AbortSignal.any([stop, signal])),
+        send: (path, body, stop) => service.send(path, body, AbortSignal.any([stop, signal])),
       }
       latest = journal.run()
       const work = extract({

@@ -90,7 +90,7 @@ export async function openAnswers() {
       deadlineMs: 5_000,
     })
     try {
-      return await transport.post('/x', {}, never)
+      return await transport.send('/x', {}, never)
     } catch (error) {
       if (error instanceof NoAnswerError) return error
       throw error
@@ -164,9 +164,9 @@ async function extractWith(first: Answer | NoAnswerError): Promise<void> {
   let asked = 0
   const run = aRun({
     ...service,
-    post(path, question, signal) {
+    send(path, question, signal) {
       asked += 1
-      if (asked > 1) return service.post(path, question, signal)
+      if (asked > 1) return service.send(path, question, signal)
       return first instanceof NoAnswerError ? Promise.reject(first) : Promise.resolve(first)
     },
   })

@@ -157,8 +157,8 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
     )
     const transport = {
       ...service,
-      post: async (path: string, body: unknown, signal: AbortSignal) => {
-        const answer = await service.post(path, body, AbortSignal.any([signal, abort.signal]))
+      send: async (path: string, body: object | null, signal: AbortSignal) => {
+        const answer = await service.send(path, body, AbortSignal.any([signal, abort.signal]))
         point('answer')
         return answer
       },
