@@ -17,6 +17,8 @@ export interface GateOptions {
 /** A request that arrived. */
 export interface Call {
   readonly body: string
+  /** What stands behind the question mark of its address. */
+  readonly query: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
   readonly nowMs: number
@@ -85,6 +87,8 @@ export function refusal(
 
 /** What an endpoint would answer to a request. */
 export interface Served {
+  /** Default 200. */
+  readonly status?: number | undefined
   readonly body: string
   readonly credits: number
   /** Events or other items in it. */
@@ -97,12 +101,12 @@ export interface Served {
 export function replyOf(
   { key, headers }: Admitted,
   strike: Strike | undefined,
-  { body, credits, items, facts }: Served,
+  { status = 200, body, credits, items, facts }: Served,
 ): Reply {
   const { credit_used: said = credits } = (strike?.fault.body ?? {}) as { credit_used?: number }
   const isServed = strike?.fault.status === undefined
   return {
-    answer: isServed ? answerOf(200, body, headers) : statusAnswer(strike.fault, headers),
+    answer: isServed ? answerOf(status, body, headers) : statusAnswer(strike.fault, headers),
     strike,
     facts: {
       ...facts,

@@ -30,18 +30,20 @@ export class SimulatedService {
   }
 
   answer(path: string, call: Call, method = 'POST'): Reply {
-    if (path !== SEARCH_PATH && !this.#others.has(path)) {
+    const other = this.#others.at(path)
+    if (path !== SEARCH_PATH && other === undefined) {
       return { answer: errorAnswer(404, `no such path: ${path}`) }
     }
-    if (method !== 'POST') {
-      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: 'POST' }) }
+    const allowed = other?.method ?? 'POST'
+    if (method !== allowed) {
+      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: allowed }) }
     }
     const admitted = this.#gate.admit(call)
     if ('answer' in admitted) return admitted
     try {
-      return path === SEARCH_PATH
+      return other === undefined
         ? this.#search.answer(call, admitted, this.#faults)
-        : this.#others.answer(path, call, admitted, this.#faults)
+        : this.#others.answer(other, { path, call }, admitted, this.#faults)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       return refusal(400, error.message, admitted.key, admitted.headers)

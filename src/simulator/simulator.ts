@@ -44,9 +44,10 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const books = new Bookkeeper()
 
   const replyTo = ({ method = '', url = '', headers }: IncomingMessage, body: string): Reply => {
-    const [path = ''] = url.split('?', 1)
+    const [path = '', query = ''] = url.split('?', 2)
     const call = {
       body,
+      query,
       contentType: headers['content-type'],
       authorization: headers.authorization,
       nowMs: clock.now(),

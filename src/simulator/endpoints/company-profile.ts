@@ -2,9 +2,11 @@
 
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
-import { logNormal, mixSeeds, pick, seededRandom, type Random } from '../random.ts'
+import { mixSeeds, pick, seededRandom } from '../random.ts'
 import { BadRequest } from '../search-request.ts'
-import type { ServedAnswer, ServedEndpoint, ServedOrganization } from './endpoint.ts'
+import { postingUrl } from './job-details.ts'
+import type { ServedAnswer, ServedEndpoint } from './endpoint.ts'
+import type { ServedOrganization, ServedPosting } from './world.ts'
 
 const schema = z.looseObject({
   url: z.string().min(1),
@@ -15,8 +17,7 @@ const schema = z.looseObject({
 const PROFILE_CREDITS = 1
 const INSIGHTS_CREDITS = 10
 const FUNDING_CREDITS = 5
-const MEDIAN_PEOPLE = 300
-const SPREAD = 1.4
+const OPENINGS_SHOWN = 10
 
 const SIZES = [10, 50, 200, 500, 1_000, 5_000, 10_000] as const
 const INDUSTRIES = ['Software Development', 'Banking', 'Retail', 'Machinery', 'Biotechnology']
@@ -36,8 +37,7 @@ export const companyProfile: ServedEndpoint = {
     const { url, company_insights: insights, get_funding_rounds: funding } = asked.data
     const organization = world.organizationOf(url)
     if (organization === undefined) return absent(url)
-    const random = seededRandom(mixSeeds(organization.number, 77))
-    const people = peopleOf(organization, random)
+    const openings = world.openings(organization.number)
     const credits =
       PROFILE_CREDITS + (insights ? INSIGHTS_CREDITS : 0) + (funding ? FUNDING_CREDITS : 0)
     return {
@@ -46,8 +46,10 @@ export const companyProfile: ServedEndpoint = {
       organizationId: organization.tracked.organization_id,
       body: {
         message: {
-          ...profile(organization, people, random, url),
-          ...(insights ? { insights: insightsOf(people, world.nowMs) } : {}),
+          ...profile(organization, openings, url),
+          ...(insights
+            ? { insights: insightsOf(organization.people, openings.length, world.nowMs) }
+            : {}),
           ...(funding ? { funding_rounds: { rounds: [], total_raised_usd: 0 } } : {}),
         },
       },
@@ -60,17 +62,12 @@ function absent(url: string): ServedAnswer {
   return { body, credits: PROFILE_CREDITS, items: 0 }
 }
 
-/** How many people it has: as many as a company of its kind, and those who came since. */
-function peopleOf({ growth }: ServedOrganization, random: Random): number {
-  return Math.max(1, Math.round(logNormal(random, MEDIAN_PEOPLE, SPREAD)) + growth)
-}
-
 function profile(
-  { number, tracked }: ServedOrganization,
-  people: number,
-  random: Random,
+  { number, tracked, people }: ServedOrganization,
+  openings: readonly ServedPosting[],
   url: string,
 ) {
+  const random = seededRandom(mixSeeds(number, 79))
   const { name, slug, network_url: page } = tracked
   const [city, region, country] = pick(random, CITIES)
   const largest = SIZES.find((size) => people <= size)
@@ -106,7 +103,14 @@ function profile(
     website: `https://${slug}.example`,
     stock_info: null,
     funding: null,
-    jobs: [{ open_jobs_count: Math.round(people / 40), title: 'Jobs', url: `${page}/jobs` }],
+    jobs: [
+      { open_jobs_count: openings.length, title: 'Jobs', url: `${page}/jobs` },
+      ...openings.slice(0, OPENINGS_SHOWN).map(({ id, title }) => ({
+        open_jobs_count: null,
+        title,
+        url: postingUrl(id),
+      })),
+    ],
     employees: [],
     affiliated_pages: [],
     similar_pages: [],
@@ -121,14 +125,12 @@ function profile(
   }
 }
 
-function insightsOf(people: number, nowMs: number) {
+function insightsOf(people: number, openings: number, nowMs: number) {
   return {
     headcount: { total: people },
     job_openings: {
       title: 'Openings',
-      snapshots: [
-        { total_count: Math.round(people / 40), year_month_on: isoInstant(nowMs).slice(0, 7) },
-      ],
+      snapshots: [{ total_count: openings, year_month_on: isoInstant(nowMs).slice(0, 7) }],
     },
     median_tenure_years: 2.4,
   }

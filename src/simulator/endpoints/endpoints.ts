@@ -1,65 +1,72 @@
-/** The endpoints beside job changes, by path, and the world that they answer from. */
+/** The endpoints beside job changes, by path. */
 
 import { jsonOrNull } from '../../support/json.ts'
-import { companySlug } from '../../support/text.ts'
 import type { EventSource } from '../events.ts'
 import type { FaultPlan } from '../faults.ts'
 import { replyOf, type Admitted, type Call, type Reply } from '../gate.ts'
 import { BadRequest } from '../search-request.ts'
 import { companyProfile } from './company-profile.ts'
-import type { ServedEndpoint, ServedWorld } from './endpoint.ts'
+import { companySearch } from './company-search.ts'
+import type { ServedEndpoint } from './endpoint.ts'
+import { jobDetails } from './job-details.ts'
+import { peopleSearch } from './people-search.ts'
+import { postDetails, postReposts, postSearch } from './posts.ts'
+import { suggest } from './suggest.ts'
+import { ServedWorld, WorldBehind } from './world.ts'
 
-const SERVED: readonly ServedEndpoint[] = [companyProfile]
+const SERVED: readonly ServedEndpoint[] = [
+  companyProfile,
+  companySearch,
+  jobDetails,
+  peopleSearch,
+  postDetails,
+  postReposts,
+  postSearch,
+  suggest,
+]
 
 export class OtherEndpoints {
-  readonly #source: EventSource
-  readonly #byPath = new Map(SERVED.map((endpoint) => [endpoint.path, endpoint]))
-  readonly #numberBySlug: ReadonlyMap<string, number>
+  readonly #behind: WorldBehind
 
   constructor(source: EventSource) {
-    this.#source = source
-    this.#numberBySlug = new Map(
-      source.organizations.map(({ slug, network_url: url }, number) => [
-        companySlug(slug ?? url ?? ''),
-        number,
-      ]),
+    this.#behind = new WorldBehind(source)
+  }
+
+  /** The endpoint of a path; undefined where there is none. */
+  at(path: string): ServedEndpoint | undefined {
+    return SERVED.find((one) =>
+      one.path.endsWith('/') ? path.startsWith(one.path) : path === one.path,
     )
   }
 
-  has(path: string): boolean {
-    return this.#byPath.has(path)
-  }
-
   /** @throws BadRequest for a request that breaks a rule */
-  answer(path: string, call: Call, admitted: Admitted, faults: FaultPlan): Reply {
-    const request = jsonOrNull(call.body)
-    if (request === null || typeof request !== 'object' || Array.isArray(request)) {
-      throw new BadRequest('the body must be a JSON object')
-    }
-    const served = this.#byPath.get(path) as ServedEndpoint
-    const answer = served.answer(request as Record<string, unknown>, this.#worldAt(call.nowMs))
-    const { page = 1 } = request as { page?: unknown }
-    const strike = faults(Number(page), new Set([answer.organizationId ?? '']))
-    const { credits, items } = answer
+  answer(
+    endpoint: ServedEndpoint,
+    { path, call }: { readonly path: string; readonly call: Call },
+    admitted: Admitted,
+    faults: FaultPlan,
+  ): Reply {
+    const request = endpoint.method === 'GET' ? queryOf(endpoint, path, call) : bodyOf(call)
+    const answer = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
+    const page = Number(request['page'] ?? 1)
+    const strike = faults(page, new Set([answer.organizationId ?? '']))
+    const { credits, items, status } = answer
     const body = JSON.stringify({ ...answer.body, credit_used: credits })
-    return replyOf(admitted, strike, { body, credits, items, facts: { page: Number(page) } })
+    return replyOf(admitted, strike, { status, body, credits, items, facts: { page } })
   }
+}
 
-  #worldAt(nowMs: number): ServedWorld {
-    const { organizations, events } = this.#source
-    return {
-      nowMs,
-      organizationOf: (url) => {
-        const number = this.#numberBySlug.get(companySlug(url))
-        const tracked = organizations[number ?? -1]
-        if (number === undefined || tracked === undefined) return undefined
-        let growth = 0
-        for (const { type, detectedAt, organization } of events) {
-          if (organization !== number || detectedAt > nowMs) continue
-          growth += type === 'joined' ? 1 : type === 'left' ? -1 : 0
-        }
-        return { number, tracked, growth }
-      },
-    }
+function bodyOf({ body }: Call): Readonly<Record<string, unknown>> {
+  const request = jsonOrNull(body)
+  if (request !== null && typeof request === 'object' && !Array.isArray(request)) {
+    return request as Record<string, unknown>
+  }
+  throw new BadRequest('the body must be a JSON object')
+}
+
+function queryOf(endpoint: ServedEndpoint, path: string, { query }: Call): Record<string, string> {
+  return {
+    ...Object.fromEntries(new URLSearchParams(query)),
+    rest: decodeURIComponent(path.slice(endpoint.path.length)),
   }
 }

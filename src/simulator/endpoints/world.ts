@@ -1,0 +1,215 @@
+/** The world that endpoints beside job changes are answered from: its organisations, and what follows from their careers. */
+
+import { companySlug } from '../../support/text.ts'
+import { DAY } from '../../support/units.ts'
+import type { EventSource, JobChangeEvent, TrackedOrganization } from '../events.ts'
+import { logNormal, mixSeeds, seededRandom } from '../random.ts'
+
+const MEDIAN_PEOPLE = 300
+const SPREAD = 1.4
+/** Each so many joinings there was an opening before. */
+const JOININGS_OF_A_POSTING = 3
+const POSTED_DAYS = { least: 15, spread: 60 }
+const FIRST_POSTING = 4_000_000_000
+const FIRST_POST = 7_000_000_000_000
+
+/** A joining as the world knows it, seen by the service or not yet. */
+interface Joining {
+  readonly event: JobChangeEvent
+  readonly organization: number
+  readonly changedAt: number
+  readonly detectedAt: number
+}
+
+export interface ServedOrganization {
+  /** Its position among all. */
+  readonly number: number
+  readonly tracked: TrackedOrganization
+  /** How many people it has. */
+  readonly people: number
+}
+
+export interface ServedPosting {
+  readonly id: string
+  readonly organization: ServedOrganization
+  readonly title: string
+  readonly listedAt: number
+  /** When somebody joined; null while nobody has. */
+  readonly closedAt: number | null
+}
+
+export interface ServedPerson {
+  readonly person: JobChangeEvent['person']
+  readonly organization: ServedOrganization
+  readonly title: string
+  readonly since: number
+}
+
+export interface ServedPost {
+  /** Of its activity. */
+  readonly id: string
+  readonly author: ServedOrganization
+  readonly about: JobChangeEvent['person']
+  readonly text: string
+  readonly at: number
+}
+
+/** All that does not depend on the time of a request, made once and only when it is asked for. */
+export class WorldBehind {
+  readonly #source: EventSource
+  readonly #numberBySlug: ReadonlyMap<string, number>
+  #joinings: readonly Joining[] | null = null
+  #careers: ReadonlyMap<string, readonly JobChangeEvent[]> | null = null
+
+  constructor(source: EventSource) {
+    this.#source = source
+    this.#numberBySlug = new Map(
+      source.organizations.map(({ slug, network_url: url }, number) => [
+        companySlug(slug ?? url ?? ''),
+        number,
+      ]),
+    )
+  }
+
+  get source(): EventSource {
+    return this.#source
+  }
+
+  numberOf(url: string): number | undefined {
+    return this.#numberBySlug.get(companySlug(url))
+  }
+
+  /** In the order of time. */
+  get joinings(): readonly Joining[] {
+    this.#joinings ??= this.#source.events
+      .filter(({ type }) => type === 'joined')
+      .map(({ json, organization, detectedAt }) => {
+        const event = JSON.parse(json) as JobChangeEvent
+        return { event, organization, detectedAt, changedAt: Date.parse(event.changed_at) }
+      })
+      .toSorted((a, b) => a.changedAt - b.changedAt)
+    return this.#joinings
+  }
+
+  /** Changes of each person in each organisation, in the order of time. */
+  get careers(): ReadonlyMap<string, readonly JobChangeEvent[]> {
+    if (this.#careers !== null) return this.#careers
+    const events = this.#source.events
+      .map(({ json }) => JSON.parse(json) as JobChangeEvent)
+      .toSorted((a, b) => Date.parse(a.changed_at) - Date.parse(b.changed_at))
+    const careers = new Map<string, JobChangeEvent[]>()
+    for (const event of events) {
+      const key = JSON.stringify([event.person.profile_id, event.organization.organization_id])
+      const career = careers.get(key)
+      if (career === undefined) careers.set(key, [event])
+      else career.push(event)
+    }
+    this.#careers = careers
+    return careers
+  }
+}
+
+/** The world at the time of a request. */
+export class ServedWorld {
+  readonly #behind: WorldBehind
+  readonly nowMs: number
+  /** Joinings that were seen so far, less leavings, by organisation. */
+  readonly #growth: number[] = []
+
+  constructor(behind: WorldBehind, nowMs: number) {
+    this.#behind = behind
+    this.nowMs = nowMs
+    for (const { type, detectedAt, organization } of behind.source.events) {
+      if (detectedAt > nowMs || type === 'title_change') continue
+      const before = this.#growth[organization] ?? 0
+      this.#growth[organization] = before + (type === 'joined' ? 1 : -1)
+    }
+  }
+
+  /** The organisation of a page URL or slug; undefined for one that nobody tracks. */
+  organizationOf(url: string): ServedOrganization | undefined {
+    const number = this.#behind.numberOf(url)
+    return number === undefined ? undefined : this.organization(number)
+  }
+
+  /** Its headcount is that of a company of its kind, and those who came since. */
+  organization(number: number): ServedOrganization {
+    const tracked = this.#behind.source.organizations[number]
+    if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
+    const usual = logNormal(seededRandom(mixSeeds(number, 77)), MEDIAN_PEOPLE, SPREAD)
+    const people = Math.max(1, Math.round(usual) + (this.#growth[number] ?? 0))
+    return { number, tracked, people }
+  }
+
+  organizations(): ServedOrganization[] {
+    return this.#behind.source.organizations.map((_, number) => this.organization(number))
+  }
+
+  /** Openings that were listed so far: one before every third joining, which closes it. */
+  postings(organization: number): ServedPosting[] {
+    return this.#behind.joinings.flatMap((joining, place) => {
+      if (place % JOININGS_OF_A_POSTING !== 0) return []
+      const posting = joining.organization === organization ? this.#postingOf(joining, place) : null
+      return posting === null ? [] : posting
+    })
+  }
+
+  /** Those that nobody has joined for yet. */
+  openings(organization: number): ServedPosting[] {
+    return this.postings(organization).filter(({ closedAt }) => closedAt === null)
+  }
+
+  posting(id: string): ServedPosting | null {
+    const place = Number(id) - FIRST_POSTING
+    const joining = this.#behind.joinings[place]
+    if (joining === undefined || place % JOININGS_OF_A_POSTING !== 0) return null
+    return this.#postingOf(joining, place)
+  }
+
+  #postingOf({ event, organization, changedAt }: Joining, place: number): ServedPosting | null {
+    const { least, spread } = POSTED_DAYS
+    const days = least + spread * seededRandom(mixSeeds(place, 78))()
+    const listedAt = changedAt - days * DAY
+    if (listedAt > this.nowMs) return null
+    return {
+      id: String(FIRST_POSTING + place),
+      organization: this.organization(organization),
+      title: event.title.current ?? 'Associate',
+      listedAt,
+      closedAt: changedAt > this.nowMs ? null : changedAt,
+    }
+  }
+
+  /** Who holds what seat, as far as it was seen. */
+  people(): ServedPerson[] {
+    const people: ServedPerson[] = []
+    for (const changes of this.#behind.careers.values()) {
+      const seen = changes.filter(({ detected_at: at }) => Date.parse(at) <= this.nowMs)
+      const last = seen.at(-1)
+      if (last === undefined || last.event_type === 'left') continue
+      const organization = this.organizationOf(
+        last.organization.slug ?? last.organization.network_url ?? '',
+      )
+      if (organization === undefined) continue
+      const since = Date.parse(
+        seen.findLast((one) => one.event_type === 'joined')?.changed_at ?? last.changed_at,
+      )
+      people.push({ person: last.person, organization, title: last.title.current ?? '', since })
+    }
+    return people
+  }
+
+  /** What organisations said so far of those who joined, the newest first. */
+  posts(): ServedPost[] {
+    return this.#behind.joinings
+      .flatMap(({ event, organization, changedAt }, place) => {
+        const at = changedAt + DAY
+        if (place % JOININGS_OF_A_POSTING !== 0 || at > this.nowMs) return []
+        const author = this.organization(organization)
+        const { full_name: name } = event.person
+        const text = `We welcome ${name ?? 'a colleague'} as ${event.title.current ?? 'a colleague'} at ${author.tracked.name ?? ''}.`
+        return { id: String(FIRST_POST + place), author, about: event.person, text, at }
+      })
+      .toReversed()
+  }
+}
