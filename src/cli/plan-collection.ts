@@ -20,19 +20,18 @@ export async function reportCollection(
   const { lookups, duplicates } = await collection.read()
   const history = readHistory(openJournal(directory.journal, clock))
   const { endpoint, declared } = collection
-  const plan = planCollection({ ...collection, lookups }, history, declared.price, nowMs)
+  const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
   const { least, most } = plan.price
   const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
   const bill =
     least === most
       ? countText(most, 'credit')
-      : `${numberText(least)} to ${countText(most, 'credit')}: parts cost where they are there`
-  const perPage = declared.pages === null ? '' : ` for the first page of each`
+      : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'parts cost where they are there' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
   output.report({
     title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
     sections: [
       [
-        ['expected', `${bill}${perPage}`],
+        ['expected', bill],
         ...budgetFacts(job, spent, most),
         plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
         plan.absent > 0 && [

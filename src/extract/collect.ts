@@ -4,10 +4,10 @@
  */
 
 import PQueue from 'p-queue'
-import type { Endpoint, EndpointAnswer } from '../api/endpoints/endpoint.ts'
+import type { Endpoint, EndpointAnswer, LookupRequest } from '../api/endpoints/endpoint.ts'
 import { BadRequestError } from '../api/errors.ts'
 import type { Failure } from '../api/retry-policy.ts'
-import { parseJson } from '../api/schemas.ts'
+import { errorMessage, parseJson } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/lookup-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
@@ -24,6 +24,8 @@ export interface CollectOptions extends Omit<
   'ids' | 'only' | 'pagePrice' | 'mayBegin' | 'clocksBefore'
 > {
   readonly endpoint: Endpoint
+  /** The most pages of one list. */
+  readonly pages: number
 }
 
 interface AskedPage extends SentRequest {
@@ -123,24 +125,18 @@ class Collection {
   }
 
   async #read(history: LookupHistory): Promise<void> {
-    const { endpoint } = this.#options
+    const { endpoint, pages: mostPages } = this.#options
     const { lookup } = history
-    const { member, most } = endpoint.pages ?? { member: null, most: 1 }
     while (!history.isDone) {
       const page = history.pages + 1
-      const body =
-        page === 1 || member === null
-          ? lookup.request
-          : { ...lookup.request, [member]: history.next }
       const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
       const request = {
-        path: endpoint.path,
-        body,
+        ...sentTo(endpoint, lookup.request, page === 1 ? null : history.next),
         credits: endpoint.price(lookup.request).most,
         statuses: endpoint.statuses ?? [],
         attempts: { page, batchId: lookup.batch_id, ...counts },
       }
-      const asked = { history, page, isLast: page >= most, credits: request.credits }
+      const asked = { history, page, isLast: page >= mostPages, credits: request.credits }
       const record = await this.#buyer.buy(request, (answer, sent) =>
         this.#answer({ ...asked, ...sent }, answer),
       )
@@ -160,12 +156,16 @@ class Collection {
     const { endpoint } = this.#options
     const { page, history } = asked
     const json = parseJson(answer.body)
-    if (json === undefined) return { kind: 'not-a-page', reason: 'it is not JSON' }
+    const { status, headers, body } = answer
     const { request } = history.lookup
-    const read = endpoint.read(json, { request, page, status: answer.status })
-    return typeof read === 'string'
+    const about = { request, page, status, itemsBefore: history.items }
+    const read = json === undefined ? 'it is not JSON' : endpoint.read(json, about)
+    if (typeof read !== 'string') {
+      return this.#keep(asked, answer, read, this.#kept(body, json))
+    }
+    return status === 200
       ? { kind: 'not-a-page', reason: read }
-      : this.#keep(asked, answer, read, this.#kept(answer.body, json))
+      : { kind: 'status', status, headers, reason: errorMessage(body) }
   }
 
   // When the append resolves the answer is on the disk, and bought.
@@ -241,6 +241,16 @@ class Collection {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
+}
+
+/** Where a request for a page goes, and with what body. @param next what asks for the page; null for the first one */
+function sentTo(
+  { path, target, pages: member }: Endpoint,
+  request: LookupRequest,
+  next: LookupHistory['next'],
+) {
+  if (target !== undefined) return { path: target(request), body: null }
+  return { path, body: member === null || next === null ? request : { ...request, [member]: next } }
 }
 
 /** Takes a member out of a JSON value. @returns whether it was there, and not empty */

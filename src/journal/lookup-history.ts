@@ -9,6 +9,8 @@ export interface LookupHistory {
   readonly lookup: LookupRecord
   /** Pages 1 … n were read. */
   pages: number
+  /** Items in them. */
+  items: number
   /** What asks for page n + 1; null before the first page, and after the last. */
   next: string | number | null
   /** SHA-256 of page n: a service that sends one page for ever is found by it. */
@@ -32,7 +34,7 @@ export function lookupKey(endpoint: string, request: LookupRecord['request']): s
 }
 
 export function newLookupHistory(lookup: LookupRecord): LookupHistory {
-  return { lookup, pages: 0, next: null, lastSha256: null, isDone: false }
+  return { lookup, pages: 0, items: 0, next: null, lastSha256: null, isDone: false }
 }
 
 /** Whether its first pages were paid for, and others are to be asked for. */
@@ -47,6 +49,7 @@ export function isLookupBegun({ pages, isDone }: LookupHistory): boolean {
 export function takeAnswer(history: LookupHistory, record: AnswerReceived): boolean {
   if (record.outcome === 'later' || record.page !== history.pages + 1) return false
   history.pages = record.page
+  history.items += record.items
   history.next = record.next
   history.lastSha256 = record.body_sha256
   history.isDone = record.next === null
@@ -72,7 +75,10 @@ export function foldLookup(
 }
 
 function answeredBy(lookup: LookupHistory, record: AnswerReceived): Answered['outcome'] | null {
-  return takeAnswer(lookup, record) && record.outcome !== 'later' ? record.outcome : null
+  const { outcome, credits_used: credits } = record
+  if (!takeAnswer(lookup, record) || outcome === 'later') return null
+  // What is free to hear again is asked again: it may be there by then.
+  return outcome === 'absent' && credits === 0 ? null : outcome
 }
 
 /** What the service does not accept it would refuse again. */

@@ -3,7 +3,7 @@
  * not asked again, also where the answer was that there is nothing of that name. Pure.
  */
 
-import type { LookupRequest, PriceRange } from '../api/endpoints/endpoint.ts'
+import type { Endpoint, LookupRequest, PriceRange } from '../api/endpoints/endpoint.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import type { History } from '../journal/history.ts'
 import type { LookupRecord } from '../journal/records.ts'
@@ -18,6 +18,8 @@ export interface CollectQuestion {
   readonly lookups: readonly Lookup[]
   /** An answer that is younger is not asked for again, in milliseconds. */
   readonly refreshMs: number
+  /** The most pages of one list; 1 or more. */
+  readonly pages: number
 }
 
 export interface Lookup {
@@ -31,19 +33,19 @@ export interface CollectPlan {
   readonly fresh: number
   /** Of these, the ones that were answered with nothing, or refused. */
   readonly absent: number
-  /** Of one page for each lookup. */
+  /** Of one page for each lookup, and of the most pages that may be asked for. */
   readonly price: PriceRange
 }
 
 /**
  * Plans what is due.
- * @param priceOf what a page of a request may cost
+ * @param declared the endpoint: whether it has pages, and what one of a request may cost
  * @param nowMs milliseconds since 1970 UTC
  */
 export function planCollection(
-  { endpoint, lookups, refreshMs }: CollectQuestion,
+  { endpoint, lookups, refreshMs, pages }: CollectQuestion,
   { answered }: Pick<History, 'answered'>,
-  priceOf: (request: LookupRequest) => PriceRange,
+  declared: Pick<Endpoint, 'price' | 'pages'>,
   nowMs: number,
 ): CollectPlan {
   const due: LookupRecord[] = []
@@ -58,7 +60,7 @@ export function planCollection(
     }
     const batchId = String(due.length + 1).padStart(6, '0')
     due.push({ batch_id: batchId, lookup_key: key, subject, request })
-    prices.push(priceOf(request))
+    prices.push(declared.price(request))
   }
   return {
     lookups: due,
@@ -66,7 +68,7 @@ export function planCollection(
     absent,
     price: {
       least: sum(prices.map(({ least }) => least)),
-      most: sum(prices.map(({ most }) => most)),
+      most: sum(prices.map(({ most }) => most)) * (declared.pages === null ? 1 : pages),
     },
   }
 }

@@ -52,18 +52,29 @@ export const pipelineSchema = z.strictObject({
 export const collectSchema = z.strictObject({
   ...commonFields,
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),
-  endpoint: z.enum([...ENDPOINTS.keys()]).describe('What is asked.'),
+  endpoint: z
+    .enum([...ENDPOINTS.keys()], { error: `expected one of ${[...ENDPOINTS.keys()].join(', ')}` })
+    .describe('What is asked.'),
   for_each: z
     .union([z.string().min(1), z.strictObject({ sql: z.string().min(1) })], {
       error: 'expected a file, or {sql: …}',
     })
+    .optional()
     .describe(
-      'What it is asked for: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse.',
+      'What it is asked for: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse; absent: once, for what the options say.',
+    ),
+  fills: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The member of a request that a line of it fills; absent: the first of the endpoint.',
     ),
   options: z
     .record(z.string(), z.unknown())
     .default({})
     .describe('Other members of each request, as the endpoint names them.'),
+  pages: z.int().min(1).max(10_000).default(10).describe('The most pages of one list.'),
   refresh_days: z
     .int()
     .min(1)

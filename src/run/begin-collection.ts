@@ -35,7 +35,7 @@ async function start(
 ): Promise<RunHistory> {
   const { history, writer, clock } = options
   const { declared, endpoint } = question
-  const { lookups } = planCollection(question, history, declared.price, clock.now())
+  const { lookups } = planCollection(question, history, declared, clock.now())
   const plan = { organizations: lookups.length, batches: [], expectedCredits: null }
   const run = await startRun(options, plan, sha256)
   if (lookups.length === 0) return run

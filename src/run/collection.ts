@@ -2,7 +2,7 @@
 
 import { basename, dirname, resolve } from 'node:path'
 import type { z } from 'zod'
-import type { Endpoint } from '../api/endpoints/endpoint.ts'
+import type { Endpoint, LookupRequest } from '../api/endpoints/endpoint.ts'
 import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
 import type { Lookup, CollectQuestion } from '../plan/collection.ts'
 import { readRows } from '../plan/organizations.ts'
@@ -10,23 +10,29 @@ import type { CollectSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
 import { NotOneReadingError, SqlError } from '../warehouse/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import { dataDirectory } from './data-directory.ts'
 
+interface Asked {
+  readonly lookups: readonly Lookup[]
+  /** How often others name one of them again. */
+  readonly duplicates: number
+}
+
 /** What is asked, and of which endpoint. */
 export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly declared: Endpoint
   /**
-   * Reads what is to be asked for, each thing once, and how often others name it again. Not before a run: an SQL select reads the
-   * warehouse.
+   * Reads what is to be asked for, each thing once. Not before a run: an SQL select reads the warehouse.
    * @throws ConfigError naming file and line of what the endpoint would refuse
    */
-  readonly read: () => Promise<{ readonly lookups: readonly Lookup[]; readonly duplicates: number }>
+  readonly read: () => Promise<Asked>
 }
 
-const CHECK = 'Correct the pipeline file or its list; nothing was sent.'
+const CHECK = 'Correct what is asked for; nothing was sent.'
 
 /** The question of a pipeline that asks nothing of job changes. */
 export function noJobChanges(pipeline: string): Question {
@@ -45,35 +51,72 @@ export async function readCollection(
   overrides: { readonly organizations?: string; readonly limit?: number },
   dataDir: string,
 ): Promise<{ readonly collection: Collection; readonly list: string }> {
-  const declared = ENDPOINTS.get(spec.endpoint)
-  if (declared === undefined) throw new TypeError(`no endpoint ${spec.endpoint}`)
-  const { for_each: source, options } = spec
+  const { for_each: source, options, refresh_days: days, pages } = spec
+  const declared = declaredAs(spec.endpoint)
+  const fills = spec.fills ?? declared.subject
+  if (!Object.hasOwn(declared.request.shape, fills)) {
+    const allowed = Object.keys(declared.request.shape).join(', ')
+    throw new ConfigError(`${file}: fills: unknown; allowed: ${allowed}`, { hint: CHECK })
+  }
   const named = typeof source === 'string' ? resolve(dirname(file), source) : null
   const list = overrides.organizations ?? named
   const readNow = async () => {
+    if (list === null && source === undefined) return lookupsOf([lookupOf(declared, options, file)])
     const lines =
-      list === null ? await selected(source as { sql: string }, dataDir) : listed(declared, list)
-    const lookups = new Map<string, Lookup>()
-    for (const { subject, place } of lines) {
-      const request = checked(declared, { ...options, [declared.subject]: subject }, place, file)
-      lookups.set(subject, { subject, request })
-    }
-    if (lookups.size === 0) {
+      list === null ? await selected(source as { sql: string }, dataDir) : listed(fills, list)
+    if (lines.length === 0) {
       const what = list ?? 'the select of for_each'
       throw new ConfigError(`${what} names nothing to ask for`, { hint: CHECK })
     }
-    const wanted = [...lookups.values()].slice(0, overrides.limit)
-    return { lookups: wanted, duplicates: lines.length - lookups.size }
+    const all = lines.map(({ subject, place }) => ({
+      subject,
+      request: requestOf(declared, { ...options, [fills]: subject }, `${file}: options`, {
+        [fills]: place,
+      }),
+    }))
+    return lookupsOf(all, overrides.limit)
   }
   // A list is read once, and checked at once.
-  const known = list === null ? null : await readNow()
+  const known = typeof source === 'object' && list === null ? null : await readNow()
   const read = async () => known ?? readNow()
-  const refreshMs = spec.refresh_days * DAY
   const { name: endpoint } = declared
   return {
-    collection: { pipeline: spec.name, endpoint, declared, read, refreshMs },
+    collection: { pipeline: spec.name, endpoint, declared, read, refreshMs: days * DAY, pages },
     list: list ?? file,
   }
+}
+
+/** What is asked of an endpoint once, for what the options say. @throws ConfigError naming what it would refuse */
+export function collectOnce(
+  pipeline: string,
+  endpoint: string,
+  options: LookupRequest,
+  { pages, refreshMs }: Pick<Collection, 'pages' | 'refreshMs'>,
+): Collection {
+  const declared = declaredAs(endpoint)
+  const known = lookupsOf([lookupOf(declared, options, endpoint)])
+  return { pipeline, endpoint, declared, read: () => Promise.resolve(known), refreshMs, pages }
+}
+
+function declaredAs(endpoint: string): Endpoint {
+  const declared = ENDPOINTS.get(endpoint)
+  if (declared === undefined) throw new TypeError(`no endpoint ${endpoint}`)
+  return declared
+}
+
+function lookupOf(declared: Endpoint, options: LookupRequest, file: string): Lookup {
+  const request = requestOf(declared, options, file)
+  const texts = Object.entries(request).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `${name}=${text}`
+  })
+  return { subject: texts.join(' '), request }
+}
+
+/** Each thing once, in whatever spelling it is named. */
+function lookupsOf(all: readonly Lookup[], limit = all.length): Asked {
+  const unique = new Map(all.map((lookup) => [stableJson(lookup.request), lookup]))
+  return { lookups: [...unique.values()].slice(0, limit), duplicates: all.length - unique.size }
 }
 
 interface Line {
@@ -81,16 +124,20 @@ interface Line {
   readonly place: string
 }
 
-function listed({ subject }: Endpoint, list: string): Line[] {
+function listed(fills: string, list: string): Line[] {
   const bytes = readNamedFile('list', list, CHECK)
   const name = basename(list)
   const rows = readRows(bytes, name, 'what to ask for', 'Write one a line, or CSV with a header.')
   const header = rows[0]?.cells.map((cell) => cell.toLowerCase()) ?? []
-  const at = header.indexOf(subject)
+  const at = header.findIndex((cell) => cell === fills || cell === 'url')
   return rows.slice(at >= 0 ? 1 : 0).flatMap(({ cells, line }) => {
     const cell = cells[Math.max(0, at)] ?? ''
     return cell === '' ? [] : { subject: cell, place: `${name}:${line}` }
   })
+}
+
+function isNumber(cell: unknown): cell is number | bigint {
+  return typeof cell === 'number' || typeof cell === 'bigint'
 }
 
 async function selected({ sql }: { readonly sql: string }, dataDir: string): Promise<Line[]> {
@@ -102,7 +149,8 @@ async function selected({ sql }: { readonly sql: string }, dataDir: string): Pro
       for await (const rows of batches) {
         for (const [cell] of rows) {
           const place = `row ${lines.length + 1} of for_each`
-          if (typeof cell === 'string' && cell !== '') lines.push({ subject: cell, place })
+          const subject = typeof cell === 'string' ? cell : isNumber(cell) ? `${cell}` : ''
+          if (subject !== '') lines.push({ subject, place })
         }
       }
       return lines
@@ -113,20 +161,40 @@ async function selected({ sql }: { readonly sql: string }, dataDir: string): Pro
   }
 }
 
-/** A request as the endpoint takes it. @throws ConfigError naming where its line stands, and the member that is wrong */
-function checked(
-  { request, subject }: Endpoint,
-  given: Lookup['request'],
-  place: string,
-  file: string,
-): Lookup['request'] {
-  const parsed = request.safeParse(given)
-  if (parsed.success) return parsed.data
+/**
+ * A request as the endpoint takes it.
+ * @param where in what the options stand
+ * @param places where members stand that are not among the options, by name
+ * @throws ConfigError naming the member that is wrong, and where it stands
+ */
+function requestOf(
+  { request, takesOthers, pages }: Endpoint,
+  given: LookupRequest,
+  where: string,
+  places: Readonly<Record<string, string>> = {},
+): LookupRequest {
+  const isOther = (name: string) => takesOthers === true && name.startsWith(OTHER)
+  const entries = Object.entries(given)
+  const documented = Object.fromEntries(entries.filter(([name]) => !isOther(name)))
+  const others = entries
+    .filter(([name]) => isOther(name))
+    .map(([name, value]) => [name.slice(1), value] as const)
+  const parsed = request.safeParse(documented)
+  const twice = others.find(([name]) => name === pages || Object.hasOwn(request.shape, name))
+  if (twice !== undefined) {
+    throw new ConfigError(`${where}: ${OTHER}${twice[0]}: the endpoint knows ${twice[0]}`, {
+      hint: CHECK,
+    })
+  }
+  if (parsed.success) return { ...parsed.data, ...Object.fromEntries(others) }
   const issue = parsed.error.issues[0] as z.core.$ZodIssue
   const member = issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue.path.join('.')
-  const where = issue.path[0] === subject ? place : `${file}: options`
-  const allowed = Object.keys(request.shape).filter((key) => key !== subject)
+  const place = places[String(issue.path[0])] ?? where
+  const allowed = Object.keys(request.shape).filter((key) => places[key] === undefined)
   const words =
     issue.code === 'unrecognized_keys' ? `unknown; allowed: ${allowed.join(', ')}` : issue.message
-  throw new ConfigError(`${where}: ${member}: ${words}`, { hint: CHECK })
+  throw new ConfigError(`${place}: ${member}: ${words}`, { hint: CHECK })
 }
+
+/** Before a name that the service does not document. */
+const OTHER = '+'

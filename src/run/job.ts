@@ -26,7 +26,9 @@ import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { ownEntryAt } from './data-directory.ts'
+
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
+import { MINUTE } from '../support/units.ts'
 import { findPipeline } from './pipeline-file.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
@@ -130,6 +132,35 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     beginAgain: overrides.beginAgain ?? false,
   }
 }
+
+/** A job that asks one thing once: of no file, on no schedule, and published by the next run of a pipeline. */
+export function oneOffJob(collection: Collection, creditsLimit: number | null = null): Job {
+  const { pipeline } = collection
+  return {
+    pipeline,
+    notify: null,
+    schedule: null,
+    question: noJobChanges(pipeline),
+    collection,
+    organizationsFile: 'the command',
+    isBundled: false,
+    duplicates: 0,
+    creditsLimit,
+    creditsPerMonth: null,
+    requestsPerSecond: null,
+    concurrency: 1,
+    maxWaitMs: ONE_OFF_WAIT_MS,
+    snapshot: null,
+    publishing: { adoptDestination: false, acceptShrink: false },
+    retentionDays: null,
+    watch: [],
+    acceptLoss: false,
+    beginAgain: false,
+  }
+}
+
+// Somebody waits for it.
+const ONE_OFF_WAIT_MS = 2 * MINUTE
 
 /** What a pipeline file says of what is asked, its lists read. */
 type Asked = Pick<

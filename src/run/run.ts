@@ -186,7 +186,7 @@ async function buyPages(parts: Attempt, run: RunHistory) {
     report =
       collection === null
         ? await extract(buying)
-        : await collect({ ...buying, endpoint: collection.declared })
+        : await collect({ ...buying, endpoint: collection.declared, pages: collection.pages })
   } catch (error) {
     if (!endsEarly(error)) throw error
     endedEarly = error

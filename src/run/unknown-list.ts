@@ -54,16 +54,17 @@ export function unknownList(
 
 /** Why a run of `kind: collect` found nothing of what it asked for; null where it found something, or had nothing to ask. */
 export function nothingFound(
-  { organizationsFile }: Pick<Job, 'organizationsFile'>,
+  { organizationsFile, collection }: Pick<Job, 'organizationsFile' | 'collection'>,
   { lookups, events }: RunHistory,
 ): JobtideError | null {
   if (lookups.size === 0 || events > 0) return null
   const isLater = [...lookups.values()].some(({ isDone }) => !isDone)
-  return isLater
-    ? new UnavailableError('the service could say nothing of what was asked for', null)
-    : new ConfigError(`the service has nothing of what ${organizationsFile} names`, {
-        hint: 'Correct the list; what it does not have is not asked for again before refresh_days.',
-      })
+  if (isLater)
+    return new UnavailableError('the service could say nothing of what was asked for', null)
+  if (collection?.declared.mayBeEmpty === true) return null
+  return new ConfigError(`the service has nothing of what ${organizationsFile} names`, {
+    hint: 'Correct the list; where that was billed, it is not asked for again before refresh_days.',
+  })
 }
 
 /** Why a run that read what it could has covered nothing; null where it covered something, or had nothing to ask. */

@@ -1,9 +1,17 @@
 /** The page of a company: who it is, how many people it has, where it is, whom it belongs to. */
 
 import { z } from 'zod'
-import type { LookupRequest, Endpoint, EndpointAnswer } from './endpoint.ts'
+import {
+  failedAnswer,
+  flag,
+  type LookupRequest,
+  type Endpoint,
+  type EndpointAnswer,
+} from './endpoint.ts'
 
 const PROFILE_CREDITS = 1
+// That there is no such page is billed.
+const ABSENT = { least: PROFILE_CREDITS, most: PROFILE_CREDITS }
 const INSIGHTS_CREDITS = 10
 const FUNDING_CREDITS = 5
 
@@ -18,14 +26,7 @@ const part = z
 
 const foundSchema = z.looseObject({
   message: z.looseObject({ insights: part, funding_rounds: part }),
-  credit_used: z.unknown(),
-})
-
-// With status 200: a page that is not there is billed, a look-up that took too long is not.
-const failedSchema = z.looseObject({
-  error: z.string(),
-  retryable: z.boolean(),
-  credit_used: z.unknown(),
+  credit_used: z.unknown().optional(),
 })
 
 export const companyProfile: Endpoint = {
@@ -36,8 +37,8 @@ export const companyProfile: Endpoint = {
     url: z.string().min(1).max(LONGEST_URL),
     use_cache: z.enum(['if-present', 'if-recent', 'never']).optional(),
     lang: z.string().min(2).max(20).optional(),
-    company_insights: z.boolean().optional(),
-    get_funding_rounds: z.boolean().optional(),
+    company_insights: flag.optional(),
+    get_funding_rounds: flag.optional(),
   }),
   pages: null,
   notKept: [
@@ -51,20 +52,8 @@ export const companyProfile: Endpoint = {
   }),
 
   read: (json, { request }) => {
-    const failed = failedSchema.safeParse(json)
-    if (failed.success) {
-      const { retryable, credit_used: creditsSent } = failed.data
-      const credits = retryable ? 0 : PROFILE_CREDITS
-      return {
-        outcome: retryable ? 'later' : 'absent',
-        items: 0,
-        next: null,
-        creditsSent,
-        price: { least: credits, most: credits },
-      }
-    }
     const found = foundSchema.safeParse(json)
-    if (!found.success) return 'it has no company in message'
+    if (!found.success) return failedAnswer(json, ABSENT) ?? 'it has no company in message'
     const { message, credit_used: creditsSent } = found.data
     const isThere = (name: 'insights' | 'funding_rounds') =>
       message[name] !== null && message[name].error === undefined

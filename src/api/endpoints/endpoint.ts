@@ -3,33 +3,46 @@
  * endpoint. Job changes have a reader of their own: their lists move while they are read.
  */
 
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /** An endpoint that pipelines of `kind: collect` ask. */
 export interface Endpoint {
   /** Its name in pipeline files and tables; that of its file. */
   readonly name: string
   readonly path: string
-  /** The member of a request that a line of `for_each` fills, such as `url`. */
+  /** For one that is asked by GET: path and query of a request, in place of a body. */
+  readonly target?: (request: LookupRequest) => string
+  /** The member of a request that a line of `for_each` fills unless the pipeline names another, such as `url`. */
   readonly subject: string
+  /** Whether an answer may hold nothing and is right all the same: a list, such as that of a search. */
+  readonly mayBeEmpty?: true
   /** A request, but for the page; unknown members are refused. The rules are the service's. */
   readonly request: z.ZodObject
-  /** The member that asks for a page, and pages that it has at most; null where an answer is all there is. */
-  readonly pages: { readonly member: string; readonly most: number } | null
+  /** Whether it takes members whose names the service does not document: `+name` is sent as `name`. */
+  readonly takesOthers?: true
+  /** The member that asks for a page; null where an answer is all there is. */
+  readonly pages: string | null
   /** Statuses beside 200 that are answers. */
   readonly statuses?: readonly number[]
   /** What a page may cost, by the price list. */
   readonly price: (request: LookupRequest) => PriceRange
   /** Reads a JSON answer. @returns what it is; a reason where it is none */
-  readonly read: (
-    json: unknown,
-    asked: { readonly request: LookupRequest; readonly page: number; readonly status: number },
-  ) => EndpointAnswer | string
+  readonly read: (json: unknown, asked: AskedFor) => EndpointAnswer | string
   /** Paths of members that are taken out before an answer is kept: personal data that job-change work does not need. */
   readonly notKept?: readonly (readonly string[])[]
 }
 
 export type LookupRequest = Readonly<Record<string, unknown>>
+
+/** What an answer answers. */
+export interface AskedFor {
+  readonly request: LookupRequest
+  /** From 1. */
+  readonly page: number
+  /** Items of the pages before. */
+  readonly itemsBefore: number
+  readonly status: number
+}
 
 /** In credits. */
 export interface PriceRange {
@@ -49,3 +62,79 @@ export interface EndpointAnswer {
   /** What this answer should cost. */
   readonly price: PriceRange
 }
+
+interface ListSize {
+  /** Of this page. */
+  readonly items: number
+  readonly total?: number | null | undefined
+  readonly pages?: number | null | undefined
+}
+
+/** Reads one page of a list that says how many items or pages it has. Pages are numbered from 1. */
+export function pageOfList(
+  { page, itemsBefore }: AskedFor,
+  { items, total, pages }: ListSize,
+): Pick<EndpointAnswer, 'outcome' | 'items' | 'next'> {
+  const isLast =
+    items === 0 ||
+    (pages ?? Number.POSITIVE_INFINITY) <= page ||
+    (total ?? Number.POSITIVE_INFINITY) <= itemsBefore + items
+  const outcome = page === 1 && items === 0 ? 'absent' : 'found'
+  return { outcome, items, next: isLast ? null : page + 1 }
+}
+
+/** An answer with a status that says that the thing is not there; nothing is charged for it. */
+export const NOT_THERE: EndpointAnswer = {
+  outcome: 'absent',
+  items: 0,
+  next: null,
+  creditsSent: 0,
+  price: { least: 0, most: 0 },
+}
+
+// With status 200: what is not there, and what took too long.
+const failedSchema = z.looseObject({
+  error: z.string(),
+  retryable: z.boolean(),
+  credit_used: z.unknown().optional(),
+})
+
+/**
+ * Reads an answer that says why it has nothing.
+ * @param absent what it may cost to hear that there is nothing; what can be asked again is free
+ * @returns null where it is no such answer
+ */
+export function failedAnswer(json: unknown, absent: PriceRange): EndpointAnswer | null {
+  const { data } = failedSchema.safeParse(json)
+  if (data === undefined) return null
+  const { retryable, credit_used: creditsSent } = data
+  return retryable
+    ? { ...NOT_THERE, outcome: 'later', creditsSent }
+    : { ...NOT_THERE, creditsSent, price: absent }
+}
+
+/** A number that may be missing, or no number: an answer that was paid for is not refused for it. */
+export const optionalCount = z.int().min(0).nullish().catch(null)
+
+/** True or false, as YAML has it or as a command line writes it. */
+export const flag = z.union(
+  [z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')],
+  { error: 'expected true or false' },
+)
+
+/** One value or several of them. */
+export function listOf<Value extends z.ZodType>(value: Value, error: string) {
+  return z.union([z.array(value).min(1), value.transform((one) => [one])], { error })
+}
+
+/** An id of the network, as a number. */
+export const numericId = z.union(
+  [
+    z.int().positive(),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ],
+  { error: 'expected an id that is a number' },
+)

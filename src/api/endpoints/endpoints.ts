@@ -1,8 +1,26 @@
 /** The endpoints that `kind: collect` can ask, by name. */
 
 import { companyProfile } from './company-profile.ts'
+import { companySearch } from './company-search.ts'
 import type { Endpoint } from './endpoint.ts'
+import { jobDetails } from './job-details.ts'
+import { peopleSearch } from './people-search.ts'
+import { postDetails } from './post-details.ts'
+import { postReposts } from './post-reposts.ts'
+import { postSearch } from './post-search.ts'
+import { suggest } from './suggest.ts'
+
+const ALL: readonly Endpoint[] = [
+  companyProfile,
+  companySearch,
+  jobDetails,
+  peopleSearch,
+  postDetails,
+  postReposts,
+  postSearch,
+  suggest,
+]
 
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
-  [companyProfile].map((endpoint) => [endpoint.name, endpoint]),
+  ALL.map((endpoint) => [endpoint.name, endpoint]),
 )

@@ -1,0 +1,251 @@
+/**
+ * Every endpoint beside job changes, by its declaration against the simulator: what is sent, what is refused before, what each answer
+ * and each error means, and what they cost.
+ */
+
+import { describe, expect, it } from 'vitest'
+import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
+import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
+import { SimulatedService, type ServiceOptions } from '../../src/simulator/service.ts'
+import { createWorld } from '../../src/simulator/world.ts'
+import { DAY } from '../../src/support/units.ts'
+
+const NOW = Date.parse('2026-03-01')
+const source = createWorld({
+  seed: 3,
+  organizations: 80,
+  startAt: NOW - 730 * DAY,
+  endAt: NOW + 90 * DAY,
+})
+const [organization] = source.organizations
+const PAGE = organization?.network_url ?? ''
+// What follows from careers is made once.
+const usual = new SimulatedService({ source })
+
+const serviceWith = (options: Partial<ServiceOptions>) =>
+  new SimulatedService({ source, ...options })
+
+/** Asks for one page as a pipeline does. @throws ZodError for a request that is refused before it is sent */
+function ask(name: string, given: LookupRequest, page = 1, service = usual) {
+  const endpoint = ENDPOINTS.get(name)
+  if (endpoint === undefined) throw new TypeError(`no endpoint ${name}`)
+  const request = endpoint.request.parse(given)
+  const target = endpoint.target?.(request)
+  const [path = '', query = ''] = (target ?? endpoint.path).split('?', 2)
+  const paged =
+    endpoint.pages === null || page === 1 ? request : { ...request, [endpoint.pages]: page }
+  const call = {
+    body: target === undefined ? JSON.stringify(paged) : '',
+    query,
+    contentType: 'application/json',
+    authorization: 'Bearer simulator-key',
+    nowMs: NOW,
+    monotonicMs: 0,
+  }
+  const { answer, facts } = service.answer(path, call, target === undefined ? 'POST' : 'GET')
+  const json = JSON.parse(answer.body.toString()) as Record<string, unknown>
+  const { status } = answer
+  const isRead = status === 200 || endpoint.statuses?.includes(status) === true
+  const read = isRead
+    ? endpoint.read(json, { request, page, itemsBefore: 25 * (page - 1), status })
+    : status
+  return { status, json, read, price: endpoint.price(request), charged: facts?.credits_used ?? 0 }
+}
+
+/** An answer that is one. */
+function answered(name: string, given: LookupRequest, page = 1, service = usual) {
+  const { read, ...asked } = ask(name, given, page, service)
+  if (typeof read !== 'object') throw new TypeError(`no answer: ${read}`)
+  return { ...asked, ...read }
+}
+
+const POSTING = (() => {
+  const urls = source.organizations.flatMap(({ network_url: url }) => {
+    const { jobs } = ask('company-profile', { url }).json['message'] as { jobs: { url: string }[] }
+    return jobs.map((job) => job.url)
+  })
+  return urls.find((url) => url.includes('/jobs/view/')) ?? ''
+})()
+const POST = (() => {
+  const { json } = ask('post-search', {})
+  return (json['data'] as { items: { url: string }[] }).items[0]?.url ?? ''
+})()
+
+describe('what an answer costs, and whether it is one', () => {
+  it.each([
+    ['company-profile', { url: PAGE }, 'found', 1, 1],
+    ['company-profile', { url: PAGE, company_insights: true }, 'found', 1, 11],
+    ['company-profile', { url: PAGE, get_funding_rounds: 'true' }, 'found', 1, 6],
+    ['company-profile', { url: 'https://network.example/company/nobody' }, 'absent', 0, 1],
+    ['job-details', { job_id: POSTING }, 'found', 1, 1],
+    ['job-details', { job_id: POSTING, include_hiring_team: true }, 'found', 1, 2],
+    ['job-details', { job_id: '1' }, 'absent', 0, 0],
+    ['company-search', {}, 'found', 25, 5],
+    ['company-search', { keyword: 'no such word' }, 'absent', 0, 0],
+    ['people-search', {}, 'found', 25, 10],
+    ['people-search', { job_title: 'no such title' }, 'absent', 0, 0],
+    ['suggest', { suggest_type: 'company', q: 'a' }, 'found', 10, 1],
+    ['suggest', { suggest_type: 'school', q: 'a' }, 'absent', 0, 1],
+    ['post-search', {}, 'found', 25, 5],
+    ['post-search', { keyword: 'no such word' }, 'absent', 0, 0],
+    ['post-reposts', { url: POST }, 'found', 25, 10],
+    ['post-details', { url: POST }, 'found', 1, 1],
+    [
+      'post-details',
+      { url: 'https://network.example/feed/update/urn:li:activity:1' },
+      'absent',
+      0,
+      0,
+    ],
+  ] as const)(
+    '%s of %j is %s with %i items for %i credits',
+    (name, request, outcome, items, credits) => {
+      const answer = answered(name, request)
+      expect(answer).toMatchObject({ outcome, items, creditsSent: credits, charged: credits })
+      expect(answer.price.least).toBeLessThanOrEqual(credits)
+      expect(answer.price.most).toBeGreaterThanOrEqual(credits)
+    },
+  )
+
+  it('reads a page that it has not as absent for 1 credit, and what took too long as later, for nothing', () => {
+    const failed = (retryable: boolean, credit_used: number) =>
+      serviceWith({
+        faults: [
+          { status: 200, body: { error: 'no', retryable, credit_used }, times: 'always' as const },
+        ],
+      })
+    const absent = answered('company-profile', { url: PAGE }, 1, failed(false, 1))
+    expect(absent).toMatchObject({ outcome: 'absent', price: { least: 1, most: 1 } })
+    for (const [name, request] of [
+      ['company-profile', { url: PAGE }],
+      ['company-search', {}],
+      ['people-search', {}],
+      ['job-details', { job_id: POSTING }],
+      ['post-search', {}],
+      ['post-reposts', { url: POST }],
+      ['post-details', { url: POST }],
+      ['suggest', { suggest_type: 'company', q: 'a' }],
+    ] as const) {
+      const later = answered(name, request, 1, failed(true, 0))
+      expect(later, name).toMatchObject({
+        outcome: 'later',
+        next: null,
+        price: { least: 0, most: 0 },
+      })
+    }
+  })
+
+  it('takes parts that failed for what they are: not there, and not billed', () => {
+    const body = { message: { company_name: 'Acme', insights: { error: 'no' } }, credit_used: 1 }
+    const service = serviceWith({ faults: [{ status: 200, body, times: 'always' }] })
+    const answer = answered('company-profile', { url: PAGE, company_insights: true }, 1, service)
+    expect(answer).toMatchObject({ outcome: 'found', price: { least: 1, most: 1 } })
+  })
+
+  it.each([...ENDPOINTS.keys()])('%s takes no answer of something else for one', (name) => {
+    const endpoint = ENDPOINTS.get(name)
+    const asked = { request: {}, page: 1, itemsBefore: 0, status: 200 }
+    for (const json of [{}, [], null, 'text', { data: null }, { message: null }, { results: 1 }]) {
+      expect(typeof endpoint?.read(json, asked), JSON.stringify(json)).toBe('string')
+    }
+  })
+})
+
+describe('pages of a list', () => {
+  it.each([
+    ['company-search', {}],
+    ['people-search', {}],
+    ['post-search', {}],
+    ['post-reposts', { url: POST }],
+  ] as const)('%s are read until the service has no more, each item once', (name, request) => {
+    const sizes: number[] = []
+    for (let next: EndpointAnswer['next'] = 1; next !== null;) {
+      const answer = answered(name, request, Number(next))
+      sizes.push(answer.items)
+      next = answer.next
+    }
+    expect(sizes.slice(0, -1).every((size) => size === 25)).toBe(true)
+    expect(sizes.at(-1)).toBeGreaterThan(0)
+    const { json } = ask(name, request)
+    const total = /"total":(\d+)/.exec(JSON.stringify(json))?.[1]
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(Number(total))
+  })
+})
+
+describe('a request', () => {
+  it.each([
+    ['company-profile', {}],
+    ['company-profile', { url: PAGE, use_cache: 'sometimes' }],
+    ['job-details', { job_id: 'acme' }],
+    ['job-details', {}],
+    ['company-search', { company_sizes: ['A'] }],
+    ['company-search', { industries: ['banking'] }],
+    ['people-search', { company_ids: ['acme'] }],
+    ['people-search', { keywords: 'x'.repeat(501) }],
+    ['people-search', { job_title: { value: 'CEO', exclude: 'yes' } }],
+    ['suggest', { suggest_type: 'town', q: 'a' }],
+    ['suggest', { suggest_type: 'company', q: '' }],
+    ['post-search', { sort_by: 'age' }],
+    ['post-search', { date_posted: 'past-year' }],
+    ['post-search', { content_type: 'songs' }],
+    ['post-reposts', { url: PAGE }],
+    ['post-details', { url: 'acme' }],
+  ] as const)('to %s is refused before it is sent: %j', (name, request) => {
+    expect(ENDPOINTS.get(name)?.request.safeParse(request).success).toBe(false)
+  })
+
+  it.each([
+    '4000001323',
+    'https://network.example/jobs/view/4000001323',
+    'https://network.example/jobs/view/senior-baker-at-acme-4000001323/?trk=x',
+    'https://network.example/jobs/search/?currentJobId=4000001323&geoId=1',
+  ])('for the posting %s names it by its id', (job_id) => {
+    expect(ENDPOINTS.get('job-details')?.request.parse({ job_id })).toEqual({
+      job_id: '4000001323',
+    })
+  })
+
+  it.each([
+    'https://network.example/posts/acme_hello-activity-7000000000123-abcd',
+    'https://network.example/posts/acme_hello-ugcPost-7000000000123-abcd',
+    'https://network.example/feed/update/urn:li:activity:7000000000123',
+  ])('takes the address of a post in each of its forms: %s', (url) => {
+    expect(ENDPOINTS.get('post-details')?.request.parse({ url })).toEqual({ url })
+  })
+
+  it('sends ids of companies as numbers, and values that are excluded', () => {
+    const people = ENDPOINTS.get('people-search')?.request
+    const asked = { company_ids: ['1001', { value: 1002, exclude: true }], job_title: 'CEO' }
+    expect(people?.parse(asked)).toEqual({
+      company_ids: [1001, { value: 1002, exclude: true }],
+      job_title: 'CEO',
+    })
+    const without = answered('people-search', { company_ids: 1_000 }).items
+    expect(without).toBeGreaterThan(0)
+    const companies = answered('people-search', {
+      company_linkedin_urls: [{ value: PAGE, exclude: true }],
+    })
+    expect(JSON.stringify(companies.json)).not.toContain(`"company":"${organization?.name}"`)
+  })
+
+  it('names filters that the service does not know', () => {
+    const { json } = ask('people-search', { company_linkedin_urls: ['nobody', PAGE] })
+    expect(json).toMatchObject({ filter_errors: ['nobody'] })
+  })
+})
+
+describe('errors of every endpoint', () => {
+  const [name, request] = ['company-search', {}]
+  it('are 401 without a key that is known, 403 without the plan, and 429 beyond its limit', () => {
+    expect(ask(name, request, 1, serviceWith({ apiKeys: ['another'] }))).toMatchObject({
+      status: 401,
+      charged: 0,
+    })
+    const withoutPlan = ask(name, request, 1, serviceWith({ keysWithoutPlan: ['simulator-key'] }))
+    expect(withoutPlan).toMatchObject({ status: 403, charged: 0 })
+    const narrow = serviceWith({ rateLimit: { requests: 1, windowMs: 1_000 } })
+    expect(ask(name, request, 1, narrow).status).toBe(200)
+    const full = ask(name, request, 1, narrow)
+    expect(full).toMatchObject({ status: 429, charged: 0 })
+  })
+})
