@@ -136,3 +136,20 @@ create or replace macro json_text(document, path) as
 -- spark: whole_number(text string) returns int return try_cast(regexp_replace(text, '[,. ]', '') as int)
 create or replace macro whole_number(text) as
     try_cast(regexp_replace(text, '[,. ]', '', 'g') as integer);
+
+-- The items of a list in a JSON document, and the place of each, from 1; none where there is no list.
+-- spark: json_items(document string, path string) returns table(item string, place int) return select item, place + 1 from (select posexplode(from_json(get_json_object(document, path), 'array<string>')) as (place, item))
+create or replace macro json_items(document, path) as table
+    select
+        cast(unnest(json_extract(document, path || '[*]')) as varchar) as item,
+        cast(generate_subscripts(json_extract(document, path || '[*]'), 1) as integer) as place;
+
+-- The instant that a text of milliseconds since 1970 UTC names; null for what is none.
+-- spark: instant_of_ms(ms string) returns timestamp return timestamp_millis(try_cast(ms as bigint))
+create or replace macro instant_of_ms(ms) as
+    to_timestamp(try_cast(ms as bigint) / 1000);
+
+-- The instant that a text in ISO 8601 names; null for what is none.
+-- spark: instant_of(iso string) returns timestamp return try_cast(iso as timestamp)
+create or replace macro instant_of(iso) as
+    try_cast(iso as timestamp with time zone);

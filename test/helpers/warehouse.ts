@@ -25,6 +25,7 @@ export interface GivenEvent {
   readonly person_network_url?: string | null
   readonly organization_name?: string | null
   readonly organization_slug?: string | null
+  readonly organization_network_url?: string | null
   readonly first_seen_at?: string
   readonly last_seen_at?: string
 }
@@ -77,6 +78,7 @@ export function columnsOf(
     person_network_url: column((event) => event.person_network_url ?? null),
     organization_name: column((event) => event.organization_name ?? event.organization_id),
     organization_slug: column((event) => event.organization_slug ?? null),
+    organization_network_url: column((event) => event.organization_network_url ?? null),
     first_seen_at: column((event) => new Date(event.first_seen_at ?? seenAt(event))),
     last_seen_at: column(
       (event) => new Date(event.last_seen_at ?? event.first_seen_at ?? seenAt(event)),

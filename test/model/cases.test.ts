@@ -239,6 +239,8 @@ interface GivenAnswer {
   readonly received_at: string
   readonly endpoint?: string
   readonly outcome?: string
+  readonly page?: number
+  /** @ stands for the mark of the case: ids and pages in it begin with one. */
   readonly body: unknown
 }
 
@@ -249,10 +251,12 @@ async function insertAnswers(warehouse: Warehouse, answers: readonly GivenAnswer
     endpoint: answers.map(({ endpoint }) => endpoint ?? 'company-profile'),
     lookup_key: answers.map(({ subject }) => subject),
     subject: answers.map(({ subject }) => subject),
-    page: answers.map(() => 1),
+    page: answers.map(({ page }) => page ?? 1),
     outcome: answers.map(({ outcome }) => outcome ?? 'found'),
     received_at: answers.map((answer) => new Date(answer.received_at)),
-    body: answers.map(({ body }) => JSON.stringify(body)),
+    body: answers.map(({ body, subject }) =>
+      JSON.stringify(body).replaceAll('@', /^case \d{3}: /.exec(subject)?.[0] ?? ''),
+    ),
   })
 }
 

@@ -25,6 +25,7 @@
 --   founded_year: The year it was founded in, as sent; null when not listed.
 --   website: Its website.
 --   url: Address of the page.
+--   page: The page itself, JSON; null where there is none.
 with
 
 received as (
@@ -62,5 +63,6 @@ select
     json_text(page, '$.country_code') as country_code,
     json_text(page, '$.founded_year') as founded_year,
     json_text(page, '$.website') as website,
-    coalesce(json_text(page, '$.formatted_url'), json_text(page, '$.url')) as url
+    coalesce(json_text(page, '$.formatted_url'), json_text(page, '$.url')) as url,
+    page
 from received

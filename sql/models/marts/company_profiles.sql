@@ -21,19 +21,9 @@
 --   url: Address of the page.
 --   first_asked_at: When it was first received, UTC.
 --   last_asked_at: When it was last received, UTC.
-with
-
-pages as (
-    select page_part(url) as company, min(organization_id) as organization_id
-    from organizations
-    where url is not null
-    group by page_part(url)
-    having count(*) = 1
-)
-
 select
     newest.company,
-    pages.organization_id,
+    company_organizations.organization_id,
     newest.is_found,
     newest.company_id,
     newest.company_name,
@@ -51,5 +41,5 @@ select
     newest.first_asked_at,
     newest.received_at as last_asked_at
 from company_answers as newest
-left join pages on pages.company = newest.company
+left join company_organizations on company_organizations.company = newest.company
 where newest.answer = newest.answers

@@ -1,0 +1,34 @@
+-- grain: One row per company and company that its newest page names as affiliated.
+-- key: company, affiliated_company
+-- kind: view
+-- purpose: Which companies belong together by their own word: what groups of organisations can be made from.
+-- columns:
+--   company: The page that names it: the last part of its address, in lower case.
+--   affiliated_company: The page that is named.
+--   organization_id: The organisation of the company in job changes; null where no event shows one.
+--   affiliated_organization_id: That of the affiliated company.
+--   name: Its name, as sent.
+--   category: What the page calls it, as sent.
+with
+
+named as (
+    select
+        company,
+        page_part(json_text(item, '$.url')) as affiliated_company,
+        min(json_text(item, '$.name')) as name,
+        min(json_text(item, '$.category')) as category
+    from company_answers, lateral json_items(page, '$.affiliated_pages')
+    where answer = answers and json_text(item, '$.url') is not null
+    group by company, page_part(json_text(item, '$.url'))
+)
+
+select
+    named.company,
+    named.affiliated_company,
+    organization.organization_id,
+    affiliated.organization_id as affiliated_organization_id,
+    named.name,
+    named.category
+from named
+left join company_organizations as organization on organization.company = named.company
+left join company_organizations as affiliated on affiliated.company = named.affiliated_company

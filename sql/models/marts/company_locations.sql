@@ -1,0 +1,20 @@
+-- grain: One row per address on the newest page of a company.
+-- key: company, place
+-- kind: view
+-- purpose: Where companies are.
+-- columns:
+--   company: The page: the last part of its address, in lower case.
+--   place: Its place on the page, from 1.
+--   is_primary: Whether it is the head office.
+--   address: The whole address, as sent.
+--   street: Street and number, as sent.
+--   city_and_state: City and state, as sent.
+select
+    company,
+    place,
+    coalesce(json_text(item, '$.is_primary'), 'false') = 'true' as is_primary,
+    json_text(item, '$.address') as address,
+    json_text(item, '$.street_address') as street,
+    json_text(item, '$.city_state') as city_and_state
+from company_answers, lateral json_items(page, '$.locations')
+where answer = answers

@@ -1,0 +1,13 @@
+-- grain: One row per job posting that the newest page of a company shows.
+-- key: company, url
+-- kind: view
+-- purpose: Postings to ask for: pipelines/postings.yaml takes its list from here.
+-- columns:
+--   company: The page: the last part of its address, in lower case.
+--   url: Address of the posting.
+--   title: Its title, as sent.
+--   received_at: When the page was received, UTC.
+select company, json_text(item, '$.url') as url, min(json_text(item, '$.title')) as title, received_at
+from company_answers, lateral json_items(page, '$.jobs')
+where answer = answers and json_text(item, '$.url') like '%/jobs/view/%'
+group by company, json_text(item, '$.url'), received_at

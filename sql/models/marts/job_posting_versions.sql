@@ -1,0 +1,84 @@
+-- grain: One row per job posting and time during which nothing of what is kept of it changed.
+-- key: job_id, valid_from_at
+-- kind: view
+-- purpose: How a posting came to be what it is: listed, listed again, closed (SCD type 2).
+-- note: A version begins with the first answer that says it: when it changed between two answers is not known.
+-- columns:
+--   job_id: The posting: its id, a number as text.
+--   valid_from_at: When it was first received, UTC.
+--   valid_to_at: When something else was received, UTC; null for the newest version.
+--   title: Its title, as written.
+--   state: LISTED or CLOSED; null when it does not say.
+--   listed_at: When it was listed, UTC; of one that is listed again, the last time.
+--   original_listed_at: When it was listed first, UTC.
+--   closed_at: When it was closed, UTC; null while it is open.
+--   is_reposted: Whether it was listed again.
+--   employment_status: Full-time, Part-time and the like, as sent.
+--   experience_level: Entry level, Director and the like, as sent.
+--   location: Where it is, as written.
+--   salary_min: The least it pays, in salary_currency a salary_period; null when it does not say.
+--   salary_max: The most it pays.
+--   salary_currency: Symbol or code, as sent.
+--   salary_period: YEARLY, MONTHLY, WEEKLY or HOURLY.
+with
+
+compared as (
+    select
+        job_id,
+        answer,
+        received_at,
+        title,
+        state,
+        listed_at,
+        original_listed_at,
+        closed_at,
+        is_reposted,
+        employment_status,
+        experience_level,
+        location,
+        salary_min,
+        salary_max,
+        salary_currency,
+        salary_period,
+        case
+            when
+                answer > 1
+                and lag(title) over history is not distinct from title
+                and lag(state) over history is not distinct from state
+                and lag(listed_at) over history is not distinct from listed_at
+                and lag(original_listed_at) over history is not distinct from original_listed_at
+                and lag(closed_at) over history is not distinct from closed_at
+                and lag(is_reposted) over history is not distinct from is_reposted
+                and lag(employment_status) over history is not distinct from employment_status
+                and lag(experience_level) over history is not distinct from experience_level
+                and lag(location) over history is not distinct from location
+                and lag(salary_min) over history is not distinct from salary_min
+                and lag(salary_max) over history is not distinct from salary_max
+                and lag(salary_currency) over history is not distinct from salary_currency
+                and lag(salary_period) over history is not distinct from salary_period
+                then 0
+            else 1
+        end as is_change
+    from posting_answers
+    window history as (partition by job_id order by answer)
+)
+
+select
+    job_id,
+    received_at as valid_from_at,
+    lead(received_at) over (partition by job_id order by answer) as valid_to_at,
+    title,
+    state,
+    listed_at,
+    original_listed_at,
+    closed_at,
+    is_reposted,
+    employment_status,
+    experience_level,
+    location,
+    salary_min,
+    salary_max,
+    salary_currency,
+    salary_period
+from compared
+where is_change = 1

@@ -1,0 +1,51 @@
+-- grain: One row per job posting that was asked for.
+-- key: job_id
+-- kind: view
+-- purpose: What a posting is now, as it said last: whom organisations look for, and since when.
+-- columns:
+--   job_id: The posting: its id, a number as text.
+--   organization_id: The organisation in job changes; null where no event shows one of that page.
+--   company: The page of the company: the last part of its address, in lower case.
+--   company_id: The network's own id of the company, a number as text.
+--   title: Its title, as written.
+--   state: LISTED or CLOSED; null when it does not say.
+--   listed_at: When it was listed, UTC; of one that is listed again, the last time.
+--   original_listed_at: When it was listed first, UTC.
+--   closed_at: When it was closed, UTC; null while it is open.
+--   is_reposted: Whether it was listed again.
+--   employment_status: Full-time, Part-time and the like, as sent.
+--   experience_level: Entry level, Director and the like, as sent.
+--   location: Where it is, as written.
+--   salary_min: The least it pays, in salary_currency a salary_period; null when it does not say.
+--   salary_max: The most it pays.
+--   salary_currency: Symbol or code, as sent.
+--   salary_period: YEARLY, MONTHLY, WEEKLY or HOURLY.
+--   applicants: How many applied; null when it does not say.
+--   days_open: Calendar days from when it was listed first until it was closed; until it was last received while it is open.
+--   url: Address of the posting.
+--   last_received_at: When it was last received, UTC.
+select
+    job_id,
+    company_organizations.organization_id,
+    newest.company,
+    company_id,
+    title,
+    state,
+    listed_at,
+    original_listed_at,
+    closed_at,
+    is_reposted,
+    employment_status,
+    experience_level,
+    location,
+    salary_min,
+    salary_max,
+    salary_currency,
+    salary_period,
+    applicants,
+    days_between(coalesce(original_listed_at, listed_at), coalesce(closed_at, received_at)) as days_open,
+    url,
+    received_at as last_received_at
+from posting_answers as newest
+left join company_organizations on company_organizations.company = newest.company
+where answer = answers

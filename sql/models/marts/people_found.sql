@@ -1,0 +1,60 @@
+-- grain: One row per search for people and person that its newest answer shows.
+-- key: lookup_key, profile_url
+-- kind: view
+-- purpose: People that a search found: what watch-lists of people are made from.
+-- note: profile_url is the service's name for a person in searches, and no page that can be opened. Who that is in job changes is not said, and not guessed.
+-- columns:
+--   lookup_key: Names the search: the same for the same question.
+--   subject: What was searched for, in words.
+--   profile_url: What the service calls the person.
+--   position: Their place among all that were found, from 1.
+--   full_name: Name, as written.
+--   title: Title, as written.
+--   company_name: Name of the company, as written.
+--   company_id: The network's own id of the company, a number as text.
+--   organization_id: The organisation in job changes, by the profile of that company; null where none is known.
+--   location: Region, as written.
+--   is_current: Whether the role is the present one; null when it does not say.
+--   started_on: First day of the month in which the role began; null when it does not say.
+--   received_at: When it was received, UTC.
+with
+
+found as (
+    select
+        lookup_key,
+        subject,
+        json_text(item, '$.profile_url') as profile_url,
+        row_number() over (partition by lookup_key, json_text(item, '$.profile_url') order by received_at desc, page, place) as again,
+        page,
+        place,
+        item,
+        received_at
+    from newest_answers, lateral json_items(body, '$.results')
+    where endpoint = 'people-search' and json_text(item, '$.profile_url') is not null
+),
+
+companies as (
+    select company_id, min(organization_id) as organization_id
+    from company_profiles
+    where company_id is not null
+    group by company_id
+    having count(distinct organization_id) = 1
+)
+
+select
+    lookup_key,
+    subject,
+    profile_url,
+    cast(row_number() over (partition by lookup_key order by page, place) as integer) as position,
+    json_text(item, '$.full_name') as full_name,
+    json_text(item, '$.title') as title,
+    json_text(item, '$.company') as company_name,
+    json_text(item, '$.company_id') as company_id,
+    companies.organization_id,
+    json_text(item, '$.location') as location,
+    json_text(item, '$.is_current') = 'true' as is_current,
+    try_cast(json_text(item, '$.started_on.year') || '-' || json_text(item, '$.started_on.month') || '-1' as date) as started_on,
+    received_at
+from found
+left join companies on companies.company_id = json_text(found.item, '$.company_id')
+where again = 1

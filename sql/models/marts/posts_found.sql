@@ -1,0 +1,33 @@
+-- grain: One row per search for posts and post that its newest answer shows.
+-- key: lookup_key, post
+-- kind: view
+-- purpose: Posts that a search found, in the order of the service; what they say is in posts.
+-- columns:
+--   lookup_key: Names the search: the same for the same question.
+--   subject: What was searched for, in words.
+--   post: The post: its URN.
+--   position: Its place among all that were found, from 1.
+--   received_at: When it was received, UTC.
+with
+
+found as (
+    select
+        lookup_key,
+        subject,
+        json_text(item, '$.urn') as post,
+        row_number() over (partition by lookup_key, json_text(item, '$.urn') order by received_at desc, page, place) as again,
+        page,
+        place,
+        received_at
+    from newest_answers, lateral json_items(body, '$.data.items')
+    where endpoint = 'post-search' and json_text(item, '$.urn') is not null
+)
+
+select
+    lookup_key,
+    subject,
+    post,
+    cast(row_number() over (partition by lookup_key order by page, place) as integer) as position,
+    received_at
+from found
+where again = 1
