@@ -98,6 +98,31 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     files: list(object({ path: text, written: flag })),
     organizations: orNull(count),
   }),
+  find: z.union([
+    collectionPlan,
+    withVersion({
+      endpoint: text,
+      run_id: text,
+      credits: amount,
+      filter_errors: list(text),
+      output: orNull(text),
+      added: orNull(count),
+      removed: orNull(count),
+      found: list(
+        object({
+          name: orNull(text),
+          about: orNull(text),
+          url: orNull(text),
+          organization_id: orNull(text),
+        }),
+      ),
+    }),
+  ]),
+  suggest: withVersion({
+    type: text,
+    credits: amount,
+    suggestions: list(object({ label: orNull(text), value: orNull(text), id: orNull(text) })),
+  }),
   doctor: withVersion({
     ok: flag,
     findings: list(

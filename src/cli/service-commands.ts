@@ -42,7 +42,11 @@ async function runOnce(
 ): Promise<ExitCode> {
   const { output } = context
   const world = { ...runWorld(context), onStage }
-  const run = async (job: Job, service: Service) => {
+  const run = async () => {
+    const job = await readJob(pipeline, options, context.directory.root)
+    return withService(context, job, (service) => runOf(job, service))
+  }
+  const runOf = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
     const done = await runJob(job, command, service, world)
     if (command !== 'extract' && done.stageFailure === null) {
@@ -51,15 +55,10 @@ async function runOnce(
     }
     return done
   }
-  const report = await tellingOf(
-    context,
-    pipeline,
-    () => withService(context, pipeline, options, run),
-    {
-      isGood: (done) => problemOf(done) === null,
-      isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
-    },
-  )
+  const report = await tellingOf(context, pipeline, run, {
+    isGood: (done) => problemOf(done) === null,
+    isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
+  })
   output.report(runReport(report))
   const problem = problemOf(report)
   if (problem === null) return EXIT.done
@@ -82,7 +81,8 @@ export async function sampleCommand(
   options: Overrides & { readonly sample: number },
 ): Promise<ExitCode> {
   return observed(context, { command: 'plan', named: pipeline }, async () => {
-    const sample = await withService(context, pipeline, options, (job, service) => {
+    const job = await readJob(pipeline, options, context.directory.root)
+    const sample = await withService(context, job, (service) => {
       refuseCollection(job, pipeline)
       return sampleRun(job, options.sample, service, runWorld(context))
     })
@@ -92,17 +92,15 @@ export async function sampleCommand(
 }
 
 /**
- * Reads the job, works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
- * @throws ConfigError when something is wrong with the pipeline or its list, or address or key is missing or unsafe
+ * Works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
+ * @throws ConfigError when the list is only for the simulator, or address or key is missing or unsafe
  */
-async function withService<T>(
+export async function withService<T>(
   context: Context,
-  pipeline: string,
-  overrides: Overrides,
-  work: (job: Job, service: Service) => Promise<T>,
+  job: Job,
+  work: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const { environment, logger, clock, scrubber, directory } = context
-  const job = await readJob(pipeline, overrides, directory.root)
+  const { environment, logger, clock, scrubber } = context
   context.logFields['pipeline'] = job.pipeline
   const baseUrl = baseUrlFrom(environment)
   refuseBundled(job, environment)
@@ -119,7 +117,7 @@ async function withService<T>(
     ...(proxies === undefined ? {} : { proxies }),
   })
   try {
-    return await work(job, { transport, baseUrl })
+    return await work({ transport, baseUrl })
   } finally {
     await transport.close()
   }

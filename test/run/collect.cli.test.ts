@@ -26,7 +26,7 @@ describe('a pipeline of kind collect', () => {
   })
 
   it.each([
-    ['endpoint: nothing', 'endpoint: Invalid input: expected "company-profile"'],
+    ['endpoint: nothing', 'endpoint: expected one of company-profile, company-search, job-details'],
     ['options: { lang: x }', 'options: lang: '],
     ['options: { page: 2 }', 'options: page: unknown; allowed: use_cache, lang,'],
     ['refresh_days: 0', 'refresh_days: '],

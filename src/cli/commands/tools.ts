@@ -12,6 +12,36 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     import: async () => (await import('../init-command.ts')).initCommand,
   },
   {
+    name: 'find',
+    about: 'search companies, people or posts, and write them as a list',
+    arguments: [
+      ['<what>', 'companies, people or posts'],
+      ['<filters...>', 'name=value, or name!=value to exclude'],
+    ],
+    options: [
+      ['--output <file>', 'write what was found as CSV; says what is new against the file before'],
+      ['--pages <n>', 'the most pages', wholeNumber(1, 10_000), 10],
+      ['--credits <n>', 'credits it may spend', wholeNumber(1, 1e9)],
+      [
+        '--refresh-days <n>',
+        'an answer so old, or younger, is not bought again',
+        wholeNumber(0, 3650),
+        1,
+      ],
+      ['--dry-run', 'say what it may cost; sends nothing'],
+    ],
+    import: async () => (await import('../find-command.ts')).findCommand,
+  },
+  {
+    name: 'suggest',
+    about: 'what the filters of "find people" are called; 1 credit',
+    arguments: [
+      ['<type>', 'company, job_title, location, school, technology or function'],
+      ['<text>', 'how it begins'],
+    ],
+    import: async () => (await import('../find-command.ts')).suggestCommand,
+  },
+  {
     name: 'doctor',
     about: 'what is wrong with this installation, and what to do; buys nothing',
     arguments: [['[pipelines...]', `${PIPELINE}; absent: those of the current folder`]],

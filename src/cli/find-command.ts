@@ -1,0 +1,279 @@
+/** `find` and `suggest`: one search, asked now; its answers are kept as those of a pipeline are. */
+
+import { existsSync } from 'node:fs'
+import type { LookupRequest } from '../api/endpoints/endpoint.ts'
+import { lookupKey } from '../journal/lookup-history.ts'
+import { readRows } from '../plan/organizations.ts'
+import { collectOnce, type Collection } from '../run/collection.ts'
+import { oneOffJob, type Job } from '../run/job.ts'
+import { runJob, type RunReport } from '../run/run.ts'
+import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
+import { csvLine } from '../support/text.ts'
+import { DAY } from '../support/units.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { runWorld, type Context } from './context.ts'
+import { reportCollection } from './plan-collection.ts'
+import { table, type Column } from './report.ts'
+import { problemOf } from './run-result.ts'
+import { withService } from './service-commands.ts'
+
+interface FoundRow {
+  readonly name: string
+  readonly about: string | null
+  readonly url: string | null
+  readonly organizationId: string | null
+}
+
+interface Search {
+  readonly endpoint: string
+  /** What was found, by `$1`, the key of the search: in the order of FoundRow, and of the service. */
+  readonly sql: string
+  readonly columns: readonly Column<FoundRow>[]
+  /** Heads of the list that is written, for its columns in the order of FoundRow; null leaves one out. */
+  readonly heads: readonly (string | null)[]
+}
+
+const SEARCHES: Readonly<Record<'companies' | 'people' | 'posts', Search>> = {
+  companies: {
+    endpoint: 'company-search',
+    sql: `select company_name, company_id, url, organization_id from companies_found
+          where lookup_key = $1 order by position`,
+    columns: [
+      ['company', 'name'],
+      ['page', 'url'],
+      ['organization_id', 'organizationId', 'id'],
+    ],
+    heads: ['name', null, 'company_url', null],
+  },
+  people: {
+    endpoint: 'people-search',
+    sql: `select full_name, title || coalesce(', ' || company_name, ''), profile_url, organization_id from people_found
+          where lookup_key = $1 order by position`,
+    columns: [
+      ['name', 'name'],
+      ['title', 'about'],
+      ['organization_id', 'organizationId', 'id'],
+    ],
+    heads: ['name', 'title', 'lead', 'organization_id'],
+  },
+  posts: {
+    endpoint: 'post-search',
+    sql: `select author_name, content, posts.url, organization_id from posts_found inner join posts using (post)
+          where lookup_key = $1 order by position`,
+    columns: [
+      ['author', 'name'],
+      ['post', 'about'],
+    ],
+    heads: ['author', 'post', 'url', 'organization_id'],
+  },
+}
+
+export interface FindOptions {
+  readonly pages: number
+  readonly refreshDays: number
+  readonly credits?: number
+  readonly output?: string
+  readonly dryRun?: boolean
+}
+
+const ROWS_SHOWN = 20
+
+/** `find`: companies, people or posts that fit all filters. */
+export async function findCommand(
+  context: Context,
+  what: string,
+  filters: readonly string[],
+  { pages, refreshDays, output: file, dryRun = false, credits }: FindOptions,
+): Promise<ExitCode> {
+  const { output } = context
+  if (!isSearched(what)) {
+    throw new ConfigError(`there is no search for ${what}`, {
+      hint: `Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
+    })
+  }
+  const search = SEARCHES[what]
+  const asked = { pages, refreshMs: refreshDays * DAY }
+  const request = requestOf(filters)
+  const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
+  const job = oneOffJob(collection, credits)
+  if (dryRun) {
+    await reportCollection(context, job, collection)
+    return EXIT.done
+  }
+  const before = file === undefined ? null : listBefore(file, search)
+  const { run, read } = await ask(context, job, collection, async (warehouse, key) => {
+    const { rows } = await warehouse.table(search.sql, [key])
+    const found = rows.map(
+      ([name, about, url, id]) => ({ name, about, url, organizationId: id }) as unknown as FoundRow,
+    )
+    const bodies = await warehouse.all<{ errors: string | null }>(
+      `select json_text(body, '$.filter_errors') as errors from core.newest_answers where lookup_key = $1`,
+      [key],
+    )
+    return { found, errors: bodies.map(({ errors }) => errors ?? '[]') }
+  })
+  const { found } = read
+  const notFilters = [...new Set(read.errors.flatMap((text) => JSON.parse(text) as unknown[]))].map(
+    String,
+  )
+  if (file !== undefined) writeFileAtomic(file, listOf(found, search))
+  const changes = before === null || file === undefined ? null : differenceOf(before, found)
+  output.report({
+    title: `${countText(found.length, 'result')}, for ${countText(run.extract.credits, 'credit')}`,
+    sections: [
+      table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
+      [
+        notFilters.length > 0 && [
+          'no filter',
+          `${notFilters.join(', ')}: the service does not know what that is`,
+        ],
+        file !== undefined && [
+          'written',
+          `${file}${changes === null ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`}`,
+        ],
+      ],
+    ],
+    values: {
+      endpoint: search.endpoint,
+      runId: run.runId,
+      credits: run.extract.credits,
+      filterErrors: notFilters,
+      output: file ?? null,
+      added: changes?.added ?? null,
+      removed: changes?.removed ?? null,
+    },
+  })
+  return endOf(context, run)
+}
+
+/** `suggest`: what the filters of a search for people are called. */
+export async function suggestCommand(
+  context: Context,
+  type: string,
+  text: string,
+): Promise<ExitCode> {
+  const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
+  const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
+  const { run, read } = await ask(context, oneOffJob(collection), collection, (warehouse, key) =>
+    warehouse.all<{ label: string; value: string; id: string }>(
+      `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id
+       from core.newest_answers, lateral json_items(body, '$.results') where lookup_key = $1 order by place`,
+      [key],
+    ),
+  )
+  context.output.report({
+    title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,
+    sections: [
+      table('suggestions', read, [
+        ['label', 'label'],
+        ['value', 'value'],
+        ['id', 'id', 'id'],
+      ]),
+    ],
+    values: { type, credits: run.extract.credits },
+  })
+  return endOf(context, run)
+}
+
+const SUGGESTIONS_KEPT = 30 * DAY
+
+/** Asks unless it was answered lately, and reads what is known then. */
+async function ask<T>(
+  context: Context,
+  job: Job,
+  collection: Collection,
+  read: (warehouse: Warehouse, key: string) => Promise<T>,
+): Promise<{ readonly run: RunReport; readonly read: T }> {
+  const { declared, read: lookups } = collection
+  const [lookup] = (await lookups()).lookups
+  const key = lookupKey(declared.name, lookup?.request ?? {})
+  const run = await withService(context, job, (service) =>
+    runJob(job, 'run', service, runWorld(context)),
+  )
+  if (run.stageFailure !== null) throw run.stageFailure
+  const path = context.directory.warehouse
+  return {
+    run,
+    read: await withWarehouse({ path, mode: 'read' }, (warehouse) => read(warehouse, key)),
+  }
+}
+
+function endOf({ output }: Context, run: RunReport): ExitCode {
+  const problem = problemOf(run)
+  if (problem === null) return EXIT.done
+  output.problem(problem)
+  return problem.exitCode
+}
+
+function isSearched(what: string): what is keyof typeof SEARCHES {
+  return Object.hasOwn(SEARCHES, what)
+}
+
+const FILTER = /^(\+?[a-z_]+)(!?)=(.+)$/s
+const HINT =
+  'Write filters as name=value, name!=value to exclude, one argument each; the same name again for several values.'
+
+/** Filters as members of a request: of several values a list, of an excluded one as the service marks it. */
+function requestOf(filters: readonly string[]): LookupRequest {
+  const request = new Map<string, unknown[]>()
+  for (const filter of filters) {
+    const [, name = '', not, value] = FILTER.exec(filter) ?? []
+    if (value === undefined) {
+      throw new ConfigError(`not a filter: ${JSON.stringify(filter)}`, { hint: HINT })
+    }
+    const values = request.get(name) ?? []
+    request.set(name, [...values, not === '!' ? { value, exclude: true } : value])
+  }
+  if (request.size === 0) {
+    throw new ConfigError('a search without filters would find everybody', { hint: HINT })
+  }
+  const members = [...request].map(([name, values]) => [
+    name,
+    values.length === 1 ? values[0] : values,
+  ])
+  return Object.fromEntries(members) as LookupRequest
+}
+
+function cellsOf({ name, about, url, organizationId }: FoundRow): (string | null)[] {
+  return [name, about, url, organizationId]
+}
+
+function listOf(found: readonly FoundRow[], { heads }: Search): string {
+  const isWritten = (_: unknown, at: number) => heads[at] !== null
+  const lines = [
+    heads.filter((head) => head !== null),
+    ...found.map((row) => cellsOf(row).filter(isWritten)),
+  ]
+  return lines.map((cells) => csvLine(cells)).join('')
+}
+
+/** What a list that is there names, by its addresses; null where there is none. @throws ConfigError when it is no such list */
+function listBefore(file: string, { heads }: Search): ReadonlySet<string> | null {
+  if (!existsSync(file)) return null
+  const hint = 'Name another file. Nothing was sent.'
+  const [header, ...rows] = readRows(
+    readNamedFile('list', file, hint),
+    file,
+    'what was found',
+    hint,
+  )
+  const written = heads.filter((head) => head !== null)
+  const at = heads[2] === null ? -1 : (header?.cells.indexOf(heads[2] ?? '') ?? -1)
+  if (at < 0) {
+    throw new ConfigError(
+      `${file} is no list of this search: its columns are not ${written.join(', ')}`,
+      { hint },
+    )
+  }
+  return new Set(rows.map(({ cells }) => cells[at] ?? ''))
+}
+
+function differenceOf(before: ReadonlySet<string>, found: readonly FoundRow[]) {
+  const now = new Set(found.map(({ url }) => url ?? ''))
+  return {
+    added: [...now].filter((url) => !before.has(url)).length,
+    removed: [...before].filter((url) => !now.has(url)).length,
+  }
+}
