@@ -18,8 +18,10 @@ import type {
   SnapshotPublished,
   SplitPayload,
 } from '../journal/records.ts'
+import { cutAnswer } from './cut-answers.ts'
 import type { PageBody } from './read-events.ts'
 import type { Row } from './rows.ts'
+import type { Suppression } from './suppression.ts'
 
 // Of a page of job changes; an answer counts by its size.
 const BYTES_OF_AN_EVENT = 600
@@ -44,11 +46,15 @@ export class Chunk {
   waiting = 0
   #bodies: PageBody[] = []
   #answerSize = 0
+  /** Items of answers that were left out, because they name people who are not kept. */
+  suppressed = 0
   readonly #notRead: ReadonlySet<string>
+  readonly #suppression: Suppression
 
   /** @param notRead see History.notRead */
-  constructor(notRead: ReadonlySet<string>) {
+  constructor(notRead: ReadonlySet<string>, suppression: Suppression) {
     this.#notRead = notRead
+    this.#suppression = suppression
   }
 
   /** Rows gathered, roughly: what decides when to merge. */
@@ -189,6 +195,11 @@ export class Chunk {
   #addAnswer(record: AnswerReceived, payload: Buffer): void {
     this.#addReceived(record, record.items, record.next !== null)
     this.#answerSize += payload.length / BYTES_OF_AN_EVENT
+    const cut =
+      this.#suppression.people === 0
+        ? null
+        : cutAnswer(payload, (text) => this.#suppression.coversText(text))
+    this.suppressed += cut?.places.length ?? 0
     this.answers.push({
       request_id: record.request_id,
       run_id: record.run_id,
@@ -199,7 +210,7 @@ export class Chunk {
       outcome: record.outcome,
       received_at: new Date(record.at),
       // A lone surrogate has no UTF-8, and became U+FFFD when the body was read.
-      body: payload.toString('utf8'),
+      body: (cut?.body ?? payload).toString('utf8'),
     })
   }
 

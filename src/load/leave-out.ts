@@ -5,6 +5,7 @@
 
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
+import { cutAnswer } from './cut-answers.ts'
 import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
@@ -39,9 +40,33 @@ export async function leaveOut(
     // One that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
-  const isClean = Object.keys(rows).length === 0
+  const answers =
+    suppression.people === 0
+      ? 0
+      : await cutAnswers(warehouse, (text) => suppression.coversText(text))
+  const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
+  const isClean = Object.keys(all).length === 0
   await follow(warehouse, suppression.list, isClean && before.is_rewritten)
-  return { people: people.length, rows }
+  return { people: people.length, rows: all }
+}
+
+/** Takes what names people out of the answers of a warehouse. @returns how many answers */
+export async function cutAnswers(
+  warehouse: Warehouse,
+  isNamed: (text: string) => boolean,
+): Promise<number> {
+  const named: { id: string; body: string }[] = []
+  const { batches } = await warehouse.stream('select request_id, body from answers')
+  for await (const rows of batches) {
+    for (const [id, body] of rows) {
+      const cut = cutAnswer(Buffer.from(String(body)), isNamed)
+      if (cut !== null) named.push({ id: String(id), body: cut.body.toString('utf8') })
+    }
+  }
+  for (const { id, body } of named) {
+    await warehouse.run('update answers set body = $2 where request_id = $1', [id, body])
+  }
+  return named.length
 }
 
 /** As {@link leaveOut}, where the warehouse follows another list. */

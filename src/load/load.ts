@@ -147,7 +147,7 @@ class Load {
     const frames = this.#journal.read(name, from)
     try {
       for (let next = frames.next(); next.done !== true; next = frames.next()) {
-        const chunk = new Chunk(this.#notRead)
+        const chunk = new Chunk(this.#notRead, this.#suppression)
         const end = await this.#readChunk(chunk, { readers, merger }, next.value, frames)
         const notes = await readers.end()
         await merger.merging

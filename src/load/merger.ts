@@ -58,12 +58,12 @@ export class Merger {
       await this.#warehouse.run(loadSql('staging'))
       await this.#mergeAll(chunk, notes)
       await this.#movePosition(position)
-      if (notes.suppressed > 0) await this.#noteToErase(position.segment)
+      if (notes.suppressed + chunk.suppressed > 0) await this.#noteToErase(position.segment)
       await this.#warehouse.run(loadSql('unstage'))
     })
     this.#report.pages += chunk.received
     this.#report.rejected += notes.rejects.length
-    this.#report.suppressed += notes.suppressed
+    this.#report.suppressed += notes.suppressed + chunk.suppressed
   }
 
   async #mergeAll(chunk: Chunk, notes: ReadingNotes): Promise<void> {

@@ -26,13 +26,15 @@ const KEY_BYTES = 32
 const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
 
 const contentSchema = z.strictObject({
-  format_version: z.literal(4),
+  format_version: z.literal(5),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
   /** Of all hashes, so that nobody can test an id without this file. Never published. */
   key: hashSchema,
   /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
+  /** HMAC-SHA-256 of each page and handle of these people: by them answers of other endpoints name them. */
+  pages: z.array(hashSchema),
   /** Events that changed and were detected before this are not kept; null keeps all. */
   events_before: z.iso.datetime().nullable(),
   /** The MACs of the lists before it, oldest first: they prove that it knows what another one knows. */
@@ -53,6 +55,8 @@ const certificateSchema = z.object({ list: markSchema })
 /** People, and events by age. */
 export interface Erasable {
   readonly profileIds: readonly string[]
+  /** Their pages and handles, as far as they are known. */
+  readonly pages?: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
   readonly eventsBefore: number | null
 }
@@ -61,15 +65,20 @@ export interface Erasable {
 export class Suppression {
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
+  readonly #pages: ReadonlySet<string>
   /** The MACs of this list and of those before it, oldest first; none where there never was one. */
   readonly lists: readonly string[]
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
 
-  constructor(list: Pick<Content, 'key' | 'people' | 'events_before'>, lists: readonly string[]) {
+  constructor(
+    list: Pick<Content, 'key' | 'people' | 'pages' | 'events_before'>,
+    lists: readonly string[],
+  ) {
     this.#key = list.key
     this.lists = lists
     this.#hashes = new Set(list.people)
+    this.#pages = new Set(list.pages)
     this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
   }
 
@@ -91,6 +100,12 @@ export class Suppression {
   /** Whether events of this person are not kept. */
   coversPerson(profileId: string): boolean {
     return this.people > 0 && this.#hashes.has(personHash(this.#key, profileId))
+  }
+
+  /** Whether a text of an answer is the id, the page or the handle of somebody who is not kept. */
+  coversText(text: string): boolean {
+    if (this.people === 0) return false
+    return this.coversPerson(text) || this.#pages.has(pageHash(this.#key, text))
   }
 
   /** Whether an event, as sent, is not kept; also one that fits no schema. */
@@ -121,22 +136,24 @@ export function readSuppression(journal: Journal, noted?: ListMark | null): Supp
  */
 export async function suppress(
   journal: Journal,
-  { profileIds, eventsBefore }: Erasable,
+  { profileIds, pages: pageTexts = [], eventsBefore }: Erasable,
   nowMs: number,
 ): Promise<{ readonly people: string[]; readonly list: ListMark | null }> {
   const noted = readHistory(journal).suppression
   let list = readList(journal, noted)
-  const { key, people, events_before: before } = list ?? emptyList()
+  const { key, people, pages, events_before: before } = list ?? emptyList()
   const hashes = profileIds.map((id) => personHash(key, id))
   const all = [...new Set([...people, ...hashes])]
+  const allPages = [...new Set([...pages, ...pageTexts.map((page) => pageHash(key, page))])]
   const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
-  if (all.length > people.length || isLater) {
+  if (all.length > people.length || allPages.length > pages.length || isLater) {
     const earlier = list === null ? [] : listsOf(list)
     list = writeList(journal, {
-      format_version: 4,
+      format_version: 5,
       generation: earlier.length + 1,
       key,
       people: all,
+      pages: allPages,
       events_before: isLater ? isoInstant(eventsBefore) : before,
       earlier,
     })
@@ -167,7 +184,8 @@ async function noteList(
 
 function emptyList(): Content {
   const key = randomBytes(KEY_BYTES).toString('hex')
-  return { format_version: 4, generation: 0, key, people: [], events_before: null, earlier: [] }
+  const nobody = { people: [], pages: [], events_before: null, earlier: [] }
+  return { format_version: 5, generation: 0, key, ...nobody }
 }
 
 /** The list of the data directory that a journal lies in; null where there never was one. */
@@ -229,6 +247,12 @@ function writeList(journal: Journal, content: Content): List {
 /** The keyed hash of a person's id, in hex. */
 export function personHash(key: string, profileId: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(profileId).digest('hex')
+}
+
+// The last part of a page, or a handle, in any case: pages are written with and without address. With a line feed, as below.
+function pageHash(key: string, page: string): string {
+  const path = page.replace(/[?#].*$/s, '').replace(/\/+$/, '')
+  return personHash(key, `page\n${path.slice(path.lastIndexOf('/') + 1).toLowerCase()}`)
 }
 
 // With a line feed, which no profile_id has: no person's hash is a list's.

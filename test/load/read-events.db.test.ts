@@ -122,9 +122,9 @@ const page = fc
 
 const key = '0'.repeat(64)
 const suppressions = [
-  new Suppression({ key, people: [], events_before: null }, []),
+  new Suppression({ key, people: [], pages: [], events_before: null }, []),
   new Suppression(
-    { key, people: [personHash(key, 'per_2')], events_before: '1990-01-01T00:00:00Z' },
+    { key, people: [personHash(key, 'per_2')], pages: [], events_before: '1990-01-01T00:00:00Z' },
     [key],
   ),
 ]

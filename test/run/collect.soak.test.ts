@@ -126,4 +126,52 @@ describe('a pipeline of kind collect', () => {
     )
     expect(profile).toBeUndefined()
   })
+
+  it('forgets one of the people that a search found, everywhere and for every search after it', async () => {
+    const site = await openCollection({ companies: 30 })
+    const find = (...more: string[]) =>
+      site.json<{ found: { url: string; name: string }[] }>(
+        'find',
+        'people',
+        'job_title=Manager',
+        ...more,
+      )
+    const { found: before } = await find()
+    expect(before.length).toBeGreaterThan(2)
+    const [gone] = before
+    const erased = await site.json<{ is_complete: boolean }>('forget', gone?.url ?? '', '--yes')
+    expect(erased.is_complete).toBe(true)
+    const rest = before.filter(({ url }) => url !== gone?.url)
+    expect((await find()).found).toEqual(rest)
+    // It is bought again, and the service still names them.
+    expect((await find('--refresh-days', '0')).found).toEqual(rest)
+    const again = await site.json<{ proof: { matches: string[] } }>(
+      'forget',
+      gone?.url ?? '',
+      '--yes',
+    )
+    expect(again.proof.matches).toEqual([])
+  })
+
+  it('forgets a person of job changes in what posts and people searches say of them, by page and handle', async () => {
+    const site = await openCollection({ companies: 30 })
+    done(await site.call(['run', join(site.folder, 'test.yaml')]))
+    await site.json('find', 'posts', 'keyword=welcome')
+    const [named] = await site.query<{ profile_id: string; post: string }>(
+      `select profile_id, post from announcements inner join people as one using (profile_id)
+       where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
+       order by all limit 1`,
+    )
+    const count = async () =>
+      (await site.query<{ n: number }>('select count(*) as n from posts'))[0]?.n ?? 0
+    const posts = await count()
+    const erased = await site.json<{ is_complete: boolean }>(
+      'forget',
+      named?.profile_id ?? '',
+      '--yes',
+    )
+    expect(erased.is_complete).toBe(true)
+    expect(await count()).toBeLessThan(posts)
+    expect(await site.query(`from posts where post = '${named?.post}'`)).toEqual([])
+  })
 })

@@ -40,6 +40,7 @@ import {
   allOf,
   markersOf,
   notHere,
+  pagesOf,
   remainingIn,
   searchFolder,
   unsearchedIn,
@@ -124,7 +125,11 @@ async function eraseAll(
   if (isNew) keep({ markers: here.markers })
   const { profile_ids: profileIds, events_before: before, markers } = pending
   const eventsBefore = before === null ? null : Date.parse(before)
-  const suppressed = await suppress(journal, { profileIds, eventsBefore }, clock.now())
+  const suppressed = await suppress(
+    journal,
+    { profileIds, pages: here.pages, eventsBefore },
+    clock.now(),
+  )
   if (!isEmpty) {
     tell(world, 'journal')
     const which = pending.is_rebuilt ? 'noted' : 'all'
@@ -154,16 +159,23 @@ async function eraseAll(
   return { ...certificate, notHere: here.notHere }
 }
 
+/** Those of the ids that are addresses: people who are known from answers alone. */
+function pagesAmong(ids: readonly string[]): string[] {
+  return ids.filter((id) => id.includes('/'))
+}
+
 interface Known {
   readonly markers: Pending['markers']
   readonly notHere: readonly string[]
+  /** Pages and handles of the people. */
+  readonly pages: readonly string[]
   readonly destinations: readonly string[]
 }
 
 function nothingKnown(pending: Pending | null): Known {
   const ids = pending?.profile_ids ?? []
   const markers = ids.map((text) => ({ text, is_unique: true }))
-  return { markers, notHere: ids, destinations: [] }
+  return { markers, notHere: ids, pages: pagesAmong(ids), destinations: [] }
 }
 
 /** Loads what the journal holds, and says what the warehouse knows of the people then. */
@@ -184,6 +196,7 @@ async function bringUpToDate(
     return {
       markers: [...new Map(all.map((marker) => [marker.text, marker])).values()],
       notHere: unknown,
+      pages: [...pagesAmong(ids), ...(await pagesOf(warehouse, ids))],
       destinations: await knownDestinations(warehouse),
     }
   })

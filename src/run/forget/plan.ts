@@ -8,7 +8,7 @@ import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
-import { cutting, findInJournal } from './rebuild.ts'
+import { cutting, findInJournal, namingOf } from './rebuild.ts'
 import { markersOf, notHere } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
 import type { ErasureWorld } from './world.ts'
@@ -55,7 +55,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
       })
     : { rows: {}, markers: [], not_here: ids, destinations: [] }
   const markers = [...noted, ...known.markers]
-  const segments = findInJournal(world, cutting(isErased, markers))
+  const segments = findInJournal(world, cutting(isErased, namingOf(markers)))
   const stores: StoreFindings[] = []
   for (const target of ids.length === 0 ? [] : world.targets(known.destinations)) {
     stores.push(await findInTarget(world, target, markers))

@@ -8,15 +8,16 @@ import {
   type SegmentFindings,
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
+import { cutAnswer } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { ANY_END } from '../../load/load.ts'
-import { leaveOut, type LeftOut } from '../../load/leave-out.ts'
+import { cutAnswers, leaveOut, type LeftOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
-import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
 import { Needles } from './needles.ts'
-import { spellingsOf, unescaped, type Marker } from './search.ts'
+import type { Marker } from './search.ts'
 import { tell, type ErasureWorld } from './world.ts'
 
 /**
@@ -38,42 +39,22 @@ export function findInJournal(
   })
 }
 
-// An answer that names a person is emptied: it is about something else, which is asked for again when it is due.
-const EMPTIED = '{}'
-
-/** Takes events that are not kept out of pages, and all out of answers that one of the texts stands in. */
+/** Takes events that are not kept out of pages, and what names their people out of answers. */
 export function cutting(
   isErased: (event: unknown) => boolean,
-  markers: readonly Marker[],
+  isNamed: (text: string) => boolean,
 ): CutPage {
-  const isNamedIn = namingOf(markers)
-  return (body, kind) => {
-    if (kind === 'page_received') return cutEvents(body, isErased)
-    return isNamedIn(body) ? { body: Buffer.from(EMPTIED), places: [0], events: 1 } : null
-  }
+  return (body, kind) =>
+    kind === 'page_received' ? cutEvents(body, isErased) : cutAnswer(body, isNamed)
 }
 
-/** Whether one of the texts stands in the body of an answer, however its characters are escaped. */
-function namingOf(markers: readonly Marker[]): (body: Buffer) => boolean {
-  const needles = new Needles(markers.flatMap(spellingsOf))
-  return (body) => needles.areIn(body) || needles.areIn(unescaped(body))
-}
-
-/** Empties answers in the warehouse as those in the journal. @returns how many */
-async function emptyAnswers(warehouse: Warehouse, markers: readonly Marker[]): Promise<number> {
-  const isNamedIn = namingOf(markers)
-  const named: string[] = []
-  const { batches } = await warehouse.stream('select request_id, body from answers')
-  for await (const rows of batches) {
-    const found = rows.filter(([, body]) => isNamedIn(Buffer.from(String(body))))
-    named.push(...found.map(([id]) => String(id)))
-  }
-  await warehouse.run(
-    `update answers set body = '${EMPTIED}'
-     where request_id in (select unnest(from_json($1, '["varchar"]')))`,
-    [JSON.stringify(named)],
-  )
-  return named.length
+/** Whether one of the texts stands in a text; those that stand in texts about others are a whole one. */
+export function namingOf(markers: readonly Marker[]): (text: string) => boolean {
+  const textsOf = (isUnique: boolean) =>
+    markers.filter(({ is_unique }) => is_unique === isUnique).map(({ text }) => text)
+  const needles = new Needles(textsOf(true))
+  const wholes = new Set(textsOf(false))
+  return (text) => wholes.has(text) || needles.areIn(Buffer.from(text))
 }
 
 /**
@@ -88,7 +69,11 @@ export async function eraseFromJournal(
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
   const suppression = readSuppression(journal)
-  const cut = cutting((event) => suppression.coversEvent(event), markers)
+  const isNamed = namingOf(markers)
+  const cut = cutting(
+    (event) => suppression.coversEvent(event),
+    (text) => suppression.coversText(text) || isNamed(text),
+  )
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     const noted = await warehouse.all<{ segment: string }>('from ops.segments_to_erase order by 1')
     const only = which === 'all' ? undefined : noted.map(({ segment }) => segment)
@@ -125,9 +110,10 @@ export async function rebuildWithout(
 ): Promise<void> {
   const { rows } = await leaveOutIn(world, path, profileIds)
   const answers = await withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    emptyAnswers(warehouse, markers),
+    cutAnswers(warehouse, namingOf(markers)),
   )
-  onDeleted(answers === 0 ? rows : { ...rows, 'main.answers': answers })
+  const cut = answers + (rows['main.answers'] ?? 0)
+  onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
   await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
   await rewrite(path)
 }

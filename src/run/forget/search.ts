@@ -50,6 +50,23 @@ export async function notHere(
   return rows.map(({ id }) => id)
 }
 
+/** Pages and handles of people. */
+export async function pagesOf(
+  warehouse: Warehouse,
+  profileIds: readonly string[],
+): Promise<string[]> {
+  const rows = await warehouse.all<{ page: string }>(
+    `select distinct unnest([person_handle, person_network_url]) as page
+     from (
+       select profile_id, person_handle, person_network_url from job_change_events
+       union all
+       select profile_id, person_handle, person_network_url from job_change_event_versions)
+     where profile_id in (select unnest(from_json($1, '["varchar"]')))`,
+    [JSON.stringify(profileIds)],
+  )
+  return rows.flatMap(({ page }) => (page === null || page === '' ? [] : page))
+}
+
 /**
  * The ids of people, and those texts about them that are 6 bytes or longer and stand in no text about anybody else, nor in
  * what describes the tables. What stands there and no event has for an id is none: it is not searched for.

@@ -45,7 +45,9 @@ export function targetsOf(
   const declared = [named, ...files.map((file) => targetIn(file, dataDir))].filter(
     (target) => target !== null,
   )
-  const wanted = [...known, ...(named === null ? [] : [named.to])].map(withoutSlash)
+  // A folder that nothing was ever published to from here need not be there.
+  const isThere = named !== null && (!isFolderAddress(named.to) || existsSync(named.to))
+  const wanted = [...known, ...(isThere ? [named.to] : [])].map(withoutSlash)
   return [...new Set(wanted)].map(
     (to) =>
       declared.find((target) => withoutSlash(target.to) === to) ?? {

@@ -1,0 +1,59 @@
+/** What is left of an answer that names somebody who is not kept. */
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cutAnswer } from '../../src/load/cut-answers.ts'
+
+const isAnn = (text: string) => text.includes('Ann Lee')
+const cut = (answer: unknown) => {
+  const found = cutAnswer(Buffer.from(JSON.stringify(answer)), isAnn)
+  return found === null ? null : (JSON.parse(found.body.toString()) as unknown)
+}
+
+describe('an answer that names a person', () => {
+  it('loses the item of a list that does, and keeps the 2 others', () => {
+    const people = [{ name: 'Bob Ray' }, { name: 'Ann Lee', at: { title: 'CEO' } }, { name: 'Cid' }]
+    expect(cut({ results: people, total: 3 })).toEqual({
+      results: [people[0], people[2]],
+      total: 3,
+    })
+  })
+
+  it('loses the innermost item: a post stays where one who shared it goes', () => {
+    const post = { text: 'Hello', shares: [{ by: 'Ann Lee' }, { by: 'Bob Ray' }] }
+    expect(cut({ posts: [post] })).toEqual({
+      posts: [{ text: 'Hello', shares: [{ by: 'Bob Ray' }] }],
+    })
+  })
+
+  it('is emptied where the name stands in no list, or is the name of a member', () => {
+    expect(cut({ data: { author: { name: 'Ann Lee' } }, posts: [1] })).toEqual({})
+    expect(cut({ data: { 'Ann Lee': 1 } })).toEqual({})
+  })
+
+  it('stays as it is where nobody is named, and goes whole where it is nested too deeply', () => {
+    expect(cut({ results: [{ name: 'Bob Ray' }], total: null })).toBeNull()
+    const deep = `${'[{"a":'.repeat(20_000)}1${'}]'.repeat(20_000)}`
+    expect(cutAnswer(Buffer.from(deep), isAnn)?.body.toString()).toBe('{}')
+  })
+
+  it('never names them afterwards, and keeps every text of items that do not, in any JSON', () => {
+    const text = fc.constantFrom('Ann Lee', 'with Ann Lee', 'Bob Ray', 'Cid', '')
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        text,
+        fc.integer(),
+        fc.array(tie('value')),
+        fc.dictionary(text, tie('value')),
+      ),
+    }))
+    fc.assert(
+      fc.property(value, (answer) => {
+        const left = cut(answer)
+        expect(left === null).toBe(!JSON.stringify(answer).includes('Ann Lee'))
+        expect(JSON.stringify(left)).not.toContain('Ann Lee')
+      }),
+    )
+  })
+})
