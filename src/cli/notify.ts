@@ -12,7 +12,7 @@ import { openTold } from '../observe/told.ts'
 import { lastDue } from '../plan/due.ts'
 import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
-import { readJob, type Job } from '../run/job.ts'
+import { readJob } from '../run/job.ts'
 import { readPipelines, type KnownPipeline } from '../run/pipelines.ts'
 import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -57,7 +57,7 @@ export async function tellUnreadable(
   const { clock, directory, logger } = context
   try {
     const others = named.length === 0 ? emptyHistory() : null
-    const pipelines = await readPipelines(named, directory.root, others)
+    const pipelines = await readPipelines(named, directory.root, others, true)
     for (const pipeline of pipelines.filter(({ isExpected }) => isExpected)) {
       const messages = [unreadable(pipeline, error, clock.now())]
       await tell(context, pipeline, { messages, digests: 'none', delivered })
@@ -105,7 +105,8 @@ export async function tellingOf<T>(
   { isGood, isBuilt }: Ends<T>,
 ): Promise<T> {
   const { directory, clock, logger } = context
-  const look = () => readFreshness({ directory, clock, named: [named], maxAgeMs: null })
+  const look = () =>
+    readFreshness({ directory, clock, named: [named], isTolerant: true, maxAgeMs: null })
   const delivered: Delivered = new Set()
   let isBefore = true
   /** @returns keys of what is wrong */
@@ -121,7 +122,7 @@ export async function tellingOf<T>(
     if (freshness === null) return new Set()
     try {
       const [pipeline] = freshness.pipelines
-      if (pipeline === undefined || !pipeline.job?.notify) return new Set()
+      if (!pipeline?.notify) return new Set()
       const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
       await tell(context, pipeline, { messages, digests, delivered })
       return new Set(freshness.judgements.map(keyOfJudgement))
@@ -174,13 +175,34 @@ function unrecorded(
 const keyOfJudgement = (one: Judgement) => keyOf(one.pipeline ?? '', one)
 const OF_THE_LAST_RUN: ReadonlySet<string> = new Set(['last_run_failed', 'last_run_killed'])
 
-function messagesNow({ name }: KnownPipeline, { history, judgements, nowMs }: Freshness) {
+function messagesNow(pipeline: KnownPipeline, { history, judgements, nowMs }: Freshness) {
+  const { name } = pipeline
   const { last } = runsOf(history, name)
   const end = last?.finished ?? null
   const lastEnd = end && { runId: end.run_id, at: end.at, exitCode: end.exit_code }
-  const wrongs = judgements.filter(({ pipeline }) => pipeline === name)
-  return messagesOf(name, wrongs, lastEnd, nowMs)
+  // That a file cannot be read is told when it keeps a run away: somebody may be writing it.
+  const wrongs = judgements.filter(
+    (one) => one.pipeline === name && one.id !== 'pipeline_unreadable',
+  )
+  return [...keptAway(pipeline, history, nowMs), ...messagesOf(name, wrongs, lastEnd, nowMs)]
 }
+
+/** That a pipeline was due and could not run, because its file or its list cannot be read: once for each time. */
+function keptAway(
+  { name, schedule, problem }: KnownPipeline,
+  history: Freshness['history'],
+  nowMs: number,
+): Message[] {
+  const runs = runsOf(history, name)
+  const due = missingSince(schedule, runs, nowMs)
+  // The first run is a matter of the person who sets it up.
+  if (problem === null || due === null || runs.last === null) return []
+  const text = `${name} was due and could not run: ${problem}`
+  const key = missedKey(name, due)
+  return [{ key, kind: 'failure', pipeline: name, text, hint: MEND, runId: null, at: nowMs }]
+}
+
+const MEND = 'Mend what it names: `jobtide schedule` runs it within a minute, cron the next time.'
 
 /** What is to be told. */
 interface Telling {
@@ -189,12 +211,13 @@ interface Telling {
   readonly delivered: Delivered
 }
 
-async function tell(context: Context, { job }: KnownPipeline, what: Telling): Promise<void> {
-  if (!job?.notify) return
+async function tell(context: Context, pipeline: KnownPipeline, what: Telling): Promise<void> {
+  const { notify } = pipeline
+  if (notify === null) return
   // Side by side: none waits for another one that is away.
-  const telling = destinationsOf(context, job.notify).map(async (destination) => {
+  const telling = destinationsOf(context, notify).map(async (destination) => {
     try {
-      await tellOne(context, destination, job, what)
+      await tellOne(context, destination, pipeline, what)
     } catch (error) {
       const reason = `notify.${destination.name}: ${messageOf(error)}`
       context.logger.warn({ reason }, 'not_told')
@@ -206,13 +229,12 @@ async function tell(context: Context, { job }: KnownPipeline, what: Telling): Pr
 async function tellOne(
   context: Context,
   destination: Destination,
-  job: Job,
+  { name: pipeline, job }: KnownPipeline,
   { messages, digests, delivered }: Telling,
 ): Promise<void> {
   const { clock, logger } = context
   const { folder, on } = destination
   const nameOf = ({ key }: Message) => `${folder} ${key}`
-  const { pipeline } = job
   const outbox = openOutbox(folder)
   const wanted = messages
     .filter(({ kind }) => on.includes(kind))
@@ -224,7 +246,7 @@ async function tellOne(
   const pending = () => outbox.pending().filter((message) => message.pipeline === pipeline)
   const isDigest =
     on.includes('digest') &&
-    job.collection === null &&
+    job?.collection === null &&
     (digests === 'new' || (digests === 'pending' && openTold(folder).pending() !== null))
   if (pending().length + notKept.length === 0 && !isDigest) return
   await alone(context, destination, async () => {
@@ -234,7 +256,7 @@ async function tellOne(
       delivered.add(name)
       if (isKept(logger, () => outbox.sent(message, clock.now()))) delivered.delete(name)
     }
-    if (isDigest) await tellDigest(context, destination, job)
+    if (isDigest && job !== null) await tellDigest(context, destination, job)
   })
 }
 

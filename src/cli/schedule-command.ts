@@ -40,7 +40,7 @@ export async function scheduleCommand(
   // By their files: while one of them is away, Jobtide's own of that name is another pipeline.
   const files = named.map((name) => pipelineFile(name) ?? name)
   const maxAgeMs = options.maxAge ?? null
-  const look = () => readFreshness({ directory, clock, named: files, maxAgeMs })
+  const look = () => readFreshness({ directory, clock, named: files, isTolerant: true, maxAgeMs })
   const attempts = new Map<string, Attempt>()
   const delivered: Delivered = new Set()
   const lookAndTell = async () => {
@@ -62,6 +62,7 @@ export async function scheduleCommand(
   }
   const served: Served[] = []
   let told = ''
+  const unreadable = new Map<string, string | null>()
   try {
     for (const place of [options.healthPort, options.healthSocket]) {
       if (place === undefined) continue
@@ -91,6 +92,11 @@ export async function scheduleCommand(
       onLook: async (freshness) => {
         writeMetrics(context, freshness, attempts)
         await tellAll(context, freshness, delivered)
+        for (const { name, problem } of freshness.pipelines) {
+          if (problem !== null && unreadable.get(name) !== problem)
+            tell(context, 'unreadable', problem)
+          unreadable.set(name, problem)
+        }
         const next = dueText(freshness)
         if (next !== told) tell(context, 'next_due', next)
         told = next
@@ -135,10 +141,12 @@ function healthOf(freshness: Freshness) {
 }
 
 function dueText(freshness: Freshness): string {
-  return scheduled(freshness)
+  const due = scheduled(freshness)
+  if (due.length === 0) return 'nothing'
+  return due
     .map(({ name, schedule }) => {
-      const due = schedule && nextDue(schedule, freshness.nowMs)
-      return `${name} at ${due === null ? 'no time' : `${minuteText(due)} UTC`}`
+      const at = schedule && nextDue(schedule, freshness.nowMs)
+      return `${name} at ${at === null ? 'no time' : `${minuteText(at)} UTC`}`
     })
     .join(', ')
 }

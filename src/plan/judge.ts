@@ -245,6 +245,9 @@ function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | nul
 const again = (name: string) => `\`jobtide run ${name}\``
 
 function hintOf(exitCode: ExitCode, name: string): string {
+  if (exitCode === EXIT.interrupted || exitCode === EXIT.terminated) {
+    return `It was stopped on purpose; ${again(name)} goes on with it.`
+  }
   return `${REMEDIES[exitCode] ?? 'Mend what the message names'}, then ${again(name)}.`
 }
 
@@ -257,8 +260,6 @@ const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.publishFailed]: 'Mend the destination of the snapshot',
   [EXIT.locked]: 'Close the reader of the database file, or wait for the other process',
   [EXIT.storage]: 'Make room on the disk, or restore the file that is named',
-  [EXIT.interrupted]: 'It was stopped on purpose: to go on',
-  [EXIT.terminated]: 'It was stopped on purpose: to go on',
 }
 
 function age(ms: number): string {

@@ -9,7 +9,8 @@ import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { lineOf } from '../support/yaml-lines.ts'
-import { commonFields, notifySchema, s3Schema } from './pipeline-fields.ts'
+import type { Schedule } from './due.ts'
+import { commonFields, notifySchema, s3Schema, type NotifySpec } from './pipeline-fields.ts'
 import { watchListSchema, watchSchema } from './watch-lists.ts'
 
 /** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */
@@ -111,6 +112,39 @@ export function parsePipeline(text: string, file: string): PipelineSpec | Collec
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
+}
+
+/** What a file says that is right, where not all of it is: whom to tell that its pipeline cannot run, and when it should. */
+export interface ReadableParts {
+  readonly name: string | null
+  readonly schedule: Schedule | null
+  readonly notify: NotifySpec | null
+}
+
+/** Reads the parts of a pipeline file that are right, each on its own. Never throws. */
+export function readableParts(text: string): ReadableParts {
+  const nothing = { name: null, schedule: null, notify: null }
+  try {
+    if (text.length > LONGEST_FILE) return nothing
+    refuseDeep(text, '')
+    const values = parseDocument(text, { logLevel: 'error' }).toJS() as Record<
+      string,
+      unknown
+    > | null
+    if (values === null || typeof values !== 'object') return nothing
+    const { name, schedule, timezone, notify } = commonFields
+    const cron = schedule.safeParse(values['schedule']).data
+    return {
+      name: name.safeParse(values['name']).data ?? null,
+      schedule:
+        cron === undefined
+          ? null
+          : { cron, timezone: timezone.catch('UTC').parse(values['timezone']) },
+      notify: notify.safeParse(values['notify']).data ?? null,
+    }
+  } catch {
+    return nothing
+  }
 }
 
 const HINT = 'Mend the pipeline file and run again; nothing was sent.'

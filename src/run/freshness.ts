@@ -29,6 +29,8 @@ export interface FreshnessOptions {
   readonly clock: Clock
   /** Names or paths of pipelines; empty for all in reach. */
   readonly named: readonly string[]
+  /** Whether a named one that cannot be read is judged, as others are. */
+  readonly isTolerant?: boolean
   /** Also all others in reach. */
   readonly withOthers?: boolean
   /** Milliseconds; null for any age. */
@@ -37,15 +39,16 @@ export interface FreshnessOptions {
 
 /**
  * Reads the journal and the pipeline files, and judges.
- * @throws ConfigError when a named pipeline cannot be read
+ * @throws ConfigError when a named pipeline cannot be read, unless that is judged
  * @throws JournalLossError when sealed segments of the journal are lost
  */
 export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
-  const { directory, clock, named, withOthers = named.length === 0, maxAgeMs } = options
+  const { directory, clock, named, isTolerant, withOthers = named.length === 0, maxAgeMs } = options
   // In this order: a run that ends meanwhile has written its end.
   const working = existsSync(directory.root) ? await workingOn(directory.root) : null
   const history = readHistory(openJournal(directory.journal, clock))
-  const pipelines = await readPipelines(named, directory.root, withOthers ? history : null)
+  const others = withOthers ? history : null
+  const pipelines = await readPipelines(named, directory.root, others, isTolerant)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
   const judgements = judge(pipelines, history, { ...times, working, maxAgeMs })

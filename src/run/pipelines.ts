@@ -1,19 +1,25 @@
 /** The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the journal. */
 
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { History } from '../journal/history.ts'
 import { wantedOf } from '../plan/coverage-report.ts'
+import type { Schedule } from '../plan/due.ts'
 import type { JudgedPipeline } from '../plan/judge.ts'
+import type { NotifySpec } from '../plan/pipeline-fields.ts'
+import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { readJob, type Job } from './job.ts'
+import { pipelineFile } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
   /** What to call it on the command line: its name, or the path of its file. */
   readonly argument: string
   readonly job: Job | null
+  /** Who is told, also where the file as a whole cannot be read. */
+  readonly notify: NotifySpec | null
 }
 
 /**
@@ -21,22 +27,28 @@ export interface KnownPipeline extends JudgedPipeline {
  * @param named names below pipelines/ or paths
  * @param history of the data directory: all files of pipelines/ in the current folder are added, and the pipelines that it has
  *   runs of; null for none but those named
+ * @param isTolerant whether a named one that cannot be read is a `problem`, as others are
  * @throws ConfigError when a named one cannot be read
  */
 export async function readPipelines(
   named: readonly string[],
   dataDir: string,
   history: Pick<History, 'runs'> | null,
+  isTolerant = false,
 ): Promise<KnownPipeline[]> {
   const found: KnownPipeline[] = []
-  for (const argument of named)
-    found.push(known(argument, await readJob(argument, {}, dataDir), true))
+  for (const argument of named) {
+    const job = isTolerant ? null : await readJob(argument, {}, dataDir)
+    found.push(
+      job === null ? await readFile(argument, dataDir, 'named') : known(argument, job, true),
+    )
+  }
   if (history === null) return found
   const folder = resolve('pipelines')
   // Jobtide's own are examples: they count once they have run.
   const isExample = existsSync(folder) && realpathSync(folder) === join(packageRoot, 'pipelines')
   for (const path of filesIn(folder)) {
-    const file = await readFile(path, dataDir, isExample)
+    const file = await readFile(path, dataDir, isExample ? 'example' : 'own')
     if (!found.some(({ name }) => name === file.name)) found.push(file)
   }
   const names = new Set(found.map(({ name }) => name))
@@ -45,7 +57,14 @@ export async function readPipelines(
   return [...found, ...others.map((name) => ({ ...UNKNOWN, name, argument: name }))]
 }
 
-const UNKNOWN = { schedule: null, wanted: null, problem: null, isExpected: false, job: null }
+const UNKNOWN = {
+  schedule: null,
+  wanted: null,
+  problem: null,
+  isExpected: false,
+  job: null,
+  notify: null,
+}
 
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return []
@@ -54,18 +73,42 @@ function filesIn(folder: string): string[] {
 }
 
 // A file that cannot be read is a pipeline that will not run: that is judged like a run that failed.
-async function readFile(path: string, dataDir: string, isExample: boolean): Promise<KnownPipeline> {
+async function readFile(
+  path: string,
+  dataDir: string,
+  kind: 'named' | 'own' | 'example',
+): Promise<KnownPipeline> {
+  const isExpected = (schedule: Schedule | null) =>
+    kind === 'named' || (kind === 'own' && schedule !== null)
   try {
     const job = await readJob(path, {}, dataDir)
-    return known(path, job, job.schedule !== null && !isExample)
+    return known(path, job, isExpected(job.schedule))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const name = basename(path).replace(/\.ya?ml$/, '')
-    return { ...UNKNOWN, name, argument: path, problem: error.message }
+    const { name, schedule, notify } = partsOf(path)
+    return {
+      ...UNKNOWN,
+      name: name ?? basename(path).replace(/\.ya?ml$/, ''),
+      schedule,
+      isExpected: isExpected(schedule),
+      notify,
+      argument: path,
+      problem: error.message,
+    }
+  }
+}
+
+function partsOf(argument: string): ReadableParts {
+  const path = pipelineFile(argument) ?? argument
+  try {
+    return readableParts(readFileSync(path, 'utf8'))
+  } catch {
+    return readableParts('')
   }
 }
 
 function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
   const { pipeline: name, schedule, question } = job
-  return { name, schedule, wanted: wantedOf(question), problem: null, isExpected, argument, job }
+  const wanted = wantedOf(question)
+  return { name, schedule, wanted, problem: null, isExpected, argument, job, notify: job.notify }
 }

@@ -31,9 +31,11 @@ const LOOK_EVERY_MS = 10 * MINUTE
 // What killed a run, such as a neighbour that wanted all memory, may be over by then.
 const AGAIN_AFTER_MS = 10 * MINUTE
 
-/** Pipelines that a schedule runs: those with a time, Jobtide's own examples apart. */
+/** Pipelines that a schedule runs: those with a time whose files can be read, Jobtide's own examples apart. */
 export function scheduled({ pipelines }: Pick<Freshness, 'pipelines'>): KnownPipeline[] {
-  return pipelines.filter(({ schedule, isExpected }) => schedule !== null && isExpected)
+  return pipelines.filter(
+    ({ schedule, isExpected, problem }) => schedule !== null && isExpected && problem === null,
+  )
 }
 
 /** Keeps the schedule until `stop`. A look or a run that fails is logged, and the schedule goes on. */

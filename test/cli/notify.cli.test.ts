@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -56,6 +56,27 @@ describe('notify', () => {
     ])
     const { stderr } = done(await site.call(args))
     expect(stderr).toMatch(/^jobtide: warning: not_told: notify\.webhook: HOOK_URL is not set/m)
+  })
+
+  it('tells of a run whose list or file cannot be read, from what else the file says', async () => {
+    const hook = await startWebhook()
+    const site = await openSite({ companies: 1, pipelineLines: LINES })
+    const env = { HOOK_URL: hook.url }
+    const fails = async () =>
+      expect((await site.call(['run', site.pipeline], { env })).exitCode).toBe(2)
+    const text = readFileSync(site.pipeline, 'utf8')
+    writeFileSync(site.pipeline, text.replace(/^window: .*$/m, 'window: sinse-last'))
+    await fails()
+    writeFileSync(site.pipeline, text.replace(/^organizations: .*$/m, 'organizations: away.csv'))
+    await fails()
+    expect(hook.got.map(({ body }) => body['text'])).toEqual([
+      expect.stringMatching(
+        /^a run of test ended with exit 2 before it began: .*window: expected/s,
+      ),
+      expect.stringMatching(
+        /^a run of test ended with exit 2 before it began: .*away\.csv: there is no such file/s,
+      ),
+    ])
   })
 
   it('tells of a run that was killed and of the next one, which could not begin, once each', async () => {

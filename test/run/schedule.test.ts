@@ -20,6 +20,7 @@ const BROKEN: KnownPipeline = {
   problem: 'it is no YAML',
   isExpected: false,
   job: null,
+  notify: null,
 }
 
 /** A schedule of `nightly` over a made-up journal; each run takes ten minutes and ends as `outcome` says. */
@@ -34,6 +35,7 @@ function scheduleAt(startMs: number) {
     problem: null,
     isExpected: true,
     job: null,
+    notify: null,
   } satisfies KnownPipeline
   const site = {
     clock,
@@ -200,7 +202,9 @@ describe('the health endpoint', () => {
     const first = await serveHealth(0, {})
     onTestFinished(() => first.close())
     const second = serveHealth(first.port, {})
-    await expect(second).rejects.toThrow(new RegExp(`^port ${first.port}: .*EADDRINUSE`))
+    await expect(second).rejects.toThrow(
+      new RegExp(`^port ${first.port}: another program listens there`),
+    )
     await expect(second).rejects.toMatchObject({ exitCode: EXIT.usage })
   })
 })
