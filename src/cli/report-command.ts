@@ -1,6 +1,7 @@
 /** `report`: one page of what became known in a window, for people who do not ask a database. */
 
-import { relative, join, resolve } from 'node:path'
+import { join, parse, relative, resolve } from 'node:path'
+import { missingTexts, unknownTexts } from '../report/digest.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReport } from '../report/write-report.ts'
 import { ownEntryAt } from '../run/data-directory.ts'
@@ -22,7 +23,10 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const window = chosenWindow(options, now)
   const file = options.organizations
   const list = file === undefined ? null : (await readOrganizations(file)).organizations
-  const path = resolve(options.out ?? join(directory.reports, `${windowName(window)}.html`))
+  // A list has pages of its own: they do not take the place of those of all.
+  const ofList = file === undefined ? '' : `-${parse(file).name}`
+  const name = `${windowName(window)}${ofList}.html`
+  const path = resolve(options.out ?? join(directory.reports, name))
   const own = ownEntryAt(directory.root, path)
   if (own !== null && own !== directory.reports) {
     throw new ConfigError(`a report cannot go to ${path}: Jobtide keeps its own files in ${own}`, {
@@ -49,7 +53,11 @@ export async function reportCommand(context: Context, options: ReportOptions): P
         ['page', `${below.startsWith('..') ? path : below} (${bytesText(bytes)})`],
       ],
     ],
-    notes: isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : [],
+    notes: [
+      ...missingTexts(data),
+      ...unknownTexts(data),
+      ...(isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : []),
+    ],
     values: {
       path,
       bytes,

@@ -51,7 +51,7 @@ export function headDigest(data: ReportHead, more: string) {
           `${nameOf(one)}: ${one.people} ${one.change} in ${one.month_start_on.slice(0, 7)}, expected ${one.expected}`,
       ),
     ),
-    part('read', missingTexts(data)),
+    part('read', [...missingTexts(data), ...unknownTexts(data)]),
     part('cost', [credits(data.freshness.credits)]),
     part('more', [more]),
   ]
@@ -84,13 +84,25 @@ function changeLine(one: Change): Line {
   return { text, link: linkTarget(one.person_network_url) }
 }
 
-function missingTexts({ coverage: [first] }: ReportHead): string[] {
+/** What of the window was not read. */
+export function missingTexts({ coverage: [first] }: Pick<ReportHead, 'coverage'>): string[] {
   const missing = (first?.organizations ?? 0) - (first?.whole ?? 0)
   if (missing <= 0) return []
   return [
     `${countText(missing, 'organisation')} not for the whole window: no change is no news there`,
   ]
 }
+
+/** Organisations of the list of which nothing is known. */
+export function unknownTexts({ scope }: Pick<ReportHead, 'scope'>): string[] {
+  const { unknown = [] } = scope ?? {}
+  if (unknown.length === 0) return []
+  const more = unknown.length > UNKNOWN_SHOWN ? ' …' : ''
+  const names = unknown.slice(0, UNKNOWN_SHOWN).join(', ')
+  return [`nothing is known of ${countText(unknown.length, 'organisation')}: ${names}${more}`]
+}
+
+const UNKNOWN_SHOWN = 5
 
 type Counted = Pick<Count, 'change' | 'changes' | 'executives'> & {
   /** When the first of them became known. */
