@@ -31,7 +31,7 @@ import { PageBuyer, type BoughtPage } from './page-buyer.ts'
 import { EndlessListError, PagingGuard } from './paging-guard.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
-import { UntrackedCompanies } from './untracked.ts'
+import { UntrackedCompanies, isAbout } from './untracked.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
@@ -43,6 +43,8 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
 
 // Where nothing was read to its end, so many organisations that are not coverable are the service's doing.
 const NOT_COVERABLE_MAX = 2
+
+const NOT_TRACKED = 'company not tracked'
 
 class Extraction {
   readonly #options: ExtractOptions
@@ -235,7 +237,10 @@ class Extraction {
     const { batch } = history
     const reason = shortened(refusal.serverMessage)
     const untracked = await this.#untracked.find(batch, refusal)
-    await this.#quarantine(untracked, reason)
+    for (const company of untracked) {
+      const isOwn = isAbout(refusal.serverMessage, company, batch.organizations)
+      await this.#quarantine([company], isOwn ? reason : NOT_TRACKED)
+    }
     if (untracked.length === 0) return this.#replace(history, halve(batch), reason)
     const rest = batch.organizations.filter((company) => !untracked.includes(company))
     await this.#replace(history, rest.length === 0 ? [] : [partOf(batch, 1, rest)], reason)

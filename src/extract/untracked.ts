@@ -120,6 +120,16 @@ function namesOf({ value }: OrganizationRef): string[] {
   return [...new Set([asked, bare, companySlug(value)])].filter((name) => name !== '')
 }
 
+/** Whether a message is about this company: it names it, or none of those that were asked for. */
+export function isAbout(
+  message: string,
+  company: OrganizationRef,
+  asked: readonly OrganizationRef[],
+): boolean {
+  const isNamed = (one: OrganizationRef) => namesOf(one).some((name) => mentions(message, name))
+  return isNamed(company) || !asked.some(isNamed)
+}
+
 /** Whether a message may have a name by chance: a slug may be "target" or "not", an id is hardly a word. */
 function isPlainWord(name: string): boolean {
   return /^(?:\p{L}+|\p{N}+)$/u.test(name)
