@@ -11,7 +11,7 @@ import { pausedUntil } from '../journal/pauses.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
-import { runState, type Judgement } from '../plan/judge.ts'
+import { runState, runsOf, type Judgement } from '../plan/judge.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { minuteText } from '../support/clock.ts'
@@ -48,7 +48,7 @@ export async function statusCommand(
   const judgements = judgementsOf(freshness, directory)
   const runs = runRows(freshness)
   const [last] = runs
-  const coverage = coverageStatus(history, now)
+  const coverage = coverageStatus(freshness)
   const credits = creditStatus(history, now)
   const warehouse = await readWarehouse(directory.warehouse, (open) =>
     queryReport<WarehouseStatus>(open, 'status'),
@@ -159,10 +159,19 @@ function clocksOf(
   }
 }
 
-/** `coveredTo` is the watermark of the organisation that is covered least far: everything before is covered for all. */
-function coverageStatus(history: History, now: number) {
-  const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, now)
-  return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps }
+/**
+ * `coveredTo` is the watermark of the organisation that is covered least far: everything before is covered for all. Gaps are
+ * those between two readings, and what of the windows of the pipelines is not read, such as after a loss.
+ */
+function coverageStatus({ history, pipelines, nowMs }: Freshness) {
+  const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, nowMs)
+  const ofPipelines = pipelines.flatMap(({ name, wanted }) =>
+    wanted === null || runsOf(history, name).last === null
+      ? []
+      : coverageReport(wanted, history, nowMs).withGaps,
+  )
+  const gaps = Math.max(withGaps, ...ofPipelines)
+  return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps: gaps }
 }
 
 function coverageText(
