@@ -66,6 +66,7 @@ const DEADLINE_MS = 60 * SECOND
 
 // The request could not even be written.
 const NEVER_SENT = 'UND_ERR_INVALID_ARG'
+const SILENT = 'UND_ERR_HEADERS_TIMEOUT'
 // What Node says of a connection that ends before it could carry a request.
 const BEFORE_TLS = 'before secure TLS connection was established'
 
@@ -113,7 +114,7 @@ export function createTransport(options: TransportOptions): Transport {
         throw new NoAnswerError(scrubber.scrub(onOneLine(reason)), false, error, obstacle)
       }
       const code = systemCode(error) ?? ''
-      const message = messageOf(error)
+      const message = code === SILENT ? 'no answer came in time' : messageOf(error)
       throw new NoAnswerError(
         scrubber.scrub(onOneLine(`${message}${code === '' ? '' : ` (${code})`}`)),
         code !== NEVER_SENT && !message.includes(BEFORE_TLS),

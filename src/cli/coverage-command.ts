@@ -141,7 +141,7 @@ function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | 
   const silent = rows.filter(isWithoutEvents).length
   const again = rows.filter((row) => row.watermark !== row.confirmedTo).length
   return {
-    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} never read, ${numberText(quarantined)} quarantined`,
+    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
     sections: [
       [
         oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
@@ -176,13 +176,13 @@ function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | 
 
 function noteOf(row: Row): string {
   if (row.quarantined !== null) return `quarantined: ${row.quarantined.reason}`
-  if (isNeverRead(row)) return 'never read'
+  if (isNeverRead(row)) return 'not to the end'
   if (isWithoutEvents(row)) return 'no event yet'
   return row.askedAs === row.organizationId ? (row.known?.name ?? '') : row.organizationId
 }
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
-  never: 'never read',
+  never: 'not to the end',
   before: 'before first read',
   between: 'between reads',
   since: 'since last read',

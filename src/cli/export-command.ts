@@ -16,6 +16,8 @@ export interface ExportOptions {
   readonly tables?: string
 }
 
+const COPY = 'What was exported names people: `jobtide forget` does not reach this copy.'
+
 /** Replaces what an earlier export wrote there, whole. @throws ConfigError for a server's address, or a place of Jobtide's own */
 export async function exportCommand(
   context: Context,
@@ -49,7 +51,7 @@ export async function exportCommand(
         ['rows', 'rows', 'number'],
       ]),
     ],
-    notes: to.endsWith('.duckdb') ? [] : ['', psql],
+    notes: [...(to.endsWith('.duckdb') ? [] : ['', psql]), COPY],
     values: { destination, rows },
   })
   return EXIT.done

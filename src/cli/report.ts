@@ -17,7 +17,7 @@ import {
   wrapLines,
 } from './text.ts'
 
-/** How a cell is shown to people; all but `text`, `id` and instants stand to the right, an `id` is never cut. */
+/** How a cell is shown to people; all but `text`, `id` and instants stand to the right, an `id` and an instant are never cut. */
 export type Kind =
   | 'text'
   | 'id'
@@ -167,7 +167,7 @@ function noteLines(notes: readonly string[], width: number): string[] {
 function tableLines({ heads, cells, kinds, notes }: Table, width: number): string[] {
   if (cells.length === 0) return []
   const numeric = kinds.map((kind) => !LEFT_KINDS.has(kind))
-  const whole = kinds.map((kind) => kind === 'id')
+  const whole = kinds.map((kind) => kind === 'id' || kind === 'instant')
   const grid = tableText(heads, cells, { width, numeric, whole })
   return [grid, ...noteLines(notes, width)]
 }

@@ -106,7 +106,10 @@ export async function withService<T>(
   refuseBundled(job, environment)
   const proxies = proxiesFrom(environment, baseUrl)
   const { secret, source, isWide } = apiKeyFrom(environment)
-  if (isWide) logger.warn({ key: source }, 'key_is_for_others_too')
+  if (isWide) {
+    const reason = `${source}: others may read or change it; make it readable by this account alone`
+    logger.warn({ reason }, 'api_key')
+  }
   scrubber.add(secret.reveal())
   const transport = createTransport({
     baseUrl,

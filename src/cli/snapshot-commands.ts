@@ -33,6 +33,10 @@ export async function snapshotsCommand(
     })
   }
   const { to } = target
+  // That of a pipeline is made by its first publish.
+  if (destination !== undefined && isFolderAddress(to) && !existsSync(to)) {
+    throw new ConfigError(`there is no folder ${to}`, { hint: 'Check the path.' })
+  }
   const { manifests, currentId } = await readTarget(context, to, pipeline)
   const sizes = new Map(manifests.flatMap(objectsOf).map(({ key, bytes }) => [key, bytes]))
   const bytes = sum([...sizes.values()])

@@ -29,7 +29,7 @@ export function cutAnswer(body: Buffer, isNamed: (text: string) => boolean): Cut
       return { isNamed: false, value: kept.map((item) => item.value) }
     }
     if (value === null || typeof value !== 'object') {
-      return { isNamed: value !== null && isNamed(String(value)), value }
+      return { isNamed: value !== null && isNamed(`${value as string | number | boolean}`), value }
     }
     const members = Object.entries(value).map(([name, member]) => [name, cut(member)] as const)
     return {

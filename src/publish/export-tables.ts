@@ -56,7 +56,7 @@ export async function exportTables(
   for (const one of columns) all.set(one.table_name, [...(all.get(one.table_name) ?? []), one])
   const unknown = names?.find((name) => !all.has(name))
   if (unknown !== undefined) {
-    throw new ConfigError(`there is no table ${unknown} to export`, {
+    throw new ConfigError(`there is no table ${JSON.stringify(unknown)} to export`, {
       hint: `Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`,
     })
   }

@@ -108,7 +108,11 @@ export function placeFileAtomic<T>(
     fsyncDirectory(dirname(path))
     return placed
   } catch (error) {
-    throw asStorageError(error, path)
+    if (systemCode(error) !== 'ENOENT') throw asStorageError(error, path)
+    throw new StorageError(`${path}: no file can be made there (ENOENT)`, {
+      hint: 'Name another folder.',
+      cause: error,
+    })
   } finally {
     rmSync(temporary, { force: true })
   }

@@ -34,10 +34,17 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
   await listening
 }
 
+const TAKEN: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'this account may not listen there',
+  ENOENT: 'its folder is not there',
+}
+
 function listen(server: Server, where: ListenOptions, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      reject(new ConfigError(`${name}: ${messageOf(error)}`, { cause: error }))
+      const why = TAKEN[systemCode(error) ?? ''] ?? messageOf(error)
+      reject(new ConfigError(`${name}: ${why}`, { hint: 'Name another one.', cause: error }))
     })
     server.listen(where, resolve)
   })

@@ -171,7 +171,7 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
   })
 
   it.each<readonly [string, Partial<TransportOptions>, RequestListener, RegExp]>([
-    ['headers', { headersMs: 100 }, () => undefined, /Headers Timeout/],
+    ['headers', { headersMs: 100 }, () => undefined, /no answer came in time/],
     [
       'the next piece of the body',
       { idleMs: 100 },

@@ -57,7 +57,9 @@ describe('coverage', () => {
     const organizations = join(site.folder, 'two.csv')
     writeFileSync(organizations, 'org_3\norg_new\n')
     const { text, document } = await show(site, { organizations }, pipeline)
-    expect(text).toMatch(/^nightly: 2 organisations, 1 read, 1 never read, 0 quarantined$/m)
+    expect(text).toMatch(
+      /^nightly: 2 organisations, 1 read, 1 not read to the end, 0 quarantined$/m,
+    )
     expect(document).toMatchObject({ organizations: 2, read: 1 })
     await expect(show(site, { organizations })).rejects.toThrow('a list alone')
   })
@@ -67,7 +69,7 @@ describe('coverage', () => {
     const { text, document, exitCode } = await show(site, {}, site.pipeline('nightly', LIST))
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
-      'nightly: 5 organisations, 3 read, 1 never read, 1 quarantined',
+      'nightly: 5 organisations, 3 read, 1 not read to the end, 1 quarantined',
       'oldest watermark  2026-02-19 00:00 UTC (10 days ago)',
       'newest watermark  2026-03-01 00:00 UTC (6 h ago)',
       'gaps              in 2 organisations',
@@ -75,7 +77,7 @@ describe('coverage', () => {
       '',
       'organisation  up to (UTC)           age  gaps  events  note',
       'nobody        -                       -     0       0  quarantined: not tracked',
-      'org_new       -                       -     0       0  never read',
+      'org_new       -                       -     0       0  not to the end',
       'org_3         2026-02-19 00:00  10 days     0       0  no event yet',
       'acme          2026-03-01 00:00      6 h     1       2  org_1',
       'org_2         2026-03-01 00:00      6 h     1       1  Name org_2',
@@ -114,8 +116,8 @@ describe('coverage', () => {
       'not looked at: 7 stretches of 5 of 5 organisations, by 2026-03-01 06:00 UTC',
       '',
       'organisation  event types  from (UTC)        to (UTC)          where',
-      'nobody        joined,left  2025-03-01 06:00  now               never read',
-      'org_new       joined,left  2025-03-01 06:00  now               never read',
+      'nobody        joined,left  2025-03-01 06:00  now               not to the end',
+      'org_new       joined,left  2025-03-01 06:00  now               not to the end',
       'acme          joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
       'org_2         joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
       'org_3         joined,left  2026-02-19 00:00  now               since last read',
@@ -165,7 +167,7 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
     const { text, document } = await show(site, {}, pipeline)
     expect(text).toContain(
-      'nightly: 2 organisations, 0 read, 2 never read, 0 quarantined\ngaps  none in what was read',
+      'nightly: 2 organisations, 0 read, 2 not read to the end, 0 quarantined\ngaps  none in what was read',
     )
     expect(text).toMatch(/without names and counts: there is no warehouse at\s/)
     expect(document).toMatchObject({ oldest_watermark: null, without_events: 0 })
