@@ -13,7 +13,7 @@
 --   month_start_on: The first day of the month, UTC.
 --   headcount_min: People who were there at the end of the month for sure: they joined, or were seen there before, and have not left.
 --   headcount_max: Those who may have been there, too: people whose joining was not seen, before their first event, as if they had been there all along, and people whose leaving was not seen.
---   reported_headcount: What the organisation or a register reports; null, because no source is read yet.
+--   reported_headcount: People by the organisation's own page, as it was last received in the month; null where it was not (pipelines/companies.yaml asks for it).
 --   joiners: Joinings in the month, side roles and transfers left out.
 --   leavers: Leavings in the month, side roles and transfers left out.
 --   transfers_in: People whom an acquisition or the like brought in the month; see is_transfer in joiners.
@@ -150,11 +150,11 @@ netted as (
 )
 
 select
-    organization_id,
-    month_start_on,
+    netted.organization_id,
+    netted.month_start_on,
     headcount_min,
     headcount_max,
-    cast(null as integer) as reported_headcount,
+    reported.reported_headcount,
     joiners,
     leavers,
     transfers_in,
@@ -177,3 +177,5 @@ select
     net_with_transfers / case when net_with_transfers < 0 then fewest else most end as growth_rate_with_transfers_min,
     net_with_transfers / case when net_with_transfers < 0 then most else fewest end as growth_rate_with_transfers_max
 from netted
+left join reported_headcounts as reported
+    on reported.organization_id = netted.organization_id and reported.month_start_on = netted.month_start_on
