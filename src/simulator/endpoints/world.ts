@@ -5,8 +5,9 @@ import { DAY } from '../../support/units.ts'
 import type { EventSource, JobChangeEvent, TrackedOrganization } from '../events.ts'
 import { logNormal, mixSeeds, seededRandom } from '../random.ts'
 
-const MEDIAN_PEOPLE = 300
-const SPREAD = 1.4
+/** People who change nothing in the time that is looked at: median, and spread of its logarithm. */
+const OTHERS = 80
+const SPREAD = 1
 /** Each so many joinings there was an opening before. */
 const JOININGS_OF_A_POSTING = 3
 const POSTED_DAYS = { least: 15, spread: 60 }
@@ -19,6 +20,25 @@ interface Joining {
   readonly organization: number
   readonly changedAt: number
   readonly detectedAt: number
+}
+
+interface Change {
+  readonly event: JobChangeEvent
+  readonly changedAt: number
+  readonly detectedAt: number
+}
+
+/** A person in an organisation, in the order of time. */
+interface Career {
+  readonly organization: number
+  readonly changes: readonly Change[]
+}
+
+/** Somebody who is there. */
+interface Seat {
+  readonly organization: number
+  readonly last: Change
+  readonly since: number
 }
 
 export interface ServedOrganization {
@@ -59,7 +79,7 @@ export class WorldBehind {
   readonly #source: EventSource
   readonly #numberBySlug: ReadonlyMap<string, number>
   #joinings: readonly Joining[] | null = null
-  #careers: ReadonlyMap<string, readonly JobChangeEvent[]> | null = null
+  #careers: readonly Career[] | null = null
 
   constructor(source: EventSource) {
     this.#source = source
@@ -91,21 +111,20 @@ export class WorldBehind {
     return this.#joinings
   }
 
-  /** Changes of each person in each organisation, in the order of time. */
-  get careers(): ReadonlyMap<string, readonly JobChangeEvent[]> {
+  /** What happened to each person in each organisation. */
+  get careers(): readonly Career[] {
     if (this.#careers !== null) return this.#careers
-    const events = this.#source.events
-      .map(({ json }) => JSON.parse(json) as JobChangeEvent)
-      .toSorted((a, b) => Date.parse(a.changed_at) - Date.parse(b.changed_at))
-    const careers = new Map<string, JobChangeEvent[]>()
-    for (const event of events) {
-      const key = JSON.stringify([event.person.profile_id, event.organization.organization_id])
-      const career = careers.get(key)
-      if (career === undefined) careers.set(key, [event])
-      else career.push(event)
+    const careers = new Map<string, { organization: number; changes: Change[] }>()
+    for (const { json, organization, detectedAt } of this.#source.events) {
+      const event = JSON.parse(json) as JobChangeEvent
+      const key = `${organization} ${event.person.profile_id}`
+      const career = careers.get(key) ?? { organization, changes: [] }
+      career.changes.push({ event, detectedAt, changedAt: Date.parse(event.changed_at) })
+      careers.set(key, career)
     }
-    this.#careers = careers
-    return careers
+    this.#careers = [...careers.values()]
+    for (const { changes } of careers.values()) changes.sort((a, b) => a.changedAt - b.changedAt)
+    return this.#careers
   }
 }
 
@@ -113,17 +132,13 @@ export class WorldBehind {
 export class ServedWorld {
   readonly #behind: WorldBehind
   readonly nowMs: number
-  /** Joinings that were seen so far, less leavings, by organisation. */
-  readonly #growth: number[] = []
+  #seats: readonly Seat[] | null = null
+  /** Of each organisation how many. */
+  #taken: readonly number[] = []
 
   constructor(behind: WorldBehind, nowMs: number) {
     this.#behind = behind
     this.nowMs = nowMs
-    for (const { type, detectedAt, organization } of behind.source.events) {
-      if (detectedAt > nowMs || type === 'title_change') continue
-      const before = this.#growth[organization] ?? 0
-      this.#growth[organization] = before + (type === 'joined' ? 1 : -1)
-    }
   }
 
   /** The organisation of a page URL or slug; undefined for one that nobody tracks. */
@@ -132,12 +147,29 @@ export class ServedWorld {
     return number === undefined ? undefined : this.organization(number)
   }
 
-  /** Its headcount is that of a company of its kind, and those who came since. */
+  /** Who is there, as far as it was seen. */
+  get seats(): readonly Seat[] {
+    if (this.#seats !== null) return this.#seats
+    this.#seats = this.#behind.careers.flatMap(({ organization, changes }) => {
+      const seen = changes.filter(({ detectedAt }) => detectedAt <= this.nowMs)
+      const last = seen.at(-1)
+      if (last === undefined || last.event.event_type === 'left') return []
+      const joined = seen.findLast(({ event }) => event.event_type === 'joined')
+      return { organization, last, since: (joined ?? last).changedAt }
+    })
+    const taken: number[] = []
+    for (const { organization } of this.#seats) taken[organization] = (taken[organization] ?? 0) + 1
+    this.#taken = taken
+    return this.#seats
+  }
+
+  /** Its headcount is that of those who were seen there, and of some who never changed anything. */
   organization(number: number): ServedOrganization {
     const tracked = this.#behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
-    const usual = logNormal(seededRandom(mixSeeds(number, 77)), MEDIAN_PEOPLE, SPREAD)
-    const people = Math.max(1, Math.round(usual) + (this.#growth[number] ?? 0))
+    const seen = this.seats.length > 0 ? (this.#taken[number] ?? 0) : 0
+    const others = logNormal(seededRandom(mixSeeds(number, 77)), OTHERS, SPREAD)
+    const people = Math.max(1, seen + Math.round(others))
     return { number, tracked, people }
   }
 
@@ -180,23 +212,13 @@ export class ServedWorld {
     }
   }
 
-  /** Who holds what seat, as far as it was seen. */
   people(): ServedPerson[] {
-    const people: ServedPerson[] = []
-    for (const changes of this.#behind.careers.values()) {
-      const seen = changes.filter(({ detected_at: at }) => Date.parse(at) <= this.nowMs)
-      const last = seen.at(-1)
-      if (last === undefined || last.event_type === 'left') continue
-      const organization = this.organizationOf(
-        last.organization.slug ?? last.organization.network_url ?? '',
-      )
-      if (organization === undefined) continue
-      const since = Date.parse(
-        seen.findLast((one) => one.event_type === 'joined')?.changed_at ?? last.changed_at,
-      )
-      people.push({ person: last.person, organization, title: last.title.current ?? '', since })
-    }
-    return people
+    return this.seats.map(({ organization, last: { event }, since }) => ({
+      person: event.person,
+      organization: this.organization(organization),
+      title: event.title.current ?? '',
+      since,
+    }))
   }
 
   /** What organisations said so far of those who joined, the newest first. */
