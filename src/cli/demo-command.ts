@@ -69,6 +69,12 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const backfill = await readJob('demo', { ...overrides, days: 365 }, directory.root)
     const first = published(await runJob(backfill, 'backfill', api, world))
 
+    context.output.note('Pages of these organisations, and the openings that they show:')
+    for (const name of ['companies', 'postings']) {
+      const pages = await readJob(name, { publish: false }, directory.root)
+      published(await runJob(pages, 'run', api, world))
+    }
+
     context.output.note('A night passes, and the nightly run asks what is new:')
     clock.advance(DAY)
     const nightly = await readJob('demo', overrides, directory.root)
@@ -115,10 +121,31 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
   }
 }
 
+interface DemoOrganization {
+  readonly organization: string
+  readonly people: number | null
+  readonly seen_at_least: number
+  readonly seen_at_most: number
+  readonly attrition_at_least: number | null
+  readonly attrition_at_most: number | null
+  readonly open_roles: number
+}
+
+function rangeText(
+  least: number | null,
+  most: number | null,
+  text: (value: number) => string,
+): string {
+  return least === null || most === null ? '-' : `${text(least)} to ${text(most)}`
+}
+
+const percentText = (share: number) => `${Math.round(100 * share)} %`
+
+const ORGANIZATIONS_SHOWN = 4
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
 
-// 24 lines, so that all of it stands in a terminal with the prompt below it.
+// 26 lines, so that all of it stands in most terminals with the prompt below it.
 async function demoReport(
   warehouse: Warehouse,
   root: string,
@@ -134,6 +161,9 @@ async function demoReport(
     to_organization: string
     people: number
   }>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
+  const organizations = await queryReport<DemoOrganization>(warehouse, 'demo_organizations', {
+    limit: ORGANIZATIONS_SHOWN,
+  })
   const kinds = ['joined', 'left', 'promoted'].map((what) => {
     const found = changes.filter((change) => change.what === what)
     return { what, count: found.length, latest: found.slice(0, CHANGES_SHOWN) }
@@ -171,6 +201,17 @@ async function demoReport(
           ['title', 'title'],
         ],
       ),
+      table(null, organizations, [
+        ['most open roles', 'organization'],
+        ['people', 'people', 'number'],
+        ['seen', (one) => rangeText(one.seen_at_least, one.seen_at_most, numberText), 'text'],
+        [
+          'left in a year',
+          (one) => rangeText(one.attrition_at_least, one.attrition_at_most, percentText),
+          'text',
+        ],
+        ['open', 'open_roles', 'number'],
+      ]),
       [
         ['most moves', mostMoves],
         ['journal', `${folder}/journal (each page bought once, kept for ever)`],
@@ -192,6 +233,7 @@ async function demoReport(
       nightly: runValues(second),
       ...Object.fromEntries(kinds.map(({ what, ...found }) => [what, found])),
       talentFlows: flows,
+      organizations,
     },
   }
 }

@@ -110,6 +110,17 @@ export const demo = withVersion({
   joined: changes,
   left: changes,
   promoted: changes,
+  organizations: list(
+    object({
+      organization: text,
+      people: orNull(count),
+      seen_at_least: count,
+      seen_at_most: count,
+      attrition_at_least: orNull(amount),
+      attrition_at_most: orNull(amount),
+      open_roles: count,
+    }),
+  ),
   talent_flows: list(object({ from_organization: text, to_organization: text, people: count })),
   service: object({ requests: count, credits: amount }),
 })
