@@ -39,6 +39,11 @@ where
     known_at_end_of(day, seen_by, detected_at, first_seen_at)
     and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
 
+-- table: answers
+select *
+from main.answers
+where received_at < end_of_day(day)
+
 -- table: organization_coverage
 -- The midnight after the day is another day, and on the last of a month another month.
 select

@@ -42,7 +42,10 @@ export async function makeKnownOnMacros(
   const { tables, macros } = loadedAsKnownOn()
   const loaded = new Set(tables.map(({ name }) => name))
   const dependencies = [...tables, ...models.filter(({ name }) => !loaded.has(name))]
-  const shown = dependencies.filter(({ schema }) => schema !== 'core')
+  const offered = new Set(offeredAsKnownOn(models))
+  const shown = dependencies.filter(
+    ({ name, schema }) => schema !== 'core' && (loaded.has(name) || offered.has(name)),
+  )
   const made: [name: string, definition: string][] = [
     ...macros.map(({ name, sql }): [string, string] => [name, `as ${sql}`]),
     ...shown.map((model): [string, string] => [
@@ -68,6 +71,24 @@ export async function makeKnownOnMacros(
     if (!names.has(name)) await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
   }
 }
+
+/**
+ * The names of the models that have a macro: those for analysts, but what is made of answers alone, which says by itself since
+ * when it says it.
+ * @param models in run order
+ */
+export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
+  const ofAnswers = new Set(['answers'])
+  for (const { name, reads } of models) {
+    if (reads.some((table) => ofAnswers.has(table)) && !HAS_ALSO.has(name)) ofAnswers.add(name)
+  }
+  return models.flatMap(({ name, schema }) =>
+    schema !== 'core' && !ofAnswers.has(name) ? name : [],
+  )
+}
+
+/** What shows beside careers what a page said of them. */
+const HAS_ALSO: ReadonlySet<string> = new Set(['organization_headcount_monthly'])
 
 /** Every macro for a table calls it for every row. */
 const FIRST_CALLED = 'known_at_end_of('
@@ -146,6 +167,7 @@ const LOADED_KEYS = ['organization_id', 'profile_id']
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
   as_of: { schema: 'core', reads: ['organization_coverage'] },
   transfers: { schema: 'core' },
+  answers: { schema: 'core' },
 }
 
 /** sql/known_on.sql, part by part. */

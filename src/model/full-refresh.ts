@@ -9,7 +9,7 @@
 import { loadedTables } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
+import { knownOnMacros, knownOnName, makeKnownOnMacros, offeredAsKnownOn } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
 import { runCheck } from './checks.ts'
 import { computeAll } from './compute.ts'
@@ -53,7 +53,7 @@ async function isMacroMissing(
   models: readonly ProjectNode[],
 ): Promise<boolean> {
   const macros = new Set(await knownOnMacros(warehouse))
-  return models.some(({ name, schema }) => schema === 'main' && !macros.has(knownOnName(name)))
+  return offeredAsKnownOn(models).some((name) => !macros.has(knownOnName(name)))
 }
 
 /** Of each table made part by part: a condition, for each part, that holds for its rows; SQL. */

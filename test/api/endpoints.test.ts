@@ -71,33 +71,39 @@ const POST = (() => {
   return (json['data'] as { items: { url: string }[] }).items[0]?.url ?? ''
 })()
 
+const ANSWERS = [
+  ['company-profile', { url: PAGE }, 'found', 1, 1],
+  ['company-profile', { url: PAGE, company_insights: true }, 'found', 1, 11],
+  ['company-profile', { url: PAGE, get_funding_rounds: 'true' }, 'found', 1, 6],
+  ['company-profile', { url: 'https://network.example/company/nobody' }, 'absent', 0, 1],
+  ['job-details', { job_id: POSTING }, 'found', 1, 1],
+  ['job-details', { job_id: POSTING, include_hiring_team: true }, 'found', 1, 2],
+  ['job-details', { job_id: '1' }, 'absent', 0, 0],
+  ['company-search', {}, 'found', 25, 5],
+  ['company-search', { keyword: 'no such word' }, 'absent', 0, 0],
+  ['people-search', {}, 'found', 25, 10],
+  ['people-search', { job_title: 'no such title' }, 'absent', 0, 0],
+  ['suggest', { suggest_type: 'company', q: 'a' }, 'found', 10, 1],
+  ['suggest', { suggest_type: 'school', q: 'a' }, 'absent', 0, 1],
+  ['post-search', {}, 'found', 25, 5],
+  ['post-search', { keyword: 'no such word' }, 'absent', 0, 0],
+  ['post-reposts', { url: POST }, 'found', 25, 10],
+  ['post-details', { url: POST }, 'found', 1, 1],
+  [
+    'post-details',
+    { url: 'https://network.example/feed/update/urn:li:activity:1' },
+    'absent',
+    0,
+    0,
+  ],
+] as const
+
 describe('what an answer costs, and whether it is one', () => {
-  it.each([
-    ['company-profile', { url: PAGE }, 'found', 1, 1],
-    ['company-profile', { url: PAGE, company_insights: true }, 'found', 1, 11],
-    ['company-profile', { url: PAGE, get_funding_rounds: 'true' }, 'found', 1, 6],
-    ['company-profile', { url: 'https://network.example/company/nobody' }, 'absent', 0, 1],
-    ['job-details', { job_id: POSTING }, 'found', 1, 1],
-    ['job-details', { job_id: POSTING, include_hiring_team: true }, 'found', 1, 2],
-    ['job-details', { job_id: '1' }, 'absent', 0, 0],
-    ['company-search', {}, 'found', 25, 5],
-    ['company-search', { keyword: 'no such word' }, 'absent', 0, 0],
-    ['people-search', {}, 'found', 25, 10],
-    ['people-search', { job_title: 'no such title' }, 'absent', 0, 0],
-    ['suggest', { suggest_type: 'company', q: 'a' }, 'found', 10, 1],
-    ['suggest', { suggest_type: 'school', q: 'a' }, 'absent', 0, 1],
-    ['post-search', {}, 'found', 25, 5],
-    ['post-search', { keyword: 'no such word' }, 'absent', 0, 0],
-    ['post-reposts', { url: POST }, 'found', 25, 10],
-    ['post-details', { url: POST }, 'found', 1, 1],
-    [
-      'post-details',
-      { url: 'https://network.example/feed/update/urn:li:activity:1' },
-      'absent',
-      0,
-      0,
-    ],
-  ] as const)(
+  it('is known of every endpoint', () => {
+    expect(new Set(ANSWERS.map(([name]) => name))).toEqual(new Set(ENDPOINTS.keys()))
+  })
+
+  it.each(ANSWERS)(
     '%s of %j is %s with %i items for %i credits',
     (name, request, outcome, items, credits) => {
       const answer = answered(name, request)

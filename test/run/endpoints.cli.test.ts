@@ -1,91 +1,14 @@
-/** All endpoints in one warehouse: what a night of pipelines asks, what it costs, and what the tables show of it. */
+/** Searches by hand: what they cost, what they write, and what is refused. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { done } from '../helpers/run-cli.ts'
-import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
+import { ledger, openCollection } from './collect-fixture.ts'
 
 // Whole runs one after another.
 vi.setConfig({ testTimeout: 240_000 })
 
 const COMPANIES = 30
-
-const PIPELINES = [
-  ['profiles', 'company-profile', 'select url from organizations where url is not null'],
-  ['postings', 'job-details', 'select url from company_openings'],
-  [
-    'hires',
-    'post-search',
-    'select company_id from company_profiles',
-    'fills: mentions_organization',
-  ],
-  [
-    'managers',
-    'people-search',
-    'select url from company_profiles',
-    'options: { job_title: Manager }',
-  ],
-  ['shares', 'post-reposts', 'select url from posts order by url limit 2', 'pages: 1'],
-  ['counts', 'post-details', 'select url from posts order by url limit 2'],
-] as const
-
-describe('pipelines over every endpoint', () => {
-  it('cost what the account says, ask nothing twice, and fill their tables', async () => {
-    const site = await openCollection({ companies: COMPANIES })
-    done(await site.call(['extract', join(site.folder, 'test.yaml')]))
-    done(await site.call(['load']))
-    done(await site.call(['build']))
-    for (const [name, endpoint, sql, ...more] of PIPELINES) {
-      const file = join(site.folder, `${name}.yaml`)
-      const lines = [
-        `name: ${name}`,
-        'kind: collect',
-        `endpoint: ${endpoint}`,
-        `for_each: { sql: ${sql} }`,
-      ]
-      writeFileSync(file, [...lines, ...more, ''].join('\n'))
-      const plan = await site.json<{ credits_at_least: number; credits_at_most: number }>(
-        'plan',
-        file,
-      )
-      const { extract } = await site.json<RunDocument>('run', file)
-      expect(extract.events, name).toBeGreaterThan(0)
-      expect(extract.credits, name).toBeGreaterThanOrEqual(plan.credits_at_least)
-      expect(extract.credits, name).toBeLessThanOrEqual(plan.credits_at_most)
-      const { requests } = site.simulator.account()
-      await site.json('extract', file)
-      const free = endpoint === 'post-search' || endpoint === 'people-search'
-      // What was found nothing of, for nothing, may be there by now: it is asked again.
-      if (!free) expect(site.simulator.account().requests, name).toBe(requests)
-      expect((await ledger(site))[0]?.credits, name).toBe(site.simulator.account().credits)
-    }
-    for (const [table, least] of Object.entries({
-      company_profiles: COMPANIES,
-      company_locations: COMPANIES,
-      job_postings: 1,
-      organization_open_roles: 1,
-      posts: 2,
-      people_found: 2,
-      reposts: 50,
-      post_counts: 2,
-      announcements: 1,
-    })) {
-      const [row] = await site.query<{ n: number }>(`select count(*) as n from ${table}`)
-      expect(row?.n, table).toBeGreaterThanOrEqual(least)
-    }
-    const [open] = await site.query(
-      `select count(*) as n from job_postings where state = 'LISTED' and closed_at is null and days_open >= 0`,
-    )
-    expect(open).toEqual(
-      await site.query('select count(*) as n from job_postings').then(([all]) => all),
-    )
-    const [wrong] = await site.query(
-      `select count(*) as n from people_found where organization_id is null or title not like '%Manager%'`,
-    )
-    expect(wrong).toEqual({ n: 0 })
-  })
-})
 
 describe('find and suggest', () => {
   it('write a list that a pipeline takes, and say what is new in it the next time', async () => {

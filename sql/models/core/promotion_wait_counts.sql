@@ -12,76 +12,6 @@
 --   censored: People who were at the level to the data cutoff, or left, or went to a level that is not higher, after so many months.
 with
 
-roles as (
-    select
-        profile_id,
-        organization_id,
-        stint_number,
-        role_number,
-        level,
-        rank,
-        started_at,
-        ended_at,
-        is_open,
-        case when lag(level) over stint = level then 0 else 1 end as is_first,
-        case when lead(level) over stint = level then 0 else 1 end as is_last
-    from role_spells
-    where is_primary
-    window stint as (partition by profile_id, organization_id, stint_number order by role_number)
-),
-
-numbered as (
-    select
-        profile_id,
-        organization_id,
-        stint_number,
-        level,
-        rank,
-        started_at,
-        ended_at,
-        is_open,
-        is_first,
-        is_last,
-        sum(is_first) over (
-            partition by profile_id, organization_id, stint_number
-            order by role_number
-            rows between unbounded preceding and current row
-        ) as nth
-    from roles
-),
-
--- The time at one level, whatever the titles.
-levels as (
-    select
-        profile_id,
-        organization_id,
-        stint_number,
-        nth,
-        level,
-        min(rank) as lowest_rank,
-        max(rank) as highest_rank,
-        max(case when is_first = 1 then started_at end) as started_at,
-        max(started_at) as last_known_at,
-        max(case when is_last = 1 then ended_at end) as ended_at,
-        max(case when is_open then 1 else 0 end) as is_open
-    from numbered
-    group by profile_id, organization_id, stint_number, nth, level
-),
-
-followed as (
-    select
-        organization_id,
-        level,
-        month_start(started_at) as started_on,
-        is_open,
-        month_start(lead(started_at) over stint) as next_on,
-        month_start(ended_at) as ended_on,
-        month_start(last_known_at) as last_known_on,
-        lead(lowest_rank) over stint > highest_rank as is_next_higher
-    from levels
-    window stint as (partition by profile_id, organization_id, stint_number order by nth)
-),
-
 waits as (
     select
         followed.organization_id,
@@ -89,13 +19,13 @@ waits as (
         followed.started_on,
         case
             when followed.next_on is not null then followed.next_on
-            when followed.is_open = 1 then cutoffs.cutoff_on
+            when followed.is_open then cutoffs.cutoff_on
             else coalesce(followed.ended_on, followed.last_known_on)
         end as ended_on,
         coalesce(followed.is_next_higher and followed.next_on < cutoffs.cutoff_on, false) as is_promoted,
         cutoffs.cutoff_on,
         days_later(cutoffs.cutoff_on, -1) as last_day_on
-    from followed
+    from level_spells as followed
     inner join data_cutoffs as cutoffs on cutoffs.organization_id = followed.organization_id
     inner join organization_observation as observed on observed.organization_id = followed.organization_id
     where

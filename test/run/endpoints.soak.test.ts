@@ -1,0 +1,139 @@
+/** All endpoints in one warehouse: what pipelines over them ask, what it costs, what tables show of it, and what kills cost. */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
+import { done } from '../helpers/run-cli.ts'
+import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
+
+// Whole runs one after another.
+vi.setConfig({ testTimeout: 1_200_000 })
+
+const COMPANIES = 30
+
+const PIPELINES = [
+  ['profiles', 'company-profile', 'select url from organizations where url is not null'],
+  ['postings', 'job-details', 'select url from company_openings'],
+  [
+    'hires',
+    'post-search',
+    'select company_id from company_profiles',
+    'fills: mentions_organization',
+  ],
+  [
+    'managers',
+    'people-search',
+    'select url from company_profiles',
+    'options: { job_title: Manager }',
+  ],
+  ['shares', 'post-reposts', 'select url from posts order by url limit 2', 'pages: 1'],
+  ['counts', 'post-details', 'select url from posts order by url limit 2'],
+] as const
+
+describe('pipelines over every endpoint', () => {
+  it('cost what the account says, ask nothing twice, and fill their tables', async () => {
+    const site = await openCollection({ companies: COMPANIES })
+    done(await site.call(['extract', join(site.folder, 'test.yaml')]))
+    done(await site.call(['load']))
+    done(await site.call(['build']))
+    for (const pipeline of PIPELINES) {
+      const [name, endpoint] = pipeline
+      const file = fileOf(site.folder, pipeline)
+      const plan = await site.json<{ credits_at_least: number; credits_at_most: number }>(
+        'plan',
+        file,
+      )
+      const { extract } = await site.json<RunDocument>('run', file)
+      expect(extract.events, name).toBeGreaterThan(0)
+      expect(extract.credits, name).toBeGreaterThanOrEqual(plan.credits_at_least)
+      expect(extract.credits, name).toBeLessThanOrEqual(plan.credits_at_most)
+      const { requests } = site.simulator.account()
+      await site.json('extract', file)
+      const free = endpoint === 'post-search' || endpoint === 'people-search'
+      // What was found nothing of, for nothing, may be there by now: it is asked again.
+      if (!free) expect(site.simulator.account().requests, name).toBe(requests)
+      expect((await ledger(site))[0]?.credits, name).toBe(site.simulator.account().credits)
+    }
+    for (const [table, least] of Object.entries({
+      company_profiles: COMPANIES,
+      company_locations: COMPANIES,
+      job_postings: 1,
+      organization_open_roles: 1,
+      posts: 2,
+      people_found: 2,
+      reposts: 50,
+      post_counts: 2,
+      announcements: 1,
+    })) {
+      const [row] = await site.query<{ n: number }>(`select count(*) as n from ${table}`)
+      expect(row?.n, table).toBeGreaterThanOrEqual(least)
+    }
+    const [open] = await site.query(
+      `select count(*) as n from job_postings where state = 'LISTED' and closed_at is null and days_open >= 0`,
+    )
+    expect(open).toEqual(
+      await site.query('select count(*) as n from job_postings').then(([all]) => all),
+    )
+    const [wrong] = await site.query(
+      `select count(*) as n from people_found where organization_id is null or title not like '%Manager%'`,
+    )
+    expect(wrong).toEqual({ n: 0 })
+  })
+
+  it('killed at 100 random moments, ask nothing twice but what was in flight, and know of every credit', async () => {
+    const slow = [{ slow: { delay_ms: 20 }, times: 'always' as const }]
+    const site = await openCollection({ companies: COMPANIES, faults: slow })
+    done(await site.call(['extract', join(site.folder, 'test.yaml')]))
+    done(await site.call(['load']))
+    done(await site.call(['build']))
+    let kills = 0
+    for (const pipeline of PIPELINES) {
+      const file = fileOf(site.folder, pipeline)
+      for (let isOver = false; !isOver && kills < 100;) {
+        const { requests: before } = site.simulator.account()
+        const running = site.start(['extract', file])
+        const isAlive = () => running.process.exitCode === null
+        const wanted = before + 1 + (kills % 5)
+        while (isAlive() && site.simulator.account().requests < wanted) await pause(5)
+        running.process.kill('SIGKILL')
+        isOver = (await running.ended).exitCode === 0
+        kills += 1
+      }
+      done(await site.call(['run', file, '--no-publish']))
+    }
+    expect(kills).toBeGreaterThan(20)
+    const { requests, credits } = site.simulator.account()
+    const [known] = await ledger(site)
+    // What was in flight is in doubt, and counts as billed; four requests at most, of 10 credits at most.
+    expect(known?.credits).toBeGreaterThanOrEqual(credits)
+    expect(known?.credits).toBeLessThanOrEqual(credits + kills * 4 * 10)
+    expect(known?.requests).toBeGreaterThanOrEqual(requests)
+    const twice = await site.query(
+      `select endpoint, lookup_key, page from answers group by all having count(*) > 1 and min(outcome) = 'found'`,
+    )
+    expect(twice).toEqual([])
+  })
+
+  it('are all that there are, but those of one search by hand', () => {
+    const asked = PIPELINES.map(([, endpoint]) => endpoint as string)
+    const byHand = ['company-search', 'suggest']
+    expect([...ENDPOINTS.keys()].toSorted()).toEqual([...asked, ...byHand].toSorted())
+  })
+})
+
+function fileOf(
+  folder: string,
+  [name, endpoint, sql, ...more]: readonly [string, string, string, ...string[]],
+): string {
+  const file = join(folder, `${name}.yaml`)
+  const lines = [
+    `name: ${name}`,
+    'kind: collect',
+    `endpoint: ${endpoint}`,
+    `for_each: { sql: ${sql} }`,
+  ]
+  writeFileSync(file, [...lines, ...more, ''].join('\n'))
+  return file
+}
