@@ -104,6 +104,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
       endpoint: text,
       run_id: text,
       credits: amount,
+      pages: count,
       filter_errors: list(text),
       output: orNull(text),
       added: orNull(count),

@@ -112,14 +112,16 @@ export async function findCommand(
       `select json_text(body, '$.filter_errors') as errors from core.newest_answers where lookup_key = $1`,
       [key],
     )
-    return { found, errors: bodies.map(({ errors }) => errors ?? '[]') }
+    return { found, pages: bodies.length, errors: bodies.map(({ errors }) => errors ?? '[]') }
   })
   const { found } = read
   const notFilters = [...new Set(read.errors.flatMap((text) => JSON.parse(text) as unknown[]))].map(
     String,
   )
-  if (file !== undefined) writeFileAtomic(file, listOf(found, search))
-  const changes = before === null || file === undefined ? null : differenceOf(before, found)
+  // What was not read to its end takes the place of no list.
+  const isWhole = problemOf(run) === null
+  if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
+  const changes = before === null || !isWhole ? null : differenceOf(before, found)
   output.report({
     title: `${countText(found.length, 'result')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
@@ -129,10 +131,16 @@ export async function findCommand(
           'no filter',
           `${notFilters.join(', ')}: the service does not know what that is`,
         ],
-        file !== undefined && [
-          'written',
-          `${file}${changes === null ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`}`,
+        read.pages >= pages && [
+          'more',
+          `not read: these are the first ${countText(pages, 'page')}; --pages reads more`,
         ],
+        file !== undefined && !isWhole && ['kept', `${file}, as it was`],
+        file !== undefined &&
+          isWhole && [
+            'written',
+            `${file}${changes === null ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`}`,
+          ],
       ],
     ],
     values: {
@@ -140,7 +148,8 @@ export async function findCommand(
       runId: run.runId,
       credits: run.extract.credits,
       filterErrors: notFilters,
-      output: file ?? null,
+      pages: read.pages,
+      output: isWhole ? (file ?? null) : null,
       added: changes?.added ?? null,
       removed: changes?.removed ?? null,
     },
@@ -190,7 +199,7 @@ async function ask<T>(
   const [lookup] = (await lookups()).lookups
   const key = lookupKey(declared.name, lookup?.request ?? {})
   const run = await withService(context, job, (service) =>
-    runJob(job, 'run', service, runWorld(context)),
+    runJob(job, 'find', service, runWorld(context)),
   )
   if (run.stageFailure !== null) throw run.stageFailure
   const path = context.directory.warehouse

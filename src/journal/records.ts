@@ -72,7 +72,7 @@ interface OfAnswer<Kind extends string> extends OfRequest<Kind> {
 export interface RunStarted extends OfRun<'run_started'> {
   readonly pipeline: string
   /** `plan` when it was begun to forecast its bill (`plan --sample`). */
-  readonly command: 'run' | 'backfill' | 'extract' | 'plan'
+  readonly command: 'run' | 'backfill' | 'extract' | 'plan' | 'find'
   readonly organizations: number
   readonly batches: number
   readonly credits_limit: number | null

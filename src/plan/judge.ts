@@ -91,10 +91,13 @@ export interface PipelineRuns {
   readonly doneAt: number | null
 }
 
-/** The runs of a pipeline, those apart that only took a sample. */
+/** The runs of a pipeline, those apart that only took a sample, or searched by hand. */
 export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): PipelineRuns {
   const own = [...runs.values()].filter(
-    ({ started, finished }) => started.pipeline === pipeline && finished?.outcome !== 'sampled',
+    ({ started, finished }) =>
+      started.pipeline === pipeline &&
+      started.command !== 'find' &&
+      finished?.outcome !== 'sampled',
   )
   const ends = own.flatMap(({ finished }) => finished ?? [])
   const latest = (times: readonly number[]) => (times.length === 0 ? null : Math.max(...times))

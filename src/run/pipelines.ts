@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { History } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { wantedOf } from '../plan/coverage-report.ts'
 import type { Schedule } from '../plan/due.ts'
 import type { JudgedPipeline } from '../plan/judge.ts'
@@ -52,7 +53,10 @@ export async function readPipelines(
     if (!found.some(({ name }) => name === file.name)) found.push(file)
   }
   const names = new Set(found.map(({ name }) => name))
-  const ran = new Set([...history.runs.values()].map(({ started }) => started.pipeline))
+  const byHand = (run: RunHistory) => run.started.command === 'find'
+  const ran = new Set(
+    [...history.runs.values()].flatMap((run) => (byHand(run) ? [] : run.started.pipeline)),
+  )
   const others = [...ran].filter((name) => !names.has(name))
   return [...found, ...others.map((name) => ({ ...UNKNOWN, name, argument: name }))]
 }

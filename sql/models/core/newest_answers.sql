@@ -2,7 +2,7 @@
 -- key: request_id
 -- kind: view
 -- purpose: The newest reading of each list, page by page: what models over lists are made from.
--- note: A list may be read again before all of its pages are: then pages of two readings stand here, of each the newest.
+-- note: A reading begins with page 1: pages of the one before it are left out, also where the new one has fewer, or none.
 -- columns:
 --   request_id: The request.
 --   endpoint: The endpoint.
@@ -20,13 +20,15 @@ numbered as (
         lookup_key,
         subject,
         page,
+        outcome,
         received_at,
         body,
+        max(case when page = 1 then received_at end) over (partition by lookup_key) as reading_began_at,
         row_number() over (partition by lookup_key, page order by received_at desc, request_id desc) as again
     from answers
-    where outcome = 'found'
+    where outcome <> 'later'
 )
 
 select request_id, endpoint, lookup_key, subject, page, received_at, body
 from numbered
-where again = 1
+where again = 1 and outcome = 'found' and received_at >= reading_began_at
