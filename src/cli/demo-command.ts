@@ -20,7 +20,7 @@ import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { table, type Report } from './report.ts'
+import { table, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
 import { bytesText, durationText } from './text.ts'
@@ -131,6 +131,35 @@ interface DemoOrganization {
   readonly open_roles: number
 }
 
+function runsTable(first: RunReport, second: RunReport, tookMs: number): Table {
+  const runs = [
+    { name: 'a year back', run: first },
+    { name: 'the night after', run: second },
+  ]
+  return table(null, runs, [
+    [`${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`, 'name'],
+    ['pages', ({ run }) => run.extract.pages, 'number'],
+    ['credits', ({ run }) => run.extract.credits, 'number'],
+    ['events', ({ run }) => run.extract.events, 'number'],
+    ['new rows', ({ run }) => run.load?.inserted, 'number'],
+    ['changed', ({ run }) => run.load?.updated, 'number'],
+  ])
+}
+
+function organizationsTable(organizations: readonly DemoOrganization[]): Table {
+  return table(null, organizations, [
+    ['most open roles', 'organization'],
+    ['people', 'people', 'number'],
+    ['seen', (one) => rangeText(one.seen_at_least, one.seen_at_most, numberText), 'text'],
+    [
+      'left in a year',
+      (one) => rangeText(one.attrition_at_least, one.attrition_at_most, percentText),
+      'text',
+    ],
+    ['open', 'open_roles', 'number'],
+  ])
+}
+
 function rangeText(
   least: number | null,
   most: number | null,
@@ -168,24 +197,13 @@ async function demoReport(
     const found = changes.filter((change) => change.what === what)
     return { what, count: found.length, latest: found.slice(0, CHANGES_SHOWN) }
   })
-  const runs = [
-    { name: 'a year back', run: first },
-    { name: 'the night after', run: second },
-  ]
   const mostMoves = flows.map(
     (one) =>
       `${one.from_organization} → ${one.to_organization}: ${countText(one.people, 'person', 'people')}`,
   )
   return {
     sections: [
-      table(null, runs, [
-        [`${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`, 'name'],
-        ['pages', ({ run }) => run.extract.pages, 'number'],
-        ['credits', ({ run }) => run.extract.credits, 'number'],
-        ['events', ({ run }) => run.extract.events, 'number'],
-        ['new rows', ({ run }) => run.load?.inserted, 'number'],
-        ['changed', ({ run }) => run.load?.updated, 'number'],
-      ]),
+      runsTable(first, second, tookMs),
       table(
         null,
         kinds.flatMap(({ what, count, latest }) =>
@@ -201,17 +219,7 @@ async function demoReport(
           ['title', 'title'],
         ],
       ),
-      table(null, organizations, [
-        ['most open roles', 'organization'],
-        ['people', 'people', 'number'],
-        ['seen', (one) => rangeText(one.seen_at_least, one.seen_at_most, numberText), 'text'],
-        [
-          'left in a year',
-          (one) => rangeText(one.attrition_at_least, one.attrition_at_most, percentText),
-          'text',
-        ],
-        ['open', 'open_roles', 'number'],
-      ]),
+      organizationsTable(organizations),
       [
         ['most moves', mostMoves],
         ['journal', `${folder}/journal (each page bought once, kept for ever)`],

@@ -43,16 +43,18 @@ export function chosenWindow(choice: WindowChoice, now: number): ReportWindow {
   }
   if (from === undefined) throw new ConfigError('--to needs --from')
   const window = { from: midnight(from), to: to === undefined ? now : midnight(to) + DAY }
+  if (window.from >= window.to) {
+    throw new ConfigError(`--from ${from} is not before --to ${to ?? 'now'}`, {
+      hint: 'Both dates are part of the report: --from 2026-11-01 --to 2026-11-30.',
+    })
+  }
   if (window.from >= now) {
     throw new ConfigError(`--from ${from} is in the future`, {
       hint: 'Nothing can be known of it yet: name a date up to today.',
     })
   }
   // Of what is still to come nothing is read.
-  if (window.from < window.to) return { ...window, to: Math.min(window.to, now) }
-  throw new ConfigError(`--from ${from} is not before --to ${to ?? 'now'}`, {
-    hint: 'Both dates are part of the report: --from 2026-11-01 --to 2026-11-30.',
-  })
+  return { ...window, to: Math.min(window.to, now) }
 }
 
 function midnight(date: string): number {

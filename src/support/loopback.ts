@@ -35,7 +35,7 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
 }
 
 const TAKEN: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there',
+  EADDRINUSE: 'in use by another program',
   EACCES: 'this account may not listen there',
   ENOENT: 'its folder is not there',
 }
@@ -44,7 +44,12 @@ function listen(server: Server, where: ListenOptions, name: string): Promise<voi
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
       const why = TAKEN[systemCode(error) ?? ''] ?? messageOf(error)
-      reject(new ConfigError(`${name}: ${why}`, { hint: 'Name another one.', cause: error }))
+      reject(
+        new ConfigError(`${name}: ${why}`, {
+          hint: 'Name another one; --port 0 and --health-port 0 take any free port.',
+          cause: error,
+        }),
+      )
     })
     server.listen(where, resolve)
   })

@@ -50,25 +50,6 @@ describe('jobtide forget', () => {
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
   })
 
-  it('takes the column profile_id of a CSV file, and names who is not here', async () => {
-    const { site, people } = await siteWithPeople()
-    const list = join(site.folder, 'people.csv')
-    const [one, other] = people as [Person, Person]
-    writeFileSync(list, `name,Profile_ID\r\n"Doe, J.","${one.profile_id}"\r\nx,per_of_nobody\r\n`)
-    const plan = done(await site.call(['forget', '--from', list]))
-    expect(plan.stdout).toMatch(/^would be erased: 1 person\n/)
-    const erased = done(await site.call(['forget', '--from', list, '--yes']))
-    expect(erased.stdout).toMatch(/^erased: 1 person\n/)
-    expect(erased.stdout).toMatch(/NOT HERE: 1 person, .*\n *per_of_nobody\n/)
-    const left = await site.query<Person>('select profile_id from people order by all')
-    expect(left.map(({ profile_id: id }) => id)).not.toContain(one.profile_id)
-    expect(left.map(({ profile_id: id }) => id)).toContain(other.profile_id)
-    // A word that every file holds is nobody's id: no snapshot goes for it.
-    const word = done(await site.call(['forget', 'profile_id', '--yes']))
-    expect(word.stdout).toMatch(/NOT HERE: 1 person/)
-    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
-  })
-
   it('says what it would erase and changes nothing; with --yes erases it and certifies that; then events by age', async () => {
     const { site, people } = await siteWithPeople()
     const [one, other] = people as [Person, Person]

@@ -66,7 +66,7 @@ it('writes a folder of CSV and its script, and a DuckDB file with rows, types an
 it('refuses an unknown table, a server, and a folder that no export made, and changes nothing', async () => {
   const { dataDir, to, run } = await site()
   for (const [args, why] of [
-    [['--to', to, '--tables', 'nonsense'], 'there is no table nonsense'],
+    [['--to', to, '--tables', 'nonsense'], 'there is no table "nonsense"'],
     [['--to', 'postgres://db/people'], 'connects to no server'],
     [['--to', dataDir], 'keeps its own files'],
   ] as const) {

@@ -1,0 +1,46 @@
+/** `forget --from`: a list of people, and names that nobody has. */
+
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { done, openSite, type Site } from '../helpers/run-cli.ts'
+
+interface Person {
+  profile_id: string
+  person_full_name: string
+}
+
+/** A site after a run, and two people of it whose names nobody else has. */
+async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
+  const site = await openSite({ companies: 2 })
+  done(await site.call(['run', site.pipeline]))
+  const people = await site.query<Person>(
+    `select profile_id, person_full_name from people as one
+     where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
+       and (select count(*) from people as other where contains(other.profile_id, one.profile_id)) = 1
+     order by events desc, profile_id limit 2`,
+  )
+  expect(people).toHaveLength(2)
+  return { site, people }
+}
+
+describe('jobtide forget --from', () => {
+  it('takes the column profile_id of a CSV file, and names who is not here', async () => {
+    const { site, people } = await siteWithPeople()
+    const list = join(site.folder, 'people.csv')
+    const [one, other] = people as [Person, Person]
+    writeFileSync(list, `name,Profile_ID\r\n"Doe, J.","${one.profile_id}"\r\nx,per_of_nobody\r\n`)
+    const plan = done(await site.call(['forget', '--from', list]))
+    expect(plan.stdout).toMatch(/^would be erased: 1 person\n/)
+    const erased = done(await site.call(['forget', '--from', list, '--yes']))
+    expect(erased.stdout).toMatch(/^erased: 1 person\n/)
+    expect(erased.stdout).toMatch(/NOT HERE: 1 person, .*\n *per_of_nobody\n/)
+    const left = await site.query<Person>('select profile_id from people order by all')
+    expect(left.map(({ profile_id: id }) => id)).not.toContain(one.profile_id)
+    expect(left.map(({ profile_id: id }) => id)).toContain(other.profile_id)
+    // A word that every file holds is nobody's id: no snapshot goes for it.
+    const word = done(await site.call(['forget', 'profile_id', '--yes']))
+    expect(word.stdout).toMatch(/NOT HERE: 1 person/)
+    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
+  })
+})
