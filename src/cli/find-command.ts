@@ -23,12 +23,12 @@ interface FoundRow {
   readonly name: string
   readonly about: string | null
   readonly url: string | null
-  readonly organizationId: string | null
+  readonly organization_id: string | null
 }
 
 interface Search {
   readonly endpoint: string
-  /** What was found, by `$1`, the key of the search: in the order of FoundRow, and of the service. */
+  /** What was found, by `$1`, the key of the search, in the order of the service. */
   readonly sql: string
   readonly columns: readonly Column<FoundRow>[]
   /** Heads of the list that is written, for its columns in the order of FoundRow; null leaves one out. */
@@ -38,29 +38,31 @@ interface Search {
 const SEARCHES: Readonly<Record<'companies' | 'people' | 'posts', Search>> = {
   companies: {
     endpoint: 'company-search',
-    sql: `select company_name, company_id, url, organization_id from companies_found
+    sql: `select company_name as name, company_id as about, url, organization_id from companies_found
           where lookup_key = $1 order by position`,
     columns: [
       ['company', 'name'],
       ['page', 'url'],
-      ['organization_id', 'organizationId', 'id'],
+      ['organization_id', 'organization_id', 'id'],
     ],
     heads: ['name', null, 'company_url', null],
   },
   people: {
     endpoint: 'people-search',
-    sql: `select full_name, title || coalesce(', ' || company_name, ''), profile_url, organization_id from people_found
+    sql: `select full_name as name, title || coalesce(', ' || company_name, '') as about, profile_url as url, organization_id
+          from people_found
           where lookup_key = $1 order by position`,
     columns: [
       ['name', 'name'],
       ['title', 'about'],
-      ['organization_id', 'organizationId', 'id'],
+      ['organization_id', 'organization_id', 'id'],
     ],
     heads: ['name', 'title', 'lead', 'organization_id'],
   },
   posts: {
     endpoint: 'post-search',
-    sql: `select author_name, content, posts.url, organization_id from posts_found inner join posts using (post)
+    sql: `select author_name as name, content as about, posts.url, organization_id
+          from posts_found inner join posts using (post)
           where lookup_key = $1 order by position`,
     columns: [
       ['author', 'name'],
@@ -104,10 +106,7 @@ export async function findCommand(
   }
   const before = file === undefined ? null : listBefore(file, search)
   const { run, read } = await ask(context, job, collection, async (warehouse, key) => {
-    const { rows } = await warehouse.table(search.sql, [key])
-    const found = rows.map(
-      ([name, about, url, id]) => ({ name, about, url, organizationId: id }) as unknown as FoundRow,
-    )
+    const found = await warehouse.all<FoundRow>(search.sql, [key])
     const bodies = await warehouse.all<{ errors: string | null }>(
       `select json_text(body, '$.filter_errors') as errors from core.newest_answers where lookup_key = $1`,
       [key],
@@ -245,8 +244,8 @@ function requestOf(filters: readonly string[]): LookupRequest {
   return Object.fromEntries(members) as LookupRequest
 }
 
-function cellsOf({ name, about, url, organizationId }: FoundRow): (string | null)[] {
-  return [name, about, url, organizationId]
+function cellsOf({ name, about, url, organization_id: id }: FoundRow): (string | null)[] {
+  return [name, about, url, id]
 }
 
 function listOf(found: readonly FoundRow[], { heads }: Search): string {

@@ -22,13 +22,12 @@ import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { withoutCredentials } from '../support/text.ts'
+import { MINUTE } from '../support/units.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { ownEntryAt } from './data-directory.ts'
-
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
-import { MINUTE } from '../support/units.ts'
+import { ownEntryAt } from './data-directory.ts'
 import { findPipeline } from './pipeline-file.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */

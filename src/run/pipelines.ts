@@ -39,9 +39,10 @@ export async function readPipelines(
 ): Promise<KnownPipeline[]> {
   const found: KnownPipeline[] = []
   for (const argument of named) {
-    const job = isTolerant ? null : await readJob(argument, {}, dataDir)
     found.push(
-      job === null ? await readFile(argument, dataDir, 'named') : known(argument, job, true),
+      isTolerant
+        ? await readFile(argument, dataDir, 'named')
+        : known(argument, await readJob(argument, {}, dataDir), true),
     )
   }
   if (history === null) return found
