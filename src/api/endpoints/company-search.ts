@@ -10,11 +10,7 @@ import {
   pageOfList,
   type Endpoint,
 } from './endpoint.ts'
-
-// The price list says 10, and the service's example 5; the ledger tells which.
-const PAGE_CREDITS = { least: 5, most: 10 }
-// Whether one without companies is charged is not documented.
-const EMPTY_CREDITS = { least: 0, most: 10 }
+import { EMPTY, priceOfFound, priceOfSearch } from './search-price.ts'
 
 /** B: 1 to 10 people, C: to 50, D: to 200, E: to 500, F: to 1,000, G: to 5,000, H: to 10,000, I: more. */
 const SIZES = ['B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'] as const
@@ -41,15 +37,15 @@ export const companySearch: Endpoint = {
   }),
   pages: 'page',
 
-  price: () => PAGE_CREDITS,
+  price: priceOfSearch,
 
   read: (json, asked) => {
     const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, EMPTY_CREDITS) ?? 'it has no items in data'
+    if (!found.success) return failedAnswer(json, EMPTY) ?? 'it has no items in data'
     const { data, credit_used: creditsSent } = found.data
     const items = data.items.length
     const { total, total_pages: pages } = data
-    const price = items === 0 ? EMPTY_CREDITS : PAGE_CREDITS
+    const price = priceOfFound(items)
     return { ...pageOfList(asked, { items, total, pages }), creditsSent, price }
   },
 }

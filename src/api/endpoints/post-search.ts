@@ -9,11 +9,7 @@ import {
   pageOfList,
   type Endpoint,
 } from './endpoint.ts'
-
-// The price list says 10, and the service's example 5; the ledger tells which.
-const PAGE_CREDITS = { least: 5, most: 10 }
-// Whether one without posts is charged is not documented.
-const EMPTY_CREDITS = { least: 0, most: 10 }
+import { EMPTY, priceOfFound, priceOfSearch } from './search-price.ts'
 
 const foundSchema = z.looseObject({
   data: z.looseObject({ items: z.array(z.unknown()), total: optionalCount }),
@@ -35,14 +31,14 @@ export const postSearch: Endpoint = {
   }),
   pages: 'page',
 
-  price: () => PAGE_CREDITS,
+  price: priceOfSearch,
 
   read: (json, asked) => {
     const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, EMPTY_CREDITS) ?? 'it has no items in data'
+    if (!found.success) return failedAnswer(json, EMPTY) ?? 'it has no items in data'
     const { data, credit_used: creditsSent } = found.data
     const items = data.items.length
-    const price = items === 0 ? EMPTY_CREDITS : PAGE_CREDITS
+    const price = priceOfFound(items)
     return { ...pageOfList(asked, { items, total: data.total }), creditsSent, price }
   },
 }
