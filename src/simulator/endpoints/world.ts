@@ -14,18 +14,15 @@ const POSTED_DAYS = { least: 15, spread: 60 }
 const FIRST_POSTING = 4_000_000_000
 const FIRST_POST = 7_000_000_000_000
 
-/** A joining as the world knows it, seen by the service or not yet. */
-interface Joining {
-  readonly event: JobChangeEvent
-  readonly organization: number
-  readonly changedAt: number
-  readonly detectedAt: number
-}
-
 interface Change {
   readonly event: JobChangeEvent
   readonly changedAt: number
   readonly detectedAt: number
+}
+
+/** As the world knows it, seen by the service or not yet. */
+interface Joining extends Change {
+  readonly organization: number
 }
 
 /** A person in an organisation, in the order of time. */
@@ -69,7 +66,6 @@ export interface ServedPost {
   /** Of its activity. */
   readonly id: string
   readonly author: ServedOrganization
-  readonly about: JobChangeEvent['person']
   readonly text: string
   readonly at: number
 }
@@ -101,12 +97,12 @@ export class WorldBehind {
 
   /** In the order of time. */
   get joinings(): readonly Joining[] {
-    this.#joinings ??= this.#source.events
-      .filter(({ type }) => type === 'joined')
-      .map(({ json, organization, detectedAt }) => {
-        const event = JSON.parse(json) as JobChangeEvent
-        return { event, organization, detectedAt, changedAt: Date.parse(event.changed_at) }
-      })
+    this.#joinings ??= this.careers
+      .flatMap(({ organization, changes }) =>
+        changes
+          .filter(({ event }) => event.event_type === 'joined')
+          .map((change) => ({ ...change, organization })),
+      )
       .toSorted((a, b) => a.changedAt - b.changedAt)
     return this.#joinings
   }
@@ -133,8 +129,7 @@ export class ServedWorld {
   readonly #behind: WorldBehind
   readonly nowMs: number
   #seats: readonly Seat[] | null = null
-  /** Of each organisation how many. */
-  #taken: readonly number[] = []
+  #taken: readonly number[] | null = null
 
   constructor(behind: WorldBehind, nowMs: number) {
     this.#behind = behind
@@ -157,17 +152,23 @@ export class ServedWorld {
       const joined = seen.findLast(({ event }) => event.event_type === 'joined')
       return { organization, last, since: (joined ?? last).changedAt }
     })
-    const taken: number[] = []
-    for (const { organization } of this.#seats) taken[organization] = (taken[organization] ?? 0) + 1
-    this.#taken = taken
     return this.#seats
+  }
+
+  /** Of each organisation how many. */
+  get taken(): readonly number[] {
+    if (this.#taken !== null) return this.#taken
+    const taken: number[] = []
+    for (const { organization } of this.seats) taken[organization] = (taken[organization] ?? 0) + 1
+    this.#taken = taken
+    return taken
   }
 
   /** Its headcount is that of those who were seen there, and of some who never changed anything. */
   organization(number: number): ServedOrganization {
     const tracked = this.#behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
-    const seen = this.seats.length > 0 ? (this.#taken[number] ?? 0) : 0
+    const seen = this.taken[number] ?? 0
     const others = logNormal(seededRandom(mixSeeds(number, 77)), OTHERS, SPREAD)
     const people = Math.max(1, seen + Math.round(others))
     return { number, tracked, people }
@@ -212,6 +213,7 @@ export class ServedWorld {
     }
   }
 
+  /** Those of the seats. */
   people(): ServedPerson[] {
     return this.seats.map(({ organization, last: { event }, since }) => ({
       person: event.person,
@@ -230,7 +232,7 @@ export class ServedWorld {
         const author = this.organization(organization)
         const { full_name: name } = event.person
         const text = `We welcome ${name ?? 'a colleague'} as ${event.title.current ?? 'a colleague'} at ${author.tracked.name ?? ''}.`
-        return { id: String(FIRST_POST + place), author, about: event.person, text, at }
+        return { id: String(FIRST_POST + place), author, text, at }
       })
       .toReversed()
   }
