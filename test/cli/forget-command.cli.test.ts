@@ -7,28 +7,10 @@ import { acquireLock, isAwaited } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
+import { siteWithPeople, type Person } from './people-fixture.ts'
 
 // Whole runs one after another.
 vi.setConfig({ testTimeout: 240_000 })
-
-interface Person {
-  profile_id: string
-  person_full_name: string
-}
-
-/** A site after a run, and two people of it whose names nobody else has. */
-async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
-  const site = await openSite({ companies: 2 })
-  done(await site.call(['run', site.pipeline]))
-  const people = await site.query<Person>(
-    `select profile_id, person_full_name from people as one
-     where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
-       and (select count(*) from people as other where contains(other.profile_id, one.profile_id)) = 1
-     order by events desc, profile_id limit 2`,
-  )
-  expect(people).toHaveLength(2)
-  return { site, people }
-}
 
 describe('jobtide forget', () => {
   it.each([

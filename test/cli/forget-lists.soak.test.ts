@@ -3,26 +3,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { done, openSite, type Site } from '../helpers/run-cli.ts'
-
-interface Person {
-  profile_id: string
-  person_full_name: string
-}
-
-/** A site after a run, and two people of it whose names nobody else has. */
-async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
-  const site = await openSite({ companies: 2 })
-  done(await site.call(['run', site.pipeline]))
-  const people = await site.query<Person>(
-    `select profile_id, person_full_name from people as one
-     where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
-       and (select count(*) from people as other where contains(other.profile_id, one.profile_id)) = 1
-     order by events desc, profile_id limit 2`,
-  )
-  expect(people).toHaveLength(2)
-  return { site, people }
-}
+import { done } from '../helpers/run-cli.ts'
+import { siteWithPeople, type Person } from './people-fixture.ts'
 
 describe('jobtide forget --from', () => {
   it('takes the column profile_id of a CSV file, and names who is not here', async () => {
