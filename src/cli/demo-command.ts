@@ -148,7 +148,9 @@ function runsTable(first: RunReport, second: RunReport, tookMs: number): Table {
 
 function organizationsTable(organizations: readonly DemoOrganization[]): Table {
   return table(null, organizations, [
-    ['most open roles', 'organization'],
+    // Names stand below their heading, as people do above.
+    ['hiring', () => ''],
+    ['organisation', 'organization'],
     ['people', 'people', 'number'],
     ['seen', (one) => rangeText(one.seen_at_least, one.seen_at_most, numberText), 'text'],
     [
