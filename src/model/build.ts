@@ -5,6 +5,7 @@
 
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
+import { LARGEST_LIMIT_FOR_MODELS } from '../warehouse/engine-settings.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
@@ -79,7 +80,10 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  const memory = await warehouse.makeRoom('models')
+  const events = await warehouse.number('select count(*) from job_change_events')
+  // The file is small before its first build: its size says nothing of what that needs.
+  const needed = Math.min(events * BYTES_FOR_AN_EVENT + BYTES_FOR_NONE, LARGEST_LIMIT_FOR_MODELS)
+  const memory = await warehouse.makeRoom('models', needed)
   const project = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const total = project.nodes.length + project.checks.length
   const mostChanged = options.mostChanged ?? MOST_CHANGED

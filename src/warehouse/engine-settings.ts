@@ -96,7 +96,7 @@ const MOST_THREADS = 4
 // Windows and joins over several tables hold more at once: 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104.
 const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 104 * MIB
 // A night of 50,000 events on 10 million ran out of 1.5 GiB: what changed people have is kept beside the tables.
-const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
+export const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
 
 // Node, the journal's pages and what the engine does not count. In 300 MB a run over 52,608 events was killed that took what it
 // liked, in 400 MB not.
