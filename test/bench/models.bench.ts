@@ -59,8 +59,15 @@ function printSlowest({ models, durationMs }: BuildReport): void {
   for (const part of parts) process.stdout.write(`    ${part}\n`)
 }
 
-function publishTo(warehouse: Warehouse, folder: string) {
-  return publishSnapshot({
+async function publishTo(warehouse: Warehouse, folder: string) {
+  const took: { name: string; ms: number }[] = []
+  let last = performance.now()
+  const report = await publishSnapshot({
+    onProgress: ({ phase, name }) => {
+      const now = performance.now()
+      if (phase === 'export') took.push({ name, ms: now - last })
+      last = now
+    },
     warehouse,
     tables: [...publishedTables(readModelFiles()), ...computedModels],
     store: openFolderStore(join(folder, 'store'), realClock),
@@ -75,6 +82,10 @@ function publishTo(warehouse: Warehouse, folder: string) {
     version: '0.0.0',
     logger: silentLogger,
   })
+  for (const { name, ms } of took.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN)) {
+    process.stdout.write(`    ${name} ${(ms / 1_000).toFixed(1)} s\n`)
+  }
+  return report
 }
 
 it(`models and publishes ${EVENTS} events, then a night of ${NIGHT}`, async () => {
