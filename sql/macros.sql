@@ -144,6 +144,11 @@ create or replace macro json_items(document, path) as table
         cast(unnest(json_extract(document, path || '[*]')) as varchar) as item,
         cast(generate_subscripts(json_extract(document, path || '[*]'), 1) as integer) as place;
 
+-- The instant that a text in the form of ISO 8601 names; null for what is none.
+-- spark: instant_of(text string) returns timestamp return try_cast(text as timestamp)
+create or replace macro instant_of(text) as
+    try_cast(text as timestamptz);
+
 -- The instant that a text of milliseconds since 1970 UTC names; null for what is none.
 -- spark: instant_of_ms(ms string) returns timestamp return timestamp_millis(try_cast(ms as bigint))
 create or replace macro instant_of_ms(ms) as

@@ -239,24 +239,34 @@ function proxyFrom(environment: Environment, names: readonly string[]): string {
  * @throws ConfigError when there is none, or others on the machine can write the file
  */
 export function apiKeyFrom(environment: Environment): ApiKey {
-  const value = environment['JOBTIDE_API_KEY']?.trim()
-  if (value) {
-    const secret = checkedKey(value, 'JOBTIDE_API_KEY')
-    return { secret, source: 'JOBTIDE_API_KEY', isWide: false }
-  }
-  const path = environment['JOBTIDE_API_KEY_FILE']
-  if (path) return keyFromFile(path)
+  const key = keyFrom(environment, 'JOBTIDE_API_KEY')
+  if (key !== null) return key
   throw new ConfigError('there is no API key', {
     hint: 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
   })
+}
+
+/**
+ * The secret by which deliveries of signals are signed, from JOBTIDE_WEBHOOK_SECRET or the file named by
+ * JOBTIDE_WEBHOOK_SECRET_FILE; null where there is none.
+ * @throws ConfigError as {@link apiKeyFrom}
+ */
+export function webhookSecretFrom(environment: Environment): Secret | null {
+  return keyFrom(environment, 'JOBTIDE_WEBHOOK_SECRET')?.secret ?? null
+}
+
+function keyFrom(environment: Environment, name: string): ApiKey | null {
+  const value = environment[name]?.trim()
+  if (value) return { secret: checkedKey(value, name), source: name, isWide: false }
+  const path = environment[`${name}_FILE`]
+  return path ? keyFromFile(`${name}_FILE`, path) : null
 }
 
 const OTHERS_MAY_WRITE = 0o002
 const WIDE = 0o024
 
 // Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444: no process can change that there.
-function keyFromFile(path: string): ApiKey {
-  const source = 'JOBTIDE_API_KEY_FILE'
+function keyFromFile(source: string, path: string): ApiKey {
   const key = namedFile(source, path)
   const { mode: ofFile } = statSync(path)
   const mode = process.platform === 'win32' ? 0 : ofFile

@@ -35,8 +35,9 @@ describe('imports', () => {
     ...Object.fromEntries(stages.map((folder) => [folder, below])),
     report: ['support', 'warehouse'],
     observe: ['support'],
-    run: [...below, ...stages, 'report'],
-    cli: [...below, ...stages, 'report', 'observe', 'run', 'simulator', 'config'],
+    inbox: ['support'],
+    run: [...below, ...stages, 'report', 'inbox'],
+    cli: [...below, ...stages, 'report', 'observe', 'inbox', 'run', 'simulator', 'config'],
   }
 
   it('knows the place of every folder of src', () => {

@@ -24,7 +24,7 @@ where known.snapshot_id = staged.snapshot_id;
 insert into ops.snapshots from staged_snapshots order by snapshot_id;
 
 insert into answers
-select staged.*
+select distinct on (staged.request_id) staged.*
 from staged_answers as staged
 where not exists (select 1 from answers as known where known.request_id = staged.request_id)
 order by staged.received_at, staged.request_id;

@@ -55,6 +55,8 @@ export interface TransportOptions extends AgentOptions {
   /** Origin and optional path prefix, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: Secret
+  /** A secret that requests may carry: as the key, it is taken out of what an answer repeats. */
+  readonly webhookSecret?: Secret
   readonly clock: Clock
   /** For the whole of one request, in milliseconds; 60 s. */
   readonly deadlineMs?: number
@@ -75,6 +77,7 @@ export function createTransport(options: TransportOptions): Transport {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS
   const scrubber = createScrubber()
   scrubber.add(apiKey.reveal())
+  if (options.webhookSecret !== undefined) scrubber.add(options.webhookSecret.reveal())
   const agent = createAgent(options)
 
   async function send(path: string, body: object | null, signal: AbortSignal): Promise<Answer> {

@@ -136,6 +136,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     ),
   }),
   simulate: withVersion({ url: text, api_key: text, organizations: count, pid: count }),
+  listen: withVersion({ url: text, signed: flag, pid: count }),
   schema: anything,
   // A script, also with --json.
   completion: text,

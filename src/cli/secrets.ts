@@ -7,7 +7,12 @@ import { refuseLong, type Environment } from '../config.ts'
  * @throws ConfigError when one is too long to be looked for
  */
 export function secretsOf(environment: Environment): string[] {
-  const keys = ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+  const keys = [
+    'JOBTIDE_API_KEY',
+    'JOBTIDE_WEBHOOK_SECRET',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+  ]
   for (const name of [...keys, ...PROXY_VARIABLES]) refuseLong(environment[name]?.length ?? 0, name)
   const mixedUp = Object.entries(environment)
     .filter(([name]) => name.startsWith('JOBTIDE_'))
@@ -18,7 +23,7 @@ export function secretsOf(environment: Environment): string[] {
 
 // Where a line end was lost the key stands in the value of another variable, and an error may quote that.
 const KEY_IN_VALUE =
-  /(?:JOBTIDE_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
+  /(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
 
 const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
 

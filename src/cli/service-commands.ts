@@ -1,7 +1,7 @@
 /** The commands that ask the service: run, backfill, extract, and `plan --sample`. */
 
 import { createTransport } from '../api/transport.ts'
-import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom, webhookSecretFrom } from '../config.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import type { RunCommand } from '../run/begin.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
@@ -111,16 +111,19 @@ export async function withService<T>(
     logger.warn({ reason }, 'api_key')
   }
   scrubber.add(secret.reveal())
+  const webhookSecret = webhookSecretFrom(environment)
+  if (webhookSecret !== null) scrubber.add(webhookSecret.reveal())
   const transport = createTransport({
     baseUrl,
     apiKey: secret,
+    ...(webhookSecret && { webhookSecret }),
     clock,
     connections: job.concurrency,
     userAgent: `jobtide/${packageVersion()}`,
     ...(proxies === undefined ? {} : { proxies }),
   })
   try {
-    return await work({ transport, baseUrl })
+    return await work({ transport, baseUrl, webhookSecret })
   } finally {
     await transport.close()
   }

@@ -1,6 +1,5 @@
 /** `simulate`: the service on this machine, on loopback, until it is stopped. */
 
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readEventsFile } from '../simulator/events-file.ts'
 import type { Fault } from '../simulator/faults.ts'
@@ -27,6 +26,7 @@ export interface SimulateOptions {
 // The made-up world reaches a month past today, so that an advanced clock still finds new events.
 const WORLD_PAST_MS = 400 * DAY
 const WORLD_AHEAD_MS = 31 * DAY
+const SIGNALS_EACH_MS = 5 * SECOND
 
 /** A made-up world around `now` (milliseconds since 1970 UTC); the same for a whole UTC day. */
 export function worldAround(now: number, seed: number, companies: number) {
@@ -78,7 +78,11 @@ export async function simulateCommand(
       title: lines,
       values: { url, apiKey: options.key, organizations: organizations.length, pid: process.pid },
     })
-    if (!stop.aborted) await once(stop, 'abort')
+    // A service makes them by the hour and day; here nobody waits so long.
+    while (!stop.aborted) {
+      await simulator.runSignals()
+      await clock.sleep(SIGNALS_EACH_MS, stop).catch(() => undefined)
+    }
     const { requests, charged_pages: pages, credits } = simulator.account()
     output.note(
       `served ${countText(requests, 'request')}: ${countText(pages, 'charged page')}, ${countText(credits, 'credit')}`,

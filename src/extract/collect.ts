@@ -13,6 +13,7 @@ import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/lookup
 import type { AnswerReceived } from '../journal/records.ts'
 import { chargeOf } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
+import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
 import { honourEarlierPause } from './earlier-pause.ts'
@@ -24,6 +25,8 @@ export interface CollectOptions extends Omit<
   'ids' | 'only' | 'pagePrice' | 'mayBegin' | 'clocksBefore'
 > {
   readonly endpoint: Endpoint
+  /** What deliveries of signals are signed with; absent: nothing. */
+  readonly webhookSecret?: Secret | null
   /** The most pages of one list. */
   readonly pages: number
 }
@@ -131,7 +134,7 @@ class Collection {
       const page = history.pages + 1
       const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
       const request = {
-        ...sentTo(endpoint, lookup.request, page === 1 ? null : history.next),
+        ...this.#sentTo(lookup.request, page === 1 ? null : history.next),
         credits: endpoint.price(lookup.request).most,
         statuses: endpoint.statuses ?? [],
         attempts: { page, batchId: lookup.batch_id, ...counts },
@@ -150,6 +153,16 @@ class Collection {
       this.#done += history.isDone ? 1 : 0
       this.#report()
     }
+  }
+
+  /** Where a request for a page goes, and with what body. @param next what asks for the page; null for the first one */
+  #sentTo(request: LookupRequest, next: LookupHistory['next']) {
+    const { endpoint, webhookSecret } = this.#options
+    const { path, target, pages: member, secret } = endpoint
+    if (target !== undefined) return { path: target(request), body: null }
+    const page = member === null || next === null ? {} : { [member]: next }
+    const signing = secret && webhookSecret ? { [secret]: webhookSecret.reveal() } : {}
+    return { path, body: { ...request, ...page, ...signing } }
   }
 
   #answer(asked: AskedPage, answer: Answer): Promise<Bought<AnswerReceived>> | Failure {
@@ -241,16 +254,6 @@ class Collection {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
-}
-
-/** Where a request for a page goes, and with what body. @param next what asks for the page; null for the first one */
-function sentTo(
-  { path, target, pages: member }: Endpoint,
-  request: LookupRequest,
-  next: LookupHistory['next'],
-) {
-  if (target !== undefined) return { path: target(request), body: null }
-  return { path, body: member === null || next === null ? request : { ...request, [member]: next } }
 }
 
 /** Takes a member out of a JSON value. @returns whether it was there, and not empty */

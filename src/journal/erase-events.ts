@@ -15,6 +15,7 @@ import { cutMarks } from './page-keys.ts'
 import { fileState } from './loss.ts'
 import { removeCheckpoint } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
+import { NAMING, type JournalRecord } from './records.ts'
 import { appendSeal } from './seals.ts'
 
 /** The body of a page without some of its events. */
@@ -24,10 +25,14 @@ export interface CutBody {
   readonly places: readonly number[]
   /** Events that there were before. */
   readonly events: number
+  /** An answer about somebody: its header names them, too. */
+  readonly isAbout?: boolean
 }
 
-/** Takes events out of the body of a page, or what names people out of an answer; null where it holds none of them. */
-export type CutPage = (body: Buffer, kind: 'page_received' | 'answer_received') => CutBody | null
+/** Takes events out of the body of a page, or what names people out of another one; null where it holds none of them. */
+export type CutPage = (body: Buffer, record: Naming) => CutBody | null
+
+export type Naming = Extract<JournalRecord, { kind: (typeof NAMING)[number] }>
 
 export interface SegmentFindings {
   readonly segment: string
@@ -49,9 +54,9 @@ export function findInSegment(
   let pages = 0
   let events = 0
   for (const frame of journal.read(segment)) {
-    const { kind } = frame.record
-    if (kind !== 'page_received' && kind !== 'answer_received') continue
-    const places = cut(frame.payload(), kind)?.places.length ?? 0
+    const { record } = frame
+    if (!isNaming(record)) continue
+    const places = cut(frame.payload(), record)?.places.length ?? 0
     events += places
     if (places > 0) pages += 1
   }
@@ -118,14 +123,22 @@ function* rewritten(journal: Journal, segment: string, cut: CutPage): Generator<
   }
 }
 
+function isNaming(record: JournalRecord): record is Naming {
+  return NAMING.some((kind) => kind === record.kind)
+}
+
 function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   const { record } = frame
-  const { kind } = record
-  if (kind !== 'page_received' && kind !== 'answer_received') return null
-  const found = cut(frame.payload(), kind)
+  if (!isNaming(record)) return null
+  const found = cut(frame.payload(), record)
   if (found === null) return null
-  const { body, places, events } = found
-  if (kind === 'answer_received') return encodeFrame({ ...record, erased: 1 }, body)
+  const { body, places, events, isAbout } = found
+  if (record.kind === 'lookups_planned') return encodeFrame(record, body)
+  const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
+  if (record.kind === 'answer_received') {
+    return encodeFrame({ ...record, ...nameless, erased: 1 }, body)
+  }
+  if (record.kind === 'delivery_received') return encodeFrame({ ...record, erased: 1 }, body)
   const keys = record.keys === undefined ? {} : { keys: cutMarks(record.keys, places, events) }
   return encodeFrame({ ...record, ...keys, erased: (record.erased ?? 0) + places.length }, body)
 }

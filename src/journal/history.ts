@@ -162,6 +162,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       if ((history.suppression?.generation ?? 0) < record.generation) history.suppression = record
       return
     case 'request_sent':
+    case 'delivery_received':
     case 'snapshot_published':
     case 'seal':
       return

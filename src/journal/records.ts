@@ -168,6 +168,22 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly erased?: number
 }
 
+/** A delivery of a signal, taken out of the inbox. Payload: the body as received. */
+export interface DeliveryReceived extends Of<'delivery_received'> {
+  /** A ULID: one that is taken out twice is one. */
+  readonly delivery_id: string
+  /** As of a page: parts that were taken out since. */
+  readonly erased?: number
+}
+
+/** Records with a payload that may name people. */
+export const NAMING = [
+  'page_received',
+  'lookups_planned',
+  'answer_received',
+  'delivery_received',
+] as const
+
 export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly status: number | null
   /** The price that it was in doubt with; absent for 10. */
@@ -287,6 +303,7 @@ export type JournalRecord =
   | RequestSent
   | PageReceived
   | AnswerReceived
+  | DeliveryReceived
   | RequestFailed
   | BatchFinished
   | BatchSplit

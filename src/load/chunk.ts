@@ -12,6 +12,7 @@ import type {
   BatchFinished,
   BatchRecord,
   BatchSplit,
+  DeliveryReceived,
   PageReceived,
   RequestFailed,
   RequestSent,
@@ -89,6 +90,9 @@ export class Chunk {
         return
       case 'answer_received':
         this.#addAnswer(record, frame.payload())
+        return
+      case 'delivery_received':
+        this.#addDelivery(record, frame.payload())
         return
       case 'batch_finished':
         this.#finishBatch(record, payloadOf<BatchRecord>(frame))
@@ -194,24 +198,41 @@ export class Chunk {
 
   #addAnswer(record: AnswerReceived, payload: Buffer): void {
     this.#addReceived(record, record.items, record.next !== null)
-    this.#answerSize += payload.length / BYTES_OF_AN_EVENT
-    const cut =
-      this.#suppression.people === 0
-        ? null
-        : cutAnswer(payload, (text) => this.#suppression.coversText(text))
-    this.suppressed += cut?.places.length ?? 0
+    const { subject, lookup_key } = record
     this.answers.push({
       request_id: record.request_id,
       run_id: record.run_id,
       endpoint: record.endpoint,
-      lookup_key: record.lookup_key,
-      subject: record.subject,
       page: record.page,
       outcome: record.outcome,
       received_at: new Date(record.at),
-      // A lone surrogate has no UTF-8, and became U+FFFD when the body was read.
-      body: (cut?.body ?? payload).toString('utf8'),
+      ...this.#kept(payload, { subject, lookup_key }),
     })
+  }
+
+  #addDelivery({ delivery_id: id, at }: DeliveryReceived, payload: Buffer): void {
+    this.answers.push({
+      request_id: id,
+      run_id: null,
+      endpoint: 'signal-delivery',
+      page: 1,
+      outcome: 'found',
+      received_at: new Date(at),
+      ...this.#kept(payload, { subject: '', lookup_key: id }),
+    })
+  }
+
+  /** The text of a body, and what it is about, without what names people who are not kept. */
+  #kept(payload: Buffer, about: { readonly subject: string; readonly lookup_key: string }): Row {
+    this.#answerSize += payload.length / BYTES_OF_AN_EVENT
+    const cut =
+      this.#suppression.people === 0
+        ? null
+        : cutAnswer(payload, (text) => this.#suppression.coversText(text), about.subject)
+    this.suppressed += cut?.places.length ?? 0
+    // A lone surrogate has no UTF-8, and became U+FFFD when the body was read.
+    const body = (cut?.body ?? payload).toString('utf8')
+    return { ...(cut?.isAbout === true ? { subject: '', lookup_key: '' } : about), body }
   }
 
   #addPage(record: PageReceived, payload: Buffer): void {

@@ -17,9 +17,17 @@ interface Cut {
 /**
  * Cuts an answer.
  * @param isNamed whether a text, as it is without escapes, names somebody who is not kept
+ * @param subject what was asked for: where that names them all of the answer goes
  * @returns null where nobody is named
  */
-export function cutAnswer(body: Buffer, isNamed: (text: string) => boolean): CutBody | null {
+export function cutAnswer(
+  body: Buffer,
+  isNamed: (text: string) => boolean,
+  subject = '',
+): CutBody | null {
+  if (subject !== '' && isNamed(subject)) {
+    return { body: Buffer.from(EMPTIED), places: [0], events: 1, isAbout: true }
+  }
   let items = 0
 
   function cut(value: unknown): Cut {

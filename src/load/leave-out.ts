@@ -55,16 +55,18 @@ export async function cutAnswers(
   warehouse: Warehouse,
   isNamed: (text: string) => boolean,
 ): Promise<number> {
-  const named: { id: string; body: string }[] = []
-  const { batches } = await warehouse.stream('select request_id, body from answers')
+  const named: { id: string; body: string; isAbout: boolean }[] = []
+  const { batches } = await warehouse.stream('select request_id, body, subject from answers')
   for await (const rows of batches) {
-    for (const [id, body] of rows) {
-      const cut = cutAnswer(Buffer.from(String(body)), isNamed)
-      if (cut !== null) named.push({ id: String(id), body: cut.body.toString('utf8') })
+    for (const [id, body, subject] of rows) {
+      const cut = cutAnswer(Buffer.from(String(body)), isNamed, String(subject))
+      if (cut === null) continue
+      named.push({ id: String(id), body: cut.body.toString('utf8'), isAbout: cut.isAbout === true })
     }
   }
-  for (const { id, body } of named) {
-    await warehouse.run('update answers set body = $2 where request_id = $1', [id, body])
+  for (const { id, body, isAbout } of named) {
+    const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
+    await warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body])
   }
   return named.length
 }

@@ -4,11 +4,14 @@ import { basename, dirname, resolve } from 'node:path'
 import type { z } from 'zod'
 import type { Endpoint, LookupRequest } from '../api/endpoints/endpoint.ts'
 import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
+import { openJournal } from '../journal/journal.ts'
+import { readSuppression } from '../load/suppression.ts'
 import type { Lookup, CollectQuestion } from '../plan/collection.ts'
 import { readRows } from '../plan/organizations.ts'
 import type { CollectSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
+import { realClock } from '../support/clock.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
@@ -60,7 +63,7 @@ export async function readCollection(
   }
   const named = typeof source === 'string' ? resolve(dirname(file), source) : null
   const list = overrides.organizations ?? named
-  const readNow = async () => {
+  const readAll = async () => {
     if (list === null && source === undefined) return lookupsOf([lookupOf(declared, options, file)])
     const lines =
       list === null ? await selected(source as { sql: string }, dataDir) : listed(fills, list)
@@ -75,6 +78,15 @@ export async function readCollection(
       }),
     }))
     return lookupsOf(all, overrides.limit)
+  }
+  const readNow = async () => {
+    const { lookups, duplicates } = await readAll()
+    // Of somebody who was erased nothing is asked, whatever list still names them.
+    const suppression = readSuppression(openJournal(dataDirectory(dataDir).journal, realClock))
+    return {
+      lookups: lookups.filter(({ subject }) => !suppression.coversText(subject)),
+      duplicates,
+    }
   }
   // A list is read once, and checked at once.
   const known = typeof source === 'object' && list === null ? null : await readNow()

@@ -15,6 +15,7 @@ const OWN_NAMES = [
   'reports',
   'certificates',
   'outbox',
+  'inbox',
   'suppressed.json',
   'forget.pending.json',
   'metrics.prom',
@@ -58,6 +59,8 @@ export function dataDirectory(root: string) {
     root: path,
     journal: join(path, 'journal'),
     warehouse: join(path, 'jobtide.duckdb'),
+    /** Deliveries that the journal does not have yet. */
+    inbox: join(path, 'inbox'),
     /** Files in the making; may be deleted whenever nothing runs. */
     scratch: join(path, 'scratch'),
     /** Pages for people; made again from the warehouse, and emptied by an erasure. */

@@ -14,6 +14,7 @@ import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
+import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
 import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
@@ -27,6 +28,8 @@ import { preflightStage, type RunWorld } from './stages.ts'
 export interface Service {
   readonly transport: Transport
   readonly baseUrl: string
+  /** What deliveries of signals are signed with; absent: nothing. */
+  readonly webhookSecret?: Secret | null
 }
 
 /** What a run did. Stages that were not reached are null. */

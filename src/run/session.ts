@@ -10,6 +10,7 @@ import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { spentWithoutJournal } from './lost-journal.ts'
 import type { RunWorld } from './stages.ts'
+import { takeInbox } from './take-inbox.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
 
 export interface Session {
@@ -45,6 +46,7 @@ export async function withJournal<T>(
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
+    await takeInbox(journal, { directory, clock, logger })
     return await work(journal, lock)
   } finally {
     lock.release()

@@ -1,6 +1,7 @@
 /** All endpoints of the service behind one gate, without a socket. */
 
 import { OtherEndpoints } from './endpoints/endpoints.ts'
+import type { SentDelivery } from './endpoints/signals.ts'
 import { createFaultPlan, type Fault, type FaultPlan } from './faults.ts'
 import { Gate, errorAnswer, refusal, type Call, type GateOptions, type Reply } from './gate.ts'
 import { BadRequest } from './search-request.ts'
@@ -27,6 +28,11 @@ export class SimulatedService {
   /** Replaces all faults. @throws ConfigError naming the one that is wrong */
   setFaults(faults: unknown): void {
     this.#faults = createFaultPlan(faults)
+  }
+
+  /** What a run of all signals delivers. */
+  runSignals(nowMs: number): SentDelivery[] {
+    return this.#others.runSignals(nowMs)
   }
 
   answer(path: string, call: Call, method = 'POST'): Reply {

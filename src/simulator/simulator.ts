@@ -12,6 +12,7 @@ import { closeServer, listenOnLoopback } from '../support/loopback.ts'
 import { MINUTE } from '../support/units.ts'
 import { Bookkeeper, type Account } from './account.ts'
 import type { TrackedOrganization } from './events.ts'
+import { SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
 import type { Fault } from './faults.ts'
 import type { Reply } from './gate.ts'
 import { SimulatedService, type ServiceOptions } from './service.ts'
@@ -29,6 +30,8 @@ export interface Simulator {
   readonly url: string
   account(): Account
   organizations(): readonly TrackedOrganization[]
+  /** Makes a run of each signal: what it delivers is sent to its webhook, and again where that does not answer 2xx. */
+  runSignals(): Promise<void>
   /** Replaces all faults; their counting starts again. */
   setFaults(faults: readonly Fault[]): void
   close(): Promise<void>
@@ -82,8 +85,25 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     account: () => books.account(),
     organizations: () => source.organizations,
+    runSignals: async () => {
+      for (const delivery of service.runSignals(clock.now())) await deliver(delivery)
+    },
     setFaults: (faults) => service.setFaults(faults),
     close: () => closeServer(server),
+  }
+}
+
+const DELIVERED_AT_MOST = 5
+
+async function deliver({ url, body, signature }: SentDelivery): Promise<void> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(signature === null ? {} : { [SIGNATURE_HEADER]: signature }),
+  }
+  for (let time = 1; time <= DELIVERED_AT_MOST; time += 1) {
+    const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => null)
+    await answer?.arrayBuffer()
+    if (answer?.ok === true) return
   }
 }
 

@@ -5,6 +5,19 @@ import type { Server } from 'node:http'
 import { connect, type ListenOptions } from 'node:net'
 import { ConfigError, messageOf, systemCode } from './errors.ts'
 
+/**
+ * Listens at an address of this machine.
+ * @param port 0 for any free one
+ * @returns its URL
+ * @throws ConfigError when the port is taken or not allowed
+ */
+export async function listenAt(server: Server, host: string, port: number): Promise<string> {
+  await listen(server, { port, host }, `${host} port ${port}`)
+  const address = server.address()
+  const taken = typeof address === 'object' ? (address?.port ?? port) : port
+  return `http://${host.includes(':') ? `[${host}]` : host}:${taken}`
+}
+
 /** Listens. @param port 0 for any free one @throws ConfigError when the port is taken or not allowed */
 export function listenOnLoopback(server: Server, port: number): Promise<void> {
   return listen(server, { port, host: '127.0.0.1' }, `port ${port}`)

@@ -87,7 +87,8 @@ export const loadedTables: readonly TableDefinition[] = [
   },
   {
     name: 'answers',
-    grain: 'One row per answer of an endpoint that a pipeline of kind collect asked.',
+    grain:
+      'One row per answer of an endpoint that a pipeline of kind collect asked, and per delivery of a signal.',
     key: ['request_id'],
     partitionByYearOf: null,
     leftOut: [],

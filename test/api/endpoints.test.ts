@@ -96,6 +96,15 @@ const ANSWERS = [
     0,
     0,
   ],
+  ['signal-create', { profile_urls: 'https://network.example/in/new' }, 'found', 1, 1],
+  ['signal-create', { profile_urls: 'https://network.example/in/new' }, 'found', 1, 0],
+  [
+    'signal-create',
+    { profile_urls: ['https://network.example/in/a', 'https://network.example/in/b'] },
+    'found',
+    1,
+    2,
+  ],
 ] as const
 
 describe('what an answer costs, and whether it is one', () => {
@@ -131,6 +140,7 @@ describe('what an answer costs, and whether it is one', () => {
       ['post-reposts', { url: POST }],
       ['post-details', { url: POST }],
       ['suggest', { suggest_type: 'company', q: 'a' }],
+      ['signal-create', { profile_urls: 'https://network.example/in/later' }],
     ] as const) {
       const later = answered(name, request, 1, failed(true, 0))
       expect(later, name).toMatchObject({
@@ -196,6 +206,13 @@ describe('a request', () => {
     ['post-search', { content_type: 'songs' }],
     ['post-reposts', { url: PAGE }],
     ['post-details', { url: 'acme' }],
+    ['signal-create', { profile_urls: 'acme' }],
+    ['signal-create', { profile_urls: [] }],
+    ['signal-create', { profile_urls: PAGE, frequency: 'every_minute' }],
+    ['signal-create', { profile_urls: PAGE, activity_types: ['posts'] }],
+    ['signal-create', { profile_urls: PAGE, webhook_url: 'here' }],
+    ['signal-create', { profile_urls: PAGE, webhook_secret: 'in-a-file-that-others-read' }],
+    ['signal-create', { profile_urls: PAGE, new_signal: true }],
   ] as const)('to %s is refused before it is sent: %j', (name, request) => {
     expect(ENDPOINTS.get(name)?.request.safeParse(request).success).toBe(false)
   })

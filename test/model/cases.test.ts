@@ -290,6 +290,11 @@ function marked(row: Row, mark: string): Row {
       column,
     )
   return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, isId(name) ? mark + String(value) : value]),
+    Object.entries(row).map(([name, value]) => {
+      if (name === 'person_network_url' && typeof value === 'string') {
+        return [name, value.replace('@', mark)]
+      }
+      return [name, isId(name) ? mark + String(value) : value]
+    }),
   )
 }

@@ -30,6 +30,11 @@ const PIPELINES = [
   ],
   ['shares', 'post-reposts', 'select url from posts order by url limit 2', 'pages: 1'],
   ['counts', 'post-details', 'select url from posts order by url limit 2'],
+  [
+    'watched',
+    'signal-create',
+    'select person_network_url from people where person_network_url is not null order by 1 limit 9',
+  ],
 ] as const
 
 describe('pipelines over every endpoint', () => {
@@ -66,6 +71,7 @@ describe('pipelines over every endpoint', () => {
       reposts: 50,
       post_counts: 2,
       announcements: 1,
+      signal_profiles: 9,
     })) {
       const [row] = await site.query<{ n: number }>(`select count(*) as n from ${table}`)
       expect(row?.n, table).toBeGreaterThanOrEqual(least)

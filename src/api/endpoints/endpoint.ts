@@ -20,6 +20,8 @@ export interface Endpoint {
   readonly request: z.ZodObject
   /** Whether it takes members whose names the service does not document: `+name` is sent as `name`. */
   readonly takesOthers?: true
+  /** The member that carries the webhook's secret: it comes from the environment, and is in no file. */
+  readonly secret?: string
   /** The member that asks for a page; null where an answer is all there is. */
   readonly pages: string | null
   /** Statuses beside 200 that are answers. */

@@ -8,6 +8,7 @@ import { peopleSearch } from './people-search.ts'
 import { postDetails } from './post-details.ts'
 import { postReposts } from './post-reposts.ts'
 import { postSearch } from './post-search.ts'
+import { signalCreate } from './signal-create.ts'
 import { suggest } from './suggest.ts'
 
 const ALL: readonly Endpoint[] = [
@@ -18,6 +19,7 @@ const ALL: readonly Endpoint[] = [
   postDetails,
   postReposts,
   postSearch,
+  signalCreate,
   suggest,
 ]
 

@@ -63,6 +63,28 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     import: async () => (await import('../simulate-command.ts')).simulateCommand,
   },
   {
+    name: 'listen',
+    about: 'receive what signals deliver, until it is stopped; the next run loads it',
+    options: [
+      ['--port <n>', 'port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
+      [
+        '--host <address>',
+        'where to listen; others need JOBTIDE_WEBHOOK_SECRET',
+        null,
+        '127.0.0.1',
+      ],
+      ['--path <path>', 'where deliveries are sent to', null, '/signals'],
+      [
+        '--signature-header <name>',
+        'the header that carries the signature',
+        null,
+        'x-webhook-signature',
+      ],
+      ['--signature-encoding <encoding>', 'how it is written', ['hex', 'base64'], 'hex'],
+    ],
+    import: async () => (await import('../listen-command.ts')).listenCommand,
+  },
+  {
     name: 'schema',
     about: 'what --json prints, as JSON Schema',
     arguments: [['[command]', 'of this command; absent: of all of them']],

@@ -44,8 +44,10 @@ export function cutting(
   isErased: (event: unknown) => boolean,
   isNamed: (text: string) => boolean,
 ): CutPage {
-  return (body, kind) =>
-    kind === 'page_received' ? cutEvents(body, isErased) : cutAnswer(body, isNamed)
+  return (body, record) => {
+    if (record.kind === 'page_received') return cutEvents(body, isErased)
+    return cutAnswer(body, isNamed, record.kind === 'answer_received' ? record.subject : '')
+  }
 }
 
 /** Whether one of the texts stands in a text; those that stand in texts about others are a whole one. */

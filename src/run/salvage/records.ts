@@ -54,10 +54,21 @@ export async function writeRecords(
   for (const run of runs) beginRun(writer, run)
   await writeLookups(warehouse, writer)
   await writePages(warehouse, writer, onPage)
+  await writeDeliveries(warehouse, writer)
   await writeBatches(warehouse, writer)
   for (const run of runs) if (isOpen(run) && run.outcome !== 'unfinished') writer.write(endOf(run))
   await writeOrganizations(warehouse, writer, nowMs)
   await writeSnapshots(warehouse, writer)
+}
+
+async function writeDeliveries(warehouse: Warehouse, writer: JournalWriter): Promise<void> {
+  const deliveries = await warehouse.all<{ id: string; at: number; body: string }>(
+    `select request_id as id, epoch_ms(received_at)::double as at, body from answers
+     where run_id is null order by received_at, request_id`,
+  )
+  for (const { id, at, body } of deliveries) {
+    writer.write({ kind: 'delivery_received', at, delivery_id: id }, body)
+  }
 }
 
 /** What was asked of other endpoints: the requests themselves are not known, and not needed any more. */

@@ -11,6 +11,7 @@ import type { ServedEndpoint } from './endpoint.ts'
 import { jobDetails } from './job-details.ts'
 import { peopleSearch } from './people-search.ts'
 import { postDetails, postReposts, postSearch } from './posts.ts'
+import { Signals, type SentDelivery } from './signals.ts'
 import { suggest } from './suggest.ts'
 import { ServedWorld, WorldBehind } from './world.ts'
 
@@ -27,6 +28,7 @@ const SERVED: readonly ServedEndpoint[] = [
 
 export class OtherEndpoints {
   readonly #behind: WorldBehind
+  readonly #signals = new Signals()
 
   constructor(source: EventSource) {
     this.#behind = new WorldBehind(source)
@@ -34,9 +36,14 @@ export class OtherEndpoints {
 
   /** The endpoint of a path; undefined where there is none. */
   at(path: string): ServedEndpoint | undefined {
-    return SERVED.find((one) =>
+    return [...SERVED, this.#signals.endpoint].find((one) =>
       one.path.endsWith('/') ? path.startsWith(one.path) : path === one.path,
     )
+  }
+
+  /** What a run of all signals delivers. */
+  runSignals(nowMs: number): SentDelivery[] {
+    return this.#signals.run(new ServedWorld(this.#behind, nowMs))
   }
 
   /** @throws BadRequest for a request that breaks a rule */

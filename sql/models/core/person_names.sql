@@ -1,0 +1,12 @@
+-- grain: One row per public page that exactly one person of job changes has.
+-- key: name
+-- kind: view
+-- purpose: Who a page is: what joins what people do and who was found to careers.
+-- note: A page that two people show is left out: whose it is cannot be told.
+-- columns:
+--   name: The page: the last part of its address, in lower case.
+--   profile_id: The service's stable id of the person.
+select page_part(person_network_url) as name, min(profile_id) as profile_id
+from person_pages
+group by page_part(person_network_url)
+having count(*) = 1

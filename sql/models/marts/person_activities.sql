@@ -1,0 +1,58 @@
+-- grain: One row per reaction, comment or reply that a signal delivered.
+-- key: event_id
+-- kind: view
+-- purpose: What watched people do: who greets whom, before and after a change of job.
+-- note: Each event_id once, however often and in whatever order it was delivered.
+-- columns:
+--   event_id: The service's id of the activity.
+--   profile_url: The person's page, as the signal names it.
+--   profile_name: The person's name, as written.
+--   profile_id: The person in job changes, by that page; null where no event shows it, or several people have it.
+--   activity: reaction, comment or reply; null where it is something else.
+--   occurred_at: When the person did it, UTC.
+--   detected_at: When the service saw it, UTC.
+--   reaction: Which reaction, such as PRAISE; null for comments and replies.
+--   comment: What the person said, at most 2,000 characters; null for reactions.
+--   post_url: Address of the post.
+--   post_text: The first 300 characters of the post.
+--   post_author_name: Who wrote it, as written.
+--   post_author_url: Page of the author.
+--   organization_id: The organisation that wrote it; null where a person did, or no event shows one of that page.
+--   signal_id: The signal that delivered it first.
+--   received_at: When it was first received, UTC.
+with
+
+delivered as (
+    select
+        json_text(item, '$.event_id') as event_id,
+        row_number() over (partition by json_text(item, '$.event_id') order by received_at, request_id, place) as again,
+        item,
+        json_text(body, '$.job_id') as signal_id,
+        received_at
+    from answers, lateral json_items(body, '$.changes')
+    where endpoint = 'signal-delivery' and json_text(item, '$.event_id') is not null
+)
+
+select
+    event_id,
+    json_text(item, '$.profile_url') as profile_url,
+    json_text(item, '$.profile_name') as profile_name,
+    person_names.profile_id,
+    case
+        when json_text(item, '$.signal_type') in ('reaction', 'comment', 'reply') then json_text(item, '$.signal_type')
+    end as activity,
+    instant_of(json_text(item, '$.change_data.occurred_at')) as occurred_at,
+    instant_of(json_text(item, '$.detected_at')) as detected_at,
+    json_text(item, '$.change_data.reaction_type') as reaction,
+    json_text(item, '$.change_data.comment_text') as comment,
+    json_text(item, '$.change_data.post_url') as post_url,
+    json_text(item, '$.change_data.post_text') as post_text,
+    json_text(item, '$.change_data.post_author.name') as post_author_name,
+    json_text(item, '$.change_data.post_author.url') as post_author_url,
+    company_organizations.organization_id,
+    signal_id,
+    received_at
+from delivered
+left join person_names on person_names.name = page_part(json_text(delivered.item, '$.profile_url'))
+left join company_organizations on company_organizations.company = page_part(json_text(delivered.item, '$.change_data.post_author.url'))
+where again = 1

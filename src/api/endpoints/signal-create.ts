@@ -1,0 +1,47 @@
+/** Has the service watch what people do: a signal, which delivers their reactions, comments and replies to a webhook. */
+
+import { z } from 'zod'
+import { failedAnswer, listOf, type Endpoint } from './endpoint.ts'
+
+const FREE = { least: 0, most: 0 }
+const PROFILE_CREDITS = 1
+
+const url = z.url({ protocol: /^https?$/, error: 'expected an address' })
+
+const createdSchema = z.looseObject({
+  message: z.looseObject({ signal_id: z.string().min(1) }),
+  credit_used: z.unknown().optional(),
+})
+
+// Not `new_signal`: a request that is repeated after a lost answer would create a second one. Name another by signal_id.
+export const signalCreate: Endpoint = {
+  name: 'signal-create',
+  path: '/api/v1/signal/create',
+  subject: 'profile_urls',
+  request: z.strictObject({
+    signal_type: z.literal('person_activity').default('person_activity'),
+    profile_urls: listOf(url, 'expected addresses of profiles'),
+    activity_types: z.array(z.enum(['reactions', 'comments'])).optional(),
+    name: z.string().min(1).optional(),
+    signal_id: z.string().min(1).optional(),
+    frequency: z.enum(['every_hour', 'every_2hr', 'every_day', 'every_week']).optional(),
+    additional_emails: z.array(z.email()).optional(),
+    webhook_url: url.optional(),
+  }),
+  secret: 'webhook_secret',
+  pages: null,
+
+  // A profile that is watched already is not added.
+  price: ({ profile_urls: profiles }) => ({
+    least: 0,
+    most: PROFILE_CREDITS * (Array.isArray(profiles) ? profiles.length : 1),
+  }),
+
+  read: (json, { request }) => {
+    const created = createdSchema.safeParse(json)
+    if (!created.success) return failedAnswer(json, FREE) ?? 'it has no signal_id in message'
+    const price = signalCreate.price(request)
+    const { credit_used: creditsSent = price.most } = created.data
+    return { outcome: 'found', items: 1, next: null, creditsSent, price }
+  },
+}

@@ -1,0 +1,90 @@
+/** `listen`: receives the deliveries of signals, each on the disk before it is acknowledged, until it is stopped. */
+
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { webhookSecretFrom } from '../config.ts'
+import { Inbox } from '../inbox/inbox.ts'
+import { createReceiver, type Signature } from '../inbox/receiver.ts'
+import { makeFolder } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, messageOf, onDisk, type ExitCode } from '../support/errors.ts'
+import { closeServer, listenAt } from '../support/loopback.ts'
+import { countText } from '../support/numbers.ts'
+import type { Context } from './context.ts'
+
+export interface ListenOptions {
+  readonly port: number
+  readonly host: string
+  readonly path: string
+  readonly signatureHeader: string
+  readonly signatureEncoding: 'hex' | 'base64'
+}
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/
+const DELIVERY_PATH = /^\/[\w./~-]*$/
+const HEADER_NAME = /^[\w-]+$/
+
+export async function listenCommand(context: Context, options: ListenOptions): Promise<ExitCode> {
+  const { clock, output, stop, directory, logger } = context
+  const { port, host, path } = options
+  const signature = signatureOf(context, options)
+  if (!DELIVERY_PATH.test(path) || path === '/health') {
+    throw new ConfigError(`--path ${path}: expected a path such as /signals, and not /health`)
+  }
+  if (signature === null && !LOOPBACK.test(host)) {
+    throw new ConfigError(
+      `--host ${host}: anybody could deliver there, because nothing is signed`,
+      {
+        hint: 'Set JOBTIDE_WEBHOOK_SECRET to the secret that the signal was created with, or listen on 127.0.0.1.',
+      },
+    )
+  }
+  if (!existsSync(directory.root)) onDisk(directory.root, () => makeFolder(directory.root))
+  const counts = { kept: 0, refused: 0, failed: 0 }
+  const receiver = createReceiver({
+    inbox: new Inbox(directory.inbox, clock),
+    path,
+    ...(signature && { signature }),
+    onAnswer: (status, reason, cause) => {
+      if (reason === 'health') return
+      counts[status < 300 ? 'kept' : status < 500 ? 'refused' : 'failed'] += 1
+      if (status < 300) logger.debug({ status }, 'delivery.kept')
+      else if (status < 500) logger.warn({ status, reason }, 'delivery.refused')
+      else logger.error({ status, reason: messageOf(cause) }, 'delivery.failed')
+    },
+  })
+  const url = await listenAt(receiver, host, port)
+  if (signature === null) {
+    logger.warn(
+      { reason: 'no JOBTIDE_WEBHOOK_SECRET: anybody who reaches the port is believed' },
+      'unsigned',
+    )
+  }
+  try {
+    output.report({
+      title: `listening at ${url}${path} (stop with Ctrl-C)`,
+      values: { url: `${url}${path}`, signed: signature !== null, pid: process.pid },
+    })
+    if (!stop.aborted) await once(stop, 'abort')
+  } finally {
+    // What is being read now is not acknowledged, and comes again.
+    await closeServer(receiver)
+  }
+  const { kept, refused, failed } = counts
+  output.note(
+    `kept ${countText(kept, 'delivery', 'deliveries')}, refused ${countText(refused, 'request')}, failed to write ${failed}`,
+  )
+  return EXIT.done
+}
+
+function signatureOf(
+  { environment, scrubber }: Context,
+  { signatureHeader: header, signatureEncoding: encoding }: ListenOptions,
+): Signature | null {
+  if (!HEADER_NAME.test(header)) {
+    throw new ConfigError(`--signature-header ${header}: expected the name of a header`)
+  }
+  const secret = webhookSecretFrom(environment)
+  if (secret === null) return null
+  scrubber.add(secret.reveal())
+  return { secret, header, encoding }
+}

@@ -1,0 +1,113 @@
+/**
+ * The inbox: a folder of deliveries that a webhook received and the journal does not have yet. A file holds those that came
+ * while the one before it was written, is on the disk before any of them is acknowledged, and is never changed. So a receiver
+ * needs no lock, and goes on while a run works: what takes deliveries out reads whole files, and removes them.
+ */
+
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { OWNER_ONLY, fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
+import type { Clock } from '../support/clock.ts'
+import { asStorageError, onDisk } from '../support/errors.ts'
+import { newUlid } from '../support/ulid.ts'
+import { MINUTE } from '../support/units.ts'
+
+/** One delivery, as it came. */
+export interface Delivery {
+  /** A ULID. */
+  readonly id: string
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number
+  readonly body: string
+}
+
+const SUFFIX = '.ndjson'
+
+/** Receives deliveries into a folder. */
+export class Inbox {
+  readonly #folder: string
+  readonly #clock: Clock
+  #waiting: Delivery[] = []
+  /** Settles when the file that is written now is; never rejects. */
+  #writing: Promise<unknown> = Promise.resolve()
+  /** Settles when all that wait are on the disk; null where none waits. */
+  #next: Promise<void> | null = null
+
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder
+    this.#clock = clock
+  }
+
+  /**
+   * Resolves when the delivery is on the disk. Those that come while a file is written share the next one.
+   * @throws StorageError when the disk refuses
+   */
+  async keep(body: string): Promise<void> {
+    const at = this.#clock.now()
+    this.#waiting.push({ id: newUlid(at), at, body })
+    this.#next ??= this.#writing.then(() => this.#write())
+    await this.#next
+  }
+
+  #write(): Promise<void> {
+    const taken = this.#waiting
+    this.#waiting = []
+    this.#next = null
+    const name = `${newUlid(this.#clock.now())}${SUFFIX}`
+    const lines = taken.map((delivery) => `${JSON.stringify(delivery)}\n`)
+    const written = writeDurably(join(this.#folder, name), lines.join(''))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+}
+
+// Not as other files are written, which holds up this process: meanwhile the next deliveries are read.
+async function writeDurably(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    makeFolder(dirname(path))
+    const file = await open(temporary, 'wx', OWNER_ONLY)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+    fsyncDirectory(dirname(path))
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw asStorageError(error, path)
+  }
+}
+
+/** The files of an inbox, in the order in which they came. */
+export function filesOfInbox(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = onDisk(folder, () => readdirSync(folder))
+  return names
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => join(folder, name))
+    .toSorted()
+}
+
+/** What killed receivers left half written: nobody was told that they have it. */
+export function leftInInbox(folder: string, nowMs: number): string[] {
+  if (!existsSync(folder)) return []
+  return onDisk(folder, () => readdirSync(folder))
+    .filter((name) => name.endsWith('.tmp'))
+    .map((name) => join(folder, name))
+    .filter(
+      (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < nowMs - MINUTE,
+    )
+}
+
+/** The deliveries in a file. @throws SyntaxError where something else has changed it */
+export function deliveriesIn(file: string): Delivery[] {
+  const text = onDisk(file, () => readFileSync(file, 'utf8'))
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Delivery)
+}

@@ -1,0 +1,148 @@
+/** Answers the deliveries of a webhook: with 2xx only what is on the disk. */
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { Secret } from '../support/secret.ts'
+import { MIB, SECOND } from '../support/units.ts'
+import { jsonOrNull } from '../support/json.ts'
+import type { Inbox } from './inbox.ts'
+
+/** How deliveries are signed. */
+export interface Signature {
+  readonly secret: Secret
+  /** The header that carries the HMAC of the body by SHA-256; any case. */
+  readonly header: string
+  readonly encoding: 'hex' | 'base64'
+}
+
+export interface ReceiverOptions {
+  readonly inbox: Inbox
+  /** The path that deliveries are sent to. */
+  readonly path: string
+  /** Absent: anybody who reaches the port is believed. */
+  readonly signature?: Signature
+  /** Told what became of each request. */
+  readonly onAnswer?: (status: number, reason: string, cause?: unknown) => void
+}
+
+/** What a body may have, in bytes. */
+export const MOST_BYTES = MIB
+// What sends a delivery has it ready: one that takes longer only holds a connection.
+const REQUEST_MS = 10 * SECOND
+const HEADERS_MS = 5 * SECOND
+const CHECKED_EACH_MS = SECOND
+const MOST_CONNECTIONS = 1_000
+
+/** Why a request is not taken, and the status that says so. */
+class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, reason: string) {
+    super(reason)
+    this.status = status
+  }
+}
+
+/** A server that is not listening yet. `GET /health` answers 200. */
+export function createReceiver(options: ReceiverOptions): Server {
+  const { path, onAnswer } = options
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_MS,
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: CHECKED_EACH_MS,
+    },
+    (request, response) => {
+      void answer(request, options).then(({ status, reason, cause }) => {
+        onAnswer?.(status, reason, cause)
+        // What was not read of a body that is refused is not read any more.
+        if (!request.complete) response.setHeader('connection', 'close')
+        if (status === 405) response.setHeader('allow', `POST ${path}, GET /health`)
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(`${JSON.stringify(status < 300 ? { ok: true } : { error: reason })}\n`)
+      })
+    },
+  )
+  server.maxConnections = MOST_CONNECTIONS
+  return server
+}
+
+interface Answer {
+  readonly status: number
+  readonly reason: string
+  readonly cause?: unknown
+}
+
+async function answer(request: IncomingMessage, options: ReceiverOptions): Promise<Answer> {
+  try {
+    const [path] = (request.url ?? '').split('?', 1)
+    if (request.method === 'GET' && path === '/health') return { status: 200, reason: 'health' }
+    if (path !== options.path) throw new Refusal(404, 'no such path')
+    if (request.method !== 'POST') throw new Refusal(405, 'only POST')
+    const body = await bodyOf(request)
+    if (options.signature !== undefined) refuseUnsigned(body, request, options.signature)
+    const text = textOf(body)
+    try {
+      await options.inbox.keep(text)
+    } catch (cause) {
+      // The sender still has it, and may send it again.
+      return { status: 503, reason: 'it could not be written', cause }
+    }
+    return { status: 200, reason: 'kept' }
+  } catch (error) {
+    if (error instanceof Refusal) return { status: error.status, reason: error.message }
+    // The connection broke: nobody hears this.
+    return { status: 400, reason: 'the body ended too early' }
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const tooLong = () => new Refusal(413, `a body may have ${MOST_BYTES} bytes`)
+  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLong()
+  const pieces: Buffer[] = []
+  let bytes = 0
+  // Not `for await`: leaving that would destroy the connection before it is answered.
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes > MOST_BYTES) {
+        request.pause()
+        reject(tooLong())
+      } else pieces.push(piece)
+    })
+    request.once('end', resolve)
+    request.once('error', reject)
+    request.once('close', () => reject(new Error('the connection was closed')))
+  })
+  return Buffer.concat(pieces)
+}
+
+function refuseUnsigned(body: Buffer, request: IncomingMessage, signature: Signature): void {
+  const { secret, header, encoding } = signature
+  const sent = request.headers[header.toLowerCase()]
+  if (typeof sent !== 'string') throw new Refusal(401, 'it is not signed')
+  // Some senders write the algorithm before it.
+  const told = Buffer.from(sent.trim().replace(/^sha256=/i, ''), encoding)
+  const own = createHmac('sha256', secret.reveal()).update(body).digest()
+  if (told.length !== own.length || !timingSafeEqual(told, own)) {
+    throw new Refusal(401, 'its signature is not of this body and secret')
+  }
+}
+
+/** The text of a delivery, whatever event it tells of: what is not known yet is kept, too. */
+function textOf(body: Buffer): string {
+  const text = utf8(body)
+  const json = text === null ? null : jsonOrNull(text)
+  if (text === null || json === null || typeof json !== 'object' || Array.isArray(json)) {
+    throw new Refusal(400, 'it is no JSON object')
+  }
+  return text
+}
+
+function utf8(body: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Signals: they watch people, whose activity follows from the posts of their organisation, and deliver it to a webhook, signed,
+ * once for each run. Here a run is asked for, and not made by the time of day: a test asks twice in a second.
+ */
+
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import { isoInstant } from '../../support/clock.ts'
+import { HOUR } from '../../support/units.ts'
+import { mixSeeds, seededRandom } from '../random.ts'
+import { BadRequest } from '../search-request.ts'
+import type { ServedEndpoint } from './endpoint.ts'
+import type { ServedPerson, ServedPost, ServedWorld } from './world.ts'
+
+/** A delivery on its way. */
+export interface SentDelivery {
+  readonly url: string
+  readonly body: string
+  /** HMAC of the body by SHA-256, hex; null where the signal has no secret. */
+  readonly signature: string | null
+}
+
+/** The header that carries the signature; the service's own is not documented. */
+export const SIGNATURE_HEADER = 'x-webhook-signature'
+
+const createSchema = z.looseObject({
+  signal_type: z.literal('person_activity'),
+  profile_urls: z.array(z.string().min(1)).min(1),
+  activity_types: z.array(z.enum(['reactions', 'comments'])).default(['reactions', 'comments']),
+  name: z.string().default('Person Activity Monitor'),
+  new_signal: z.boolean().default(false),
+  signal_id: z.string().optional(),
+  webhook_url: z.string().nullable().default(null),
+  webhook_secret: z.string().nullable().default(null),
+  additional_emails: z.array(z.string()).default([]),
+})
+
+interface Signal {
+  readonly id: string
+  readonly created: z.infer<typeof createSchema>
+  /** By address: up to when what the person does is delivered; null before the baseline. */
+  readonly profiles: Map<string, number | null>
+}
+
+export class Signals {
+  readonly #signals: Signal[] = []
+
+  readonly endpoint: ServedEndpoint = {
+    path: '/api/v1/signal/create',
+    answer: (request) => {
+      const asked = createSchema.safeParse(request)
+      if (!asked.success) throw new BadRequest('a parameter of the signal is wrong')
+      const signal = this.#signalFor(asked.data)
+      const added = asked.data.profile_urls.filter((url) => !signal.profiles.has(url))
+      for (const url of added) signal.profiles.set(url, null)
+      const { name, activity_types, webhook_url, additional_emails } = signal.created
+      const message = {
+        signal_id: signal.id,
+        signal_type: 'person_activity',
+        name,
+        status: 'active',
+        profile_urls: [...signal.profiles.keys()],
+        activity_types,
+        email_recipients: ['account@example.com', ...additional_emails],
+        webhook_url,
+      }
+      return { body: { message }, credits: added.length, items: added.length }
+    },
+  }
+
+  #signalFor(asked: Signal['created']): Signal {
+    const named = this.#signals.find(({ id }) => id === asked.signal_id)
+    if (asked.signal_id !== undefined && named === undefined) throw new BadRequest('no such signal')
+    const found = named ?? (asked.new_signal ? undefined : this.#signals[0])
+    if (found !== undefined) return found
+    const id = `sig-${this.#signals.length + 1}`
+    const signal = { id, created: asked, profiles: new Map<string, number | null>() }
+    this.#signals.push(signal)
+    return signal
+  }
+
+  /** Makes a run of each signal, and gives what it delivers. */
+  run(world: ServedWorld): SentDelivery[] {
+    return this.#signals.flatMap((signal) => {
+      const bodies = [...this.#baselineOf(signal, world), ...this.#activityOf(signal, world)]
+      const { webhook_url: url, webhook_secret: secret } = signal.created
+      if (url === null) return []
+      return bodies.map((event) => {
+        const body = JSON.stringify(event)
+        const signature =
+          secret === null ? null : createHmac('sha256', secret).update(body).digest('hex')
+        return { url, body, signature }
+      })
+    })
+  }
+
+  #about({ id, created }: Signal) {
+    const about = { user_email: 'account@example.com', signal_type: 'person_activity' }
+    return { ...about, job_id: id, job_name: created.name }
+  }
+
+  #baselineOf(signal: Signal, world: ServedWorld): object[] {
+    const added = [...signal.profiles].filter(([, until]) => until === null).map(([url]) => url)
+    if (added.length === 0) return []
+    for (const url of added) signal.profiles.set(url, world.nowMs)
+    const people = peopleByPage(world)
+    const profiles = added.map((url) => {
+      return { profile_url: url, profile_name: people.get(url)?.person.full_name ?? null }
+    })
+    return [{ event: 'baseline', ...this.#about(signal), profiles }]
+  }
+
+  #activityOf(signal: Signal, world: ServedWorld): object[] {
+    const people = peopleByPage(world)
+    const { activity_types: types } = signal.created
+    const changes = [...signal.profiles].flatMap(([url, since]) => {
+      const person = people.get(url)
+      if (person === undefined || since === null || since === world.nowMs) return []
+      signal.profiles.set(url, world.nowMs)
+      return activitiesOf(url, person, world)
+        .filter(({ at, type }) => {
+          const isWanted = types.includes(type === 'reaction' ? 'reactions' : 'comments')
+          return isWanted && at > since && at <= world.nowMs
+        })
+        .map(changeOf)
+    })
+    if (changes.length === 0) return []
+    const sorted = changes.toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
+    return [{ event: 'person_activity', ...this.#about(signal), changes: sorted }]
+  }
+}
+
+interface Activity {
+  readonly url: string
+  readonly person: ServedPerson
+  readonly post: ServedPost
+  readonly type: 'reaction' | 'comment' | 'reply'
+  readonly at: number
+}
+
+function peopleByPage(world: ServedWorld): Map<string, ServedPerson> {
+  const people = world.people()
+  return new Map(people.map((one) => [one.person.network_url ?? one.person.profile_id, one]))
+}
+
+const TYPES = ['reaction', 'comment', 'reply'] as const
+const REACTIONS = ['LIKE', 'EMPATHY', 'PRAISE', 'APPRECIATION', 'INTEREST', 'ENTERTAINMENT']
+/** Of the posts of the own organisation, those that a person does something about. */
+const SHARE = 0.5
+
+/** Some hours after each post of the person's organisation that the person does something about. */
+function activitiesOf(url: string, person: ServedPerson, world: ServedWorld): Activity[] {
+  return world
+    .posts()
+    .filter(({ author }) => author.number === person.organization.number)
+    .flatMap((post) => {
+      const random = seededRandom(mixSeeds(Number(post.id) % 2 ** 31, url.length + hashOf(url)))
+      if (random() >= SHARE) return []
+      const type = TYPES[Math.floor(random() * TYPES.length)] ?? 'reaction'
+      return [{ url, person, post, type, at: post.at + Math.ceil(random() * 6) * HOUR }]
+    })
+}
+
+function hashOf(text: string): number {
+  let hash = 0
+  for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 2 ** 31
+  return hash
+}
+
+function changeOf({ url, person, post, type, at }: Activity) {
+  const about = `https://network.example/feed/update/urn:li:activity:${post.id}`
+  const { name, network_url: page } = post.author.tracked
+  const done =
+    type === 'reaction'
+      ? {
+          reaction_type: REACTIONS[Number(post.id) % REACTIONS.length],
+          target: 'post',
+          target_comment_author: null,
+          target_comment_url: null,
+        }
+      : { comment_text: 'Welcome!', comment_url: `${about}?comment=1`, comment_urn: null }
+  return {
+    event_id: `${type}-${post.id}-${hashOf(url)}`,
+    profile_url: url,
+    profile_name: person.person.full_name,
+    signal_type: type,
+    change_summary: `${person.person.full_name ?? 'somebody'}: ${type}`,
+    confidence: null,
+    detected_at: isoInstant(at + HOUR),
+    change_data: {
+      activity_type: type,
+      occurred_at: isoInstant(at),
+      post_url: about,
+      post_urn: `urn:li:activity:${post.id}`,
+      post_text: post.text.slice(0, 300),
+      post_author: { name, url: page, headline: null },
+      ...done,
+    },
+  }
+}
