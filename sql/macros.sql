@@ -101,7 +101,7 @@ create or replace macro days_later(from_on, days) as
 create or replace macro page_name(page) as
     regexp_replace(
         regexp_replace(
-            lower(trim(url_decode(regexp_replace(page, '[?#].*$', '')))),
+            lower(trim(coalesce(try(url_decode(regexp_replace(page, '[?#].*$', ''))), regexp_replace(page, '[?#].*$', '')))),
             '^(?:(?:[a-z]+:)?//)?(?:(?:www|m|[a-z]{2})[.]([^/]+[.][^/]+))?',
             '\1'
         ),
@@ -130,24 +130,19 @@ create or replace macro page_part(page) as
 -- The text, number or JSON of a member of a JSON document, by a path such as $.message.name; null where it is not there, or null.
 -- spark: json_text(document string, path string) returns string return get_json_object(document, path)
 create or replace macro json_text(document, path) as
-    json_extract_string(document, path);
+    try(json_extract_string(document, path));
 
--- A whole number as pages write it, such as 12,345; null for what is none, or does not fit.
--- spark: whole_number(text string) returns int return try_cast(regexp_replace(text, '[,. ]', '') as int)
+-- A count as pages write it, such as 12,345; null for what is none, or does not fit. Some write -1 for one that they do not have.
+-- spark: whole_number(text string) returns int return case when text like '-%' then null else try_cast(regexp_replace(text, '[,. ]', '') as int) end
 create or replace macro whole_number(text) as
-    try_cast(regexp_replace(text, '[,. ]', '', 'g') as integer);
+    case when text not like '-%' then try_cast(regexp_replace(text, '[,. ]', '', 'g') as integer) end;
 
 -- The items of a list in a JSON document, and the place of each, from 1; none where there is no list.
 -- spark: json_items(document string, path string) returns table(item string, place int) return select item, place + 1 from (select posexplode(from_json(get_json_object(document, path), 'array<string>')) as (place, item))
 create or replace macro json_items(document, path) as table
     select
-        cast(unnest(json_extract(document, path || '[*]')) as varchar) as item,
-        cast(generate_subscripts(json_extract(document, path || '[*]'), 1) as integer) as place;
-
--- The instant that a text in the form of ISO 8601 names; null for what is none.
--- spark: instant_of(text string) returns timestamp return try_cast(text as timestamp)
-create or replace macro instant_of(text) as
-    try_cast(text as timestamptz);
+        cast(unnest(try(json_extract(document, path || '[*]'))) as varchar) as item,
+        cast(generate_subscripts(try(json_extract(document, path || '[*]')), 1) as integer) as place;
 
 -- The instant that a text of milliseconds since 1970 UTC names; null for what is none.
 -- spark: instant_of_ms(ms string) returns timestamp return timestamp_millis(try_cast(ms as bigint))

@@ -20,6 +20,7 @@ import type {
   SplitPayload,
 } from '../journal/records.ts'
 import { cutAnswer } from './cut-answers.ts'
+import { withoutLoneSurrogates } from '../support/json.ts'
 import type { PageBody } from './read-events.ts'
 import type { Row } from './rows.ts'
 import type { Suppression } from './suppression.ts'
@@ -230,8 +231,7 @@ export class Chunk {
         ? null
         : cutAnswer(payload, (text) => this.#suppression.coversText(text), about.subject)
     this.suppressed += cut?.places.length ?? 0
-    // A lone surrogate has no UTF-8, and became U+FFFD when the body was read.
-    const body = (cut?.body ?? payload).toString('utf8')
+    const body = withoutLoneSurrogates((cut?.body ?? payload).toString('utf8'))
     return { ...(cut?.isAbout === true ? { subject: '', lookup_key: '' } : about), body }
   }
 

@@ -21,6 +21,20 @@ export function jsonOrNull(text: string): unknown {
   }
 }
 
+const PAIR_LENGTH = String.raw`\ud83d\ude00`.length
+const ESCAPES =
+  /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[dD][89a-fA-F][\da-fA-F]{2}|\\[^]/g
+
+/**
+ * JSON text in which half of a surrogate pair is U+FFFD. A text that was cut after so many characters ends with such a half: it
+ * is JSON, but no Unicode, and DuckDB reads nothing of a document with it.
+ */
+export function withoutLoneSurrogates(json: string): string {
+  return json.replaceAll(ESCAPES, (escape) =>
+    /^\\u[dD]/.test(escape) && escape.length < PAIR_LENGTH ? String.raw`\ufffd` : escape,
+  )
+}
+
 /**
  * What was received as JSON, as text again. JSON is read at any depth but written by recursion, so a value can come in
  * that cannot be written: then a fixed text stands for it, and the journal has it as sent.

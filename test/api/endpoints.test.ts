@@ -3,6 +3,7 @@
  * and each error means, and what they cost.
  */
 
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
 import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
@@ -166,6 +167,36 @@ describe('what an answer costs, and whether it is one', () => {
     }
   })
 })
+
+describe('an answer with anything in place of one of its values', () => {
+  const asked = ANSWERS.filter(([, , outcome]) => outcome === 'found')
+  it.each(asked)('of %s to %j is read, or is none: it never fails', (name, request) => {
+    const endpoint = ENDPOINTS.get(name)
+    const { json, status } = ask(name, request)
+    fc.assert(
+      fc.property(fc.nat(), fc.jsonValue(), fc.nat({ max: 3 }), (place, value, page) => {
+        const changed: unknown = JSON.parse(withValue(JSON.stringify(json), place, value))
+        const about = { request, page: page + 1, itemsBefore: 25 * page, status }
+        const read = endpoint?.read(changed, about)
+        if (typeof read === 'string') return
+        expect(['found', 'absent', 'later']).toContain(read?.outcome)
+        expect(read?.items).toBeGreaterThanOrEqual(0)
+        expect(read?.price.least).toBeLessThanOrEqual(read?.price.most ?? -1)
+        if (read?.outcome !== 'found') expect(read?.next).toBeNull()
+      }),
+    )
+  })
+})
+
+/** Puts a value in the place of one of those in a JSON text. */
+function withValue(json: string, place: number, value: unknown): string {
+  const places = [...json.matchAll(/:("(?:[^"\\]|\\.)*"|[\w.+-]+|\[|\{)/g)]
+  const found = places[place % places.length]
+  const [, told = ''] = found ?? []
+  if (found === undefined || told === '[' || told === '{') return json
+  const at = found.index + 1
+  return json.slice(0, at) + JSON.stringify(value) + json.slice(at + told.length)
+}
 
 describe('pages of a list', () => {
   it.each([

@@ -2,7 +2,8 @@
 -- key: request_id
 -- kind: view
 -- purpose: What the pages of companies said, as it was received: what the tables of companies are made from.
--- note: An answer that named a person who was erased is emptied, and says nothing any more.
+-- note: An answer that named a person who was erased is emptied, and says nothing any more. Of several about one page
+-- note: that came in the same millisecond, by two spellings of its address, one counts.
 -- columns:
 --   request_id: The request.
 --   company: The page asked for: the last part of its address, in lower case.
@@ -35,7 +36,8 @@ received as (
         subject,
         outcome = 'found' as is_found,
         received_at,
-        case when outcome = 'found' then json_text(body, '$.message') end as page
+        case when outcome = 'found' then json_text(body, '$.message') end as page,
+        row_number() over (partition by page_part(subject), received_at order by request_id desc) as again
     from answers
     where
         endpoint = 'company-profile'
@@ -66,3 +68,4 @@ select
     coalesce(json_text(page, '$.formatted_url'), json_text(page, '$.url')) as url,
     page
 from received
+where again = 1

@@ -28,7 +28,11 @@
 with
 
 received as (
-    select request_id, received_at, json_text(body, '$.data') as posting
+    select
+        request_id,
+        received_at,
+        json_text(body, '$.data') as posting,
+        row_number() over (partition by json_text(body, '$.data.job_posting_id'), received_at order by request_id desc) as again
     from answers
     where endpoint = 'job-details' and outcome = 'found'
 )
@@ -57,4 +61,4 @@ select
     page_part(json_text(posting, '$.company_info.url')) as company,
     json_text(posting, '$.job_url') as url
 from received
-where json_text(posting, '$.job_posting_id') is not null
+where again = 1 and json_text(posting, '$.job_posting_id') is not null
