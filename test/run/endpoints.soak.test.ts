@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
+import type { Fault } from '../../src/simulator/faults.ts'
 import { done } from '../helpers/run-cli.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
@@ -120,6 +121,62 @@ describe('pipelines over every endpoint', () => {
       `select endpoint, lookup_key, page from answers group by all having count(*) > 1 and min(outcome) = 'found'`,
     )
     expect(twice).toEqual([])
+  })
+
+  it('have the same rows in the end where 30 % of the answers fail in every way, and know of every credit', async () => {
+    const keys = {
+      company_profiles: 'company',
+      job_postings: 'job_id',
+      posts: 'post',
+      people_found: 'subject, profile_url',
+      reposts: 'url, page, place',
+      post_counts: 'url',
+    }
+    const shown = async (site: Awaited<ReturnType<typeof openCollection>>) => {
+      const rows: Record<string, unknown> = {}
+      for (const [table, key] of Object.entries(keys)) {
+        rows[table] = await site.query(`select ${key} from ${table} order by all`)
+      }
+      return rows
+    }
+    const all = async (faults: readonly Fault[]) => {
+      const site = await openCollection({ companies: 10 })
+      done(await site.call(['extract', join(site.folder, 'test.yaml')]))
+      done(await site.call(['load']))
+      done(await site.call(['build']))
+      site.simulator.setFaults(faults)
+      for (const pipeline of PIPELINES) {
+        const file = fileOf(site.folder, pipeline)
+        for (let tries = 0; tries < 20; tries += 1) {
+          const { exitCode } = await site.call(['run', file, '--no-publish'])
+          if (exitCode === 0) break
+          expect(exitCode, 'the service is away, and nothing else').toBe(5)
+        }
+      }
+      return site
+    }
+    const seeded = (fault: object, seed: number) =>
+      ({ probability: 0.045, seed, times: 'always', ...fault }) as Fault
+    const ways = [
+      { status: 503 },
+      { status: 429, headers: { 'Retry-After': '1' } },
+      { status: 500, message: 'oops' },
+      { cut: '50%' },
+      { reset: true },
+      { gzip_cut: '50%' },
+      { status: 200, body: '<html>', charged: false },
+    ]
+    const right = await all([])
+    const faulty = await all(ways.map(seeded))
+    expect(await shown(faulty)).toEqual(await shown(right))
+    const { credits } = faulty.simulator.account()
+    const [known] = await ledger(faulty)
+    // A charge that nobody heard of is in doubt, and counts.
+    expect(known?.credits).toBeGreaterThanOrEqual(credits)
+    const [sure] = await faulty.query<{ credits: number }>(
+      `select sum(credits_used) as credits from ops.pages where outcome = 'received'`,
+    )
+    expect(sure?.credits).toBeLessThanOrEqual(credits)
   })
 
   it('are all that there are, but those of one search by hand', () => {

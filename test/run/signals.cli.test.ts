@@ -1,123 +1,116 @@
-/** Signals from their creation to the tables: what is watched, delivered, loaded, and taken out again. */
+/** The first SIGTERM or SIGINT: requests in flight end, the run is closed as interrupted, and the next one goes on. */
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { DAY } from '../../src/support/units.ts'
-import { done, openSite } from '../helpers/run-cli.ts'
-import { ledger } from './collect-fixture.ts'
+import { describe, expect, it } from 'vitest'
+import { packageRoot } from '../../src/support/assets.ts'
+import { CLI, openSite, runCli, type Site } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-// Whole runs one after another.
-vi.setConfig({ testTimeout: 240_000 })
-
-const SECRET = { JOBTIDE_WEBHOOK_SECRET: 'a-webhook-secret-for-tests' }
-const WATCHED = 40
-
-async function openSignals() {
-  const site = await openSite({ companies: 12 })
-  const receiver = site.start(['listen', '--port', '0', '--json'], { env: SECRET })
-  onTestFinished(() => void receiver.process.kill('SIGKILL'))
-  while (!receiver.stdout().includes('\n')) await pause(20)
-  const { url } = JSON.parse(receiver.stdout()) as { url: string }
-  done(await site.call(['extract', site.pipeline]))
-  done(await site.call(['load']))
-  done(await site.call(['build']))
-  const signals = join(site.folder, 'signals.yaml')
-  const people = `select person_network_url from people where person_network_url is not null and not is_between order by 1 limit ${WATCHED}`
-  writeFileSync(
-    signals,
-    [
-      'name: signals',
-      'kind: collect',
-      'endpoint: signal-create',
-      `for_each: { sql: ${people} }`,
-      `options: { webhook_url: '${url}', frequency: every_hour }`,
-      '',
-    ].join('\n'),
-  )
-  return { ...site, signals, receiver, url }
+async function pagesAsked(site: Site, pages: number): Promise<void> {
+  while (site.simulator.account().requests < pages) await pause(10)
 }
 
-describe('signals', () => {
-  it('are created once for each person, deliver signed to listen, and fill their tables; forget takes a person out', async () => {
-    const site = await openSignals()
-    const plan = await site.json('plan', site.signals)
-    expect(plan).toMatchObject({ credits_at_least: 0, credits_at_most: WATCHED })
-    done(await site.call(['run', site.signals, '--no-publish'], { env: SECRET }))
-    expect((await ledger(site))[0]?.credits).toBe(site.simulator.account().credits)
-    const { requests } = site.simulator.account()
-    done(await site.call(['run', site.signals, '--no-publish'], { env: SECRET }))
-    expect(site.simulator.account().requests).toBe(requests)
+/** Pages that were charged for, in order; those past the end are free. */
+function chargedPages({ simulator }: Site): number[] {
+  return simulator
+    .account()
+    .log.filter(({ credits_used: charged }) => charged > 0)
+    .map(({ page }) => page ?? 0)
+}
 
-    await site.simulator.runSignals()
-    site.advance(200 * DAY)
-    await site.simulator.runSignals()
-    expect((await fetch(site.url, { method: 'POST', body: '{}' })).status).toBe(401)
-    done(await site.call(['load']))
-    done(await site.call(['build']))
-    const [counts] = await site.query<{ watched: number; begun: number; activities: number }>(
-      `select count(*) as watched, count(baseline_at) as begun, sum(activities) as activities
-       from signal_profiles where profile_id is not null and added_at is not null`,
-    )
-    expect(counts).toMatchObject({ watched: WATCHED, begun: WATCHED })
-    expect(counts?.activities).toBeGreaterThan(5)
-    const [known] = await site.query(
-      `select count(*) as all_rows, count(distinct event_id) as events, count(profile_id) as people,
-          count(organization_id) as organizations, count(occurred_at) as dated from person_activities`,
-    )
-    const { activities } = counts ?? { activities: 0 }
-    expect(known).toEqual({
-      all_rows: activities,
-      events: activities,
-      people: activities,
-      organizations: activities,
-      dated: activities,
-    })
-    // It was sent, and stands in no file.
-    const places = readdirSync(site.folder, { recursive: true, withFileTypes: true })
-    for (const place of places.filter((one) => one.isFile() && !one.name.includes('duckdb'))) {
-      const text = readFileSync(join(place.parentPath, place.name), 'latin1')
-      expect(text.includes(SECRET.JOBTIDE_WEBHOOK_SECRET), place.name).toBe(false)
-    }
+describe('a signal', () => {
+  it('SIGTERM in the middle of the extraction ends with 143 within 10 s, and no page is bought twice', async () => {
+    const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
+    const running = site.start(['run', site.pipeline, '--json'])
+    await pagesAsked(site, 4)
+    const signalledAt = performance.now()
+    running.process.kill('SIGTERM')
+    const ended = await running.ended
 
-    const [person] = await site.query<{ id: string; url: string }>(
-      'select profile_id as id, min(profile_url) as url from person_activities group by 1 order by count(*) desc limit 1',
+    expect(ended.exitCode).toBe(143)
+    expect(performance.now() - signalledAt).toBeLessThan(10_000)
+    expect(ended.stderr).toContain('jobtide: stopped by SIGTERM\n  → Run the same command again')
+    expect(JSON.parse(ended.stdout)).toMatchObject({ error: { exit_code: 143 } })
+    const [run] = await site.query<object>('select outcome, exit_code, resumed from ops.runs')
+    expect(run).toEqual({ outcome: 'interrupted', exit_code: 143, resumed: 0 })
+
+    site.simulator.setFaults([])
+    expect(await site.json('run', site.pipeline)).toMatchObject({ resumed: true, complete: true })
+    const bought = chargedPages(site).toSorted((a, b) => a - b)
+    expect(bought).toEqual(bought.map((_, index) => index + 1))
+    const [ledger] = await site.query<object>(
+      'select sum(credits_used)::int as credits from ops.pages',
     )
-    const erased = await site.json('forget', '--yes', person?.id ?? '')
-    expect(erased).toMatchObject({ is_complete: true, remaining: [] })
-    expect(
-      await site.query(
-        `select count(*) as n from person_activities where profile_url = '${person?.url}'`,
-      ),
-    ).toEqual([{ n: 0 }])
-    // What still comes of them is left out.
-    site.advance(100 * DAY)
-    await site.simulator.runSignals()
-    done(await site.call(['load']))
-    done(await site.call(['build']))
-    expect(
-      await site.query(
-        `select count(*) as n from person_activities where profile_url = '${person?.url}'`,
-      ),
-    ).toEqual([{ n: 0 }])
-    site.receiver.process.kill('SIGTERM')
-    const ended = await site.receiver.ended
-    expect(ended.exitCode).toBe(0)
-    expect(ended.stderr).toMatch(/kept \d+ deliveries, refused 1 request, failed to write 0/)
+    expect(ledger).toEqual({ credits: site.simulator.account().credits })
   })
 
-  it('are refused where anybody could deliver: an address for others needs a secret', async () => {
-    const site = await openSite({ companies: 1 })
-    for (const [args, message] of [
-      [['--host', '0.0.0.0'], 'anybody could deliver there'],
-      [['--path', 'signals'], 'expected a path'],
-      [['--path', '/health'], 'expected a path'],
-      [['--signature-header', 'x y'], 'expected the name of a header'],
-    ] as const) {
-      const refused = await site.run(['listen', '--port', '0', ...args])
-      expect(refused.exitCode, args.join(' ')).toBe(2)
-      expect(refused.stderr).toContain(message)
+  it('a second SIGINT ends the process at once, and the next run goes on all the same', async () => {
+    const site = await openSite({ faults: [{ slow: { delay_ms: 8_000 }, page: 3 }] })
+    const running = site.start(['run', site.pipeline])
+    await pagesAsked(site, 3)
+    running.process.kill('SIGINT')
+    await pause(200)
+    const signalledAt = performance.now()
+    running.process.kill('SIGINT')
+    expect((await running.ended).exitCode).toBe(130)
+    expect(performance.now() - signalledAt).toBeLessThan(1_000)
+
+    expect(await site.json('run', site.pipeline)).toMatchObject({ resumed: true, complete: true })
+    const pages = chargedPages(site)
+    expect(pages.filter((page) => page === 3)).toHaveLength(2)
+    expect(new Set(pages).size).toBe(pages.length - 1)
+  })
+
+  it('SIGTERM to npx, which does not pass it on, ends the run within 12 s; what it bought is kept', async () => {
+    const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
+    const bin = join(site.folder, 'node_modules', '.bin')
+    mkdirSync(bin, { recursive: true })
+    symlinkSync(CLI, join(bin, 'jobtide'))
+    const npx = spawn('npx', ['--no-install', 'jobtide', 'extract', site.pipeline], {
+      cwd: site.folder,
+      env: { PATH: process.env['PATH'], HOME: site.folder, ...site.env },
+      stdio: 'ignore',
+    })
+    await pagesAsked(site, 4)
+    npx.kill('SIGTERM')
+    const outcome = async () => {
+      const { runs } = JSON.parse((await site.call(['status', '--json'])).stdout) as {
+        runs: { outcome: string }[]
+      }
+      return runs[0]?.outcome
     }
+    await expect.poll(outcome, { timeout: 12_000 }).toBe('interrupted')
+    const { requests } = site.simulator.account()
+    await pause(500)
+    expect(site.simulator.account().requests).toBe(requests)
+  })
+})
+
+describe('an older Node.js', () => {
+  it.each(['16.20.2', '20.18.3'])('%s ends with 2 and one sentence', async (version) => {
+    const folder = temporaryFolder()
+    const pretend = join(folder, 'pretend.cjs')
+    const text = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`
+    writeFileSync(pretend, text)
+    const ended = await runCli(['--version'], { env: { NODE_OPTIONS: `--require ${pretend}` } })
+    expect([ended.exitCode, ended.stdout]).toEqual([2, ''])
+    expect(ended.stderr).toMatch(
+      new RegExp(
+        `^jobtide: Node\\.js ${version} is too old: Jobtide needs 20\\.19 or newer\n  → .*\n$`,
+      ),
+    )
+  })
+
+  it('is told by what package.json says, in a file that imports nothing before', () => {
+    const text = readFileSync(CLI, 'utf8')
+    expect(text).not.toMatch(/^import |^export (?!\{\})|await|\?\.|\?\?/m)
+    const { engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+      engines: { node: string }
+    }
+    const [, major, minor] = /^>=(\d+)\.(\d+)\.0$/.exec(engines.node) ?? []
+    expect(text).toContain(`major < ${major} || (major === ${major} && minor < ${minor})`)
   })
 })

@@ -14,7 +14,7 @@ import { Invariants, expectTruth } from './invariants.ts'
 import { simulationOf, type Simulation } from './simulation.ts'
 import { quietJob, type Attempt } from './world.ts'
 
-const SEEDS = rounds('JOBTIDE_SEEDS', 25, 2_000)
+const SEEDS = rounds('JOBTIDE_SEEDS', 16, 2_000)
 const ONLY = process.env['JOBTIDE_SEED']
 // The engine takes a hundred times as long as all else.
 const WITH_ENGINE = 25
