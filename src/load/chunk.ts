@@ -19,6 +19,7 @@ import type {
   SnapshotPublished,
   SplitPayload,
 } from '../journal/records.ts'
+import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import { cutAnswer } from './cut-answers.ts'
 import { withoutLoneSurrogates } from '../support/json.ts'
 import type { PageBody } from './read-events.ts'
@@ -215,7 +216,7 @@ export class Chunk {
     this.answers.push({
       request_id: id,
       run_id: null,
-      endpoint: 'signal-delivery',
+      endpoint: SIGNAL_DELIVERY,
       page: 1,
       outcome: 'found',
       received_at: new Date(at),

@@ -28,13 +28,37 @@ export function cutAnswer(
   if (subject !== '' && isNamed(subject)) {
     return { body: Buffer.from(EMPTIED), places: [0], events: 1, isAbout: true }
   }
-  let items = 0
+  const { answer, taken } = taking(body, isNamed)
+  if (!answer.isNamed && taken.length === 0) return null
+  const places = Array.from({ length: answer.isNamed ? 1 : taken.length }, (_, place) => place)
+  const text = answer.isNamed ? EMPTIED : JSON.stringify(answer.value)
+  return { body: Buffer.from(text), places, events: places.length }
+}
+
+/** What of an answer names somebody: the items of lists that do, or all of it. */
+export function partsNaming(
+  body: Buffer,
+  isNamed: (text: string) => boolean,
+  subject: string,
+): readonly unknown[] {
+  const { answer, taken } = taking(body, isNamed)
+  const isAll = answer.isNamed || (subject !== '' && isNamed(subject))
+  return isAll ? [jsonOrNull(body.toString('utf8'))] : taken
+}
+
+/** An answer without the items that name somebody, and these. */
+function taking(body: Buffer, isNamed: (text: string) => boolean) {
+  const taken: unknown[] = []
 
   function cut(value: unknown): Cut {
     if (Array.isArray(value)) {
-      const kept = value.map(cut).filter((item) => !item.isNamed)
-      items += value.length - kept.length
-      return { isNamed: false, value: kept.map((item) => item.value) }
+      const kept = value.flatMap((item: unknown) => {
+        const left = cut(item)
+        if (!left.isNamed) return [left.value]
+        taken.push(item)
+        return []
+      })
+      return { isNamed: false, value: kept }
     }
     if (value === null || typeof value !== 'object') {
       return { isNamed: value !== null && isNamed(`${value as string | number | boolean}`), value }
@@ -46,11 +70,7 @@ export function cutAnswer(
     }
   }
 
-  const answer = cutOrAll(() => cut(jsonOrNull(body.toString('utf8'))))
-  if (!answer.isNamed && items === 0) return null
-  const places = Array.from({ length: answer.isNamed ? 1 : items }, (_, place) => place)
-  const text = answer.isNamed ? EMPTIED : JSON.stringify(answer.value)
-  return { body: Buffer.from(text), places, events: places.length }
+  return { answer: cutOrAll(() => cut(jsonOrNull(body.toString('utf8')))), taken }
 }
 
 // What is nested deeper than the stack is no answer that anybody reads.

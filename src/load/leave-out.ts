@@ -55,6 +55,16 @@ export async function cutAnswers(
   warehouse: Warehouse,
   isNamed: (text: string) => boolean,
 ): Promise<number> {
+  const named = await answersNaming(warehouse, isNamed)
+  for (const { id, body, isAbout } of named) {
+    const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
+    await warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body])
+  }
+  return named.length
+}
+
+/** The answers of a warehouse that name people, as they are without. */
+export async function answersNaming(warehouse: Warehouse, isNamed: (text: string) => boolean) {
   const named: { id: string; body: string; isAbout: boolean }[] = []
   const { batches } = await warehouse.stream('select request_id, body, subject from answers')
   for await (const rows of batches) {
@@ -64,11 +74,7 @@ export async function cutAnswers(
       named.push({ id: String(id), body: cut.body.toString('utf8'), isAbout: cut.isAbout === true })
     }
   }
-  for (const { id, body, isAbout } of named) {
-    const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
-    await warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body])
-  }
-  return named.length
+  return named
 }
 
 /** As {@link leaveOut}, where the warehouse follows another list. */

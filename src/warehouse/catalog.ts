@@ -95,6 +95,9 @@ export const loadedTables: readonly TableDefinition[] = [
   },
 ]
 
+/** What table answers calls the endpoint of a delivery of a signal. */
+export const SIGNAL_DELIVERY = 'signal-delivery'
+
 /** What pipelines watch (src/run/watch-lists.ts): models read it beside the loaded tables. */
 export const WATCH_ENTRIES = 'ops.watch_entries'
 

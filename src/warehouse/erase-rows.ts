@@ -210,13 +210,27 @@ interface StoredTable {
 }
 
 /** The tables of the open file, also those that are not Jobtide's. */
-export async function tablesOf(warehouse: Warehouse): Promise<StoredTable[]> {
+export function tablesOf(warehouse: Warehouse): Promise<StoredTable[]> {
+  return listed(warehouse, '')
+}
+
+/** As {@link tablesOf}, and the views. */
+export function relationsOf(warehouse: Warehouse): Promise<StoredTable[]> {
+  return listed(
+    warehouse,
+    `union all select (database_name, schema_name, view_name) from duckdb_views()
+     where database_name = current_database() and not temporary and not internal`,
+  )
+}
+
+async function listed(warehouse: Warehouse, also: string): Promise<StoredTable[]> {
   const rows = await warehouse.all<{ schema: string; table: string; columns: string }>(
     `select schema_name as "schema", table_name as "table", cast(to_json(list(column_name)) as varchar) as columns
      from duckdb_columns()
      where (database_name, schema_name, table_name) in (
        select (database_name, schema_name, table_name) from duckdb_tables()
-       where database_name = current_database() and not temporary)
+       where database_name = current_database() and not temporary
+       ${also})
      group by all order by all`,
   )
   return rows.map(({ schema, table, columns }) => ({

@@ -84,6 +84,15 @@ describe('signals', () => {
     const [person] = await site.query<{ id: string; url: string }>(
       'select profile_id as id, min(profile_url) as url from person_activities group by 1 order by count(*) desc limit 1',
     )
+    const exported = await site.json<{
+      tables: Record<string, unknown[]>
+      answers_as_sent: { endpoint: string }[]
+    }>('export-person', person?.id ?? '')
+    expect(Object.keys(exported.tables)).toEqual(
+      expect.arrayContaining(['people', 'person_activities', 'signal_profiles']),
+    )
+    const sent = exported.answers_as_sent.map(({ endpoint }) => endpoint)
+    expect(new Set(sent)).toEqual(new Set(['signal-create', 'signal-delivery']))
     const erased = await site.json('forget', '--yes', person?.id ?? '')
     expect(erased).toMatchObject({ is_complete: true, remaining: [] })
     expect(

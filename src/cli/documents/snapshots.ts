@@ -133,5 +133,6 @@ export const person = withVersion({
   sources: list(text),
   tables: z.record(text, list(anything)),
   events_as_sent: list(z.unknown()),
+  answers_as_sent: list(object({ endpoint: text, received_at: instant, parts: list(z.unknown()) })),
   published_to: list(text),
 })

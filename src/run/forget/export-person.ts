@@ -2,14 +2,18 @@
 
 import { existsSync } from 'node:fs'
 import { openJournal } from '../../journal/journal.ts'
+import { partsNaming } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
-import { tablesOf } from '../../warehouse/erase-rows.ts'
+import { SIGNAL_DELIVERY } from '../../warehouse/catalog.ts'
+import { relationsOf } from '../../warehouse/erase-rows.ts'
 import { asObjects } from '../../warehouse/rows.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
+import { namingOf } from './rebuild.ts'
+import { markersOf } from './search.ts'
 import { knownDestinations } from './snapshots.ts'
 
 type ExportWorld = Pick<RunWorld, 'directory' | 'clock' | 'version'>
@@ -17,7 +21,8 @@ type Row = Readonly<Record<string, unknown>>
 
 const SOURCES = [
   'Events come from the job-change service that the pipelines ask; `events_as_sent` holds each as it was received.',
-  'Everything in `tables` was made of these events. ops.coverage says which organisations were asked for, and for what time: what was not asked for is not known.',
+  'Everything in `tables` was made of these events and answers. ops.coverage says which organisations were asked for, and for what time: what was not asked for is not known.',
+  'Answers of other endpoints and deliveries of signals come from the same service; `answers_as_sent` holds what of each names the person.',
   'Snapshots in `published_to` hold rows of these tables, older ones as they were then.',
 ]
 
@@ -29,14 +34,15 @@ const SOURCES = [
  */
 export async function exportPerson(world: ExportWorld, profileId: string) {
   const { directory, clock, version } = world
-  const events = eventsAsSent(world, profileId)
-  const { tables, publishedTo } = existsSync(directory.warehouse)
+  const { tables, markers, publishedTo } = existsSync(directory.warehouse)
     ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
         tables: await rowsAbout(warehouse, profileId),
+        markers: await markersOf(warehouse, [profileId], new Set()),
         publishedTo: await knownDestinations(warehouse),
       }))
-    : { tables: {}, publishedTo: [] }
-  if (events.length === 0 && Object.keys(tables).length === 0) {
+    : { tables: {}, markers: [{ text: profileId, is_unique: true }], publishedTo: [] }
+  const { events, answers } = receivedOf(world, profileId, namingOf(markers))
+  if (events.length === 0 && answers.length === 0 && Object.keys(tables).length === 0) {
     const wasErased = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
     const name = JSON.stringify(profileId)
     throw new ConfigError(
@@ -55,29 +61,41 @@ export async function exportPerson(world: ExportWorld, profileId: string) {
     sources: SOURCES,
     tables,
     events_as_sent: events,
+    answers_as_sent: answers,
     // They may have been copied from there.
     published_to: publishedTo,
   }
 }
 
-function eventsAsSent({ directory, clock }: ExportWorld, profileId: string) {
-  const found: { run_id: string; request_id: string; received_at: string; event: unknown }[] = []
+function receivedOf(
+  { directory, clock }: ExportWorld,
+  profileId: string,
+  isNamed: (text: string) => boolean,
+) {
+  const events: { run_id: string; request_id: string; received_at: string; event: unknown }[] = []
+  const answers: { endpoint: string; received_at: string; parts: readonly unknown[] }[] = []
   const journal = openJournal(directory.journal, clock)
   // Half of what is known would look like all of it.
   journal.check()
   for (const segment of journal.segments()) {
     for (const frame of journal.read(segment)) {
       const { record } = frame
+      if (record.kind === 'answer_received' || record.kind === 'delivery_received') {
+        const { endpoint, subject } =
+          record.kind === 'answer_received' ? record : { endpoint: SIGNAL_DELIVERY, subject: '' }
+        const parts = partsNaming(frame.payload(), isNamed, subject)
+        if (parts.length > 0) answers.push({ endpoint, received_at: isoInstant(record.at), parts })
+      }
       if (record.kind !== 'page_received') continue
       const { run_id, request_id, at } = record
       cutEvents(frame.payload(), (event) => {
         if (!peopleIn(event).includes(profileId)) return false
-        found.push({ run_id, request_id, received_at: isoInstant(at), event })
+        events.push({ run_id, request_id, received_at: isoInstant(at), event })
         return false
       })
     }
   }
-  return found
+  return { events, answers }
 }
 
 /** Rows about the person in tables that analysts see. */
@@ -86,7 +104,7 @@ async function rowsAbout(
   profileId: string,
 ): Promise<Record<string, readonly Row[]>> {
   const found: Record<string, readonly Row[]> = {}
-  for (const { name, relation, columns: held } of await tablesOf(warehouse)) {
+  for (const { name, relation, columns: held } of await relationsOf(warehouse)) {
     if (!name.startsWith('main.') || !held.includes('profile_id')) continue
     const result = await warehouse.table(
       `select * from ${relation} where profile_id = $1 order by all`,

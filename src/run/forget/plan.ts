@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import type { SegmentFindings } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
+import { answersNaming } from '../../load/leave-out.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
@@ -42,13 +43,16 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
   const known = existsSync(directory.warehouse)
     ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
         const unknown = await notHere(warehouse, ids)
+        const markers = await markersOf(warehouse, ids, new Set(unknown))
+        const rows = await countErasable(warehouse, {
+          profileIds: ids,
+          eventsBefore,
+          isErasedReject: (text) => isErased(jsonOrNull(text)),
+        })
+        const answers = ids.length === 0 ? [] : await answersNaming(warehouse, namingOf(markers))
         return {
-          rows: await countErasable(warehouse, {
-            profileIds: ids,
-            eventsBefore,
-            isErasedReject: (text) => isErased(jsonOrNull(text)),
-          }),
-          markers: await markersOf(warehouse, ids, new Set(unknown)),
+          rows: answers.length === 0 ? rows : { ...rows, 'main.answers': answers.length },
+          markers,
           not_here: unknown,
           destinations: await knownDestinations(warehouse),
         }

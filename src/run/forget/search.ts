@@ -34,7 +34,7 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
 
-/** The ids that no event and no reject has: of people who were erased before, or who never were here. */
+/** The ids that no event, no reject and no answer has: of people who were erased before, or who never were here. */
 export async function notHere(
   warehouse: Warehouse,
   profileIds: readonly string[],
@@ -44,6 +44,7 @@ export async function notHere(
     select id from named
     where not exists (from job_change_events where profile_id = id)
       and not exists (from ops.rejects where contains(event, id))
+      and not exists (from answers where contains(body, id) or contains(subject, id))
     order by id`,
     [JSON.stringify(profileIds)],
   )
