@@ -26,7 +26,7 @@ export async function reportCollection(
   const bill =
     least === most
       ? countText(most, 'credit')
-      : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'parts cost where they are there' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
+      : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'what is not there costs less' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
   output.report({
     title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
     sections: [

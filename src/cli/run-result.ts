@@ -46,6 +46,10 @@ export function runReport(run: RunReport): Report {
           'charges',
           `${countText(extract.unexpectedCharges, 'page')} not charged as expected: jobtide credits shows them`,
         ],
+        extract.listsCut > 0 && [
+          'cut',
+          `${countText(extract.listsCut, 'list')} went on after the last page that pages: of the file allows`,
+        ],
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
         run.load !== null && ['loaded', loadText(run.load)],
         run.build !== null && ['built', buildText(run.build)],
@@ -71,7 +75,7 @@ function extractText({ endpoint, organizations, extract }: RunReport): string {
   const { pages, events, credits, quarantined } = extract
   const spent = `for ${countText(credits, 'credit')}`
   if (endpoint !== null) {
-    return `${countText(events, 'item')} by ${countText(organizations, 'request')} to ${endpoint} ${spent}`
+    return `${countText(events, 'item')} of ${countText(organizations, 'lookup')} (${endpoint}) ${spent}`
   }
   const read = countText(organizations - quarantined.length, 'organisation')
   return `${countText(pages, 'page')}, ${countText(events, 'event')} of ${read} ${spent}`

@@ -65,6 +65,7 @@ class Collection {
   #items = 0
   #done = 0
   #unexpectedCharges = 0
+  #listsCut = 0
   /** What was refused, or could not be said in time. */
   readonly #refused: { subject: string; reason: string }[] = []
 
@@ -216,6 +217,7 @@ class Collection {
       body_sha256: sha256,
     }
     await writer.append(record, kept)
+    if (asked.isLast && next !== null) this.#listsCut += 1
     if (!isExpected) {
       this.#unexpectedCharges += 1
       logger.warn(
@@ -247,6 +249,7 @@ class Collection {
         reason,
       })),
       unexpectedCharges: this.#unexpectedCharges,
+      listsCut: this.#listsCut,
       clockTrouble: null,
     }
   }

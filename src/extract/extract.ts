@@ -318,6 +318,7 @@ class Extraction {
       projection: this.#projection,
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,
+      listsCut: 0,
       clockTrouble: this.#buyer.clockTrouble,
     }
   }

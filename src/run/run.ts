@@ -79,6 +79,7 @@ function together(before: ExtractProgress, after: ExtractProgress): ExtractProgr
     events: before.events + after.events,
     credits: before.credits + after.credits,
     unexpectedCharges: before.unexpectedCharges + after.unexpectedCharges,
+    listsCut: before.listsCut + after.listsCut,
     quarantined: [...before.quarantined, ...after.quarantined],
     clockTrouble: after.clockTrouble ?? before.clockTrouble,
   }
@@ -93,6 +94,7 @@ const NOTHING_YET: ExtractProgress = {
   credits: 0,
   projection: null,
   unexpectedCharges: 0,
+  listsCut: 0,
   clockTrouble: null,
   quarantined: [],
 }

@@ -108,9 +108,40 @@ const ANSWERS = [
   ],
 ] as const
 
+/** A request to each endpoint. */
+const ONE_OF_EACH = [
+  ['company-profile', { url: PAGE }],
+  ['company-search', {}],
+  ['people-search', {}],
+  ['job-details', { job_id: POSTING }],
+  ['post-search', {}],
+  ['post-reposts', { url: POST }],
+  ['post-details', { url: POST }],
+  ['suggest', { suggest_type: 'company', q: 'a' }],
+  ['signal-create', { profile_urls: 'https://network.example/in/later' }],
+] as const
+
+/** The endpoints that have pages, and a request with several. */
+const LISTS = [
+  ['company-search', {}],
+  ['people-search', {}],
+  ['post-search', {}],
+  ['post-reposts', { url: POST }],
+] as const
+
 describe('what an answer costs, and whether it is one', () => {
-  it('is known of every endpoint', () => {
-    expect(new Set(ANSWERS.map(([name]) => name))).toEqual(new Set(ENDPOINTS.keys()))
+  it.each([
+    ['what it costs', ANSWERS],
+    ['what took too long', ONE_OF_EACH],
+    ['what is refused', REFUSED],
+  ] as const)('is tried of every endpoint: %s', (_, rows) => {
+    expect(new Set(rows.map(([name]) => name))).toEqual(new Set(ENDPOINTS.keys()))
+  })
+
+  it('is tried of every endpoint with pages, page by page', () => {
+    const paged = [...ENDPOINTS.values()].filter(({ pages }) => pages !== null)
+    const names = new Set<string>(LISTS.map(([name]) => name))
+    expect(new Set(paged.map(({ name }) => name))).toEqual(names)
   })
 
   it.each(ANSWERS)(
@@ -132,17 +163,7 @@ describe('what an answer costs, and whether it is one', () => {
       })
     const absent = answered('company-profile', { url: PAGE }, 1, failed(false, 1))
     expect(absent).toMatchObject({ outcome: 'absent', price: { least: 1, most: 1 } })
-    for (const [name, request] of [
-      ['company-profile', { url: PAGE }],
-      ['company-search', {}],
-      ['people-search', {}],
-      ['job-details', { job_id: POSTING }],
-      ['post-search', {}],
-      ['post-reposts', { url: POST }],
-      ['post-details', { url: POST }],
-      ['suggest', { suggest_type: 'company', q: 'a' }],
-      ['signal-create', { profile_urls: 'https://network.example/in/later' }],
-    ] as const) {
+    for (const [name, request] of ONE_OF_EACH) {
       const later = answered(name, request, 1, failed(true, 0))
       expect(later, name).toMatchObject({
         outcome: 'later',
@@ -199,12 +220,7 @@ function withValue(json: string, place: number, value: unknown): string {
 }
 
 describe('pages of a list', () => {
-  it.each([
-    ['company-search', {}],
-    ['people-search', {}],
-    ['post-search', {}],
-    ['post-reposts', { url: POST }],
-  ] as const)('%s are read until the service has no more, each item once', (name, request) => {
+  it.each(LISTS)('%s are read until the service has no more, each item once', (name, request) => {
     const sizes: number[] = []
     for (let next: EndpointAnswer['next'] = 1; next !== null;) {
       const answer = answered(name, request, Number(next))
@@ -214,37 +230,39 @@ describe('pages of a list', () => {
     expect(sizes.slice(0, -1).every((size) => size === 25)).toBe(true)
     expect(sizes.at(-1)).toBeGreaterThan(0)
     const { json } = ask(name, request)
-    const total = /"total":(\d+)/.exec(JSON.stringify(json))?.[1]
+    const total = /"(?:\w+_)?total":(\d+)/.exec(JSON.stringify(json))?.[1]
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(Number(total))
   })
 })
 
+const REFUSED = [
+  ['company-profile', {}],
+  ['company-profile', { url: PAGE, use_cache: 'sometimes' }],
+  ['job-details', { job_id: 'acme' }],
+  ['job-details', {}],
+  ['company-search', { company_sizes: ['A'] }],
+  ['company-search', { industries: ['banking'] }],
+  ['people-search', { company_ids: ['acme'] }],
+  ['people-search', { keywords: 'x'.repeat(501) }],
+  ['people-search', { job_title: { value: 'CEO', exclude: 'yes' } }],
+  ['suggest', { suggest_type: 'town', q: 'a' }],
+  ['suggest', { suggest_type: 'company', q: '' }],
+  ['post-search', { sort_by: 'age' }],
+  ['post-search', { date_posted: 'past-year' }],
+  ['post-search', { content_type: 'songs' }],
+  ['post-reposts', { url: PAGE }],
+  ['post-details', { url: 'acme' }],
+  ['signal-create', { profile_urls: 'acme' }],
+  ['signal-create', { profile_urls: [] }],
+  ['signal-create', { profile_urls: PAGE, frequency: 'every_minute' }],
+  ['signal-create', { profile_urls: PAGE, activity_types: ['posts'] }],
+  ['signal-create', { profile_urls: PAGE, webhook_url: 'here' }],
+  ['signal-create', { profile_urls: PAGE, webhook_secret: 'in-a-file-that-others-read' }],
+  ['signal-create', { profile_urls: PAGE, new_signal: true }],
+] as const
+
 describe('a request', () => {
-  it.each([
-    ['company-profile', {}],
-    ['company-profile', { url: PAGE, use_cache: 'sometimes' }],
-    ['job-details', { job_id: 'acme' }],
-    ['job-details', {}],
-    ['company-search', { company_sizes: ['A'] }],
-    ['company-search', { industries: ['banking'] }],
-    ['people-search', { company_ids: ['acme'] }],
-    ['people-search', { keywords: 'x'.repeat(501) }],
-    ['people-search', { job_title: { value: 'CEO', exclude: 'yes' } }],
-    ['suggest', { suggest_type: 'town', q: 'a' }],
-    ['suggest', { suggest_type: 'company', q: '' }],
-    ['post-search', { sort_by: 'age' }],
-    ['post-search', { date_posted: 'past-year' }],
-    ['post-search', { content_type: 'songs' }],
-    ['post-reposts', { url: PAGE }],
-    ['post-details', { url: 'acme' }],
-    ['signal-create', { profile_urls: 'acme' }],
-    ['signal-create', { profile_urls: [] }],
-    ['signal-create', { profile_urls: PAGE, frequency: 'every_minute' }],
-    ['signal-create', { profile_urls: PAGE, activity_types: ['posts'] }],
-    ['signal-create', { profile_urls: PAGE, webhook_url: 'here' }],
-    ['signal-create', { profile_urls: PAGE, webhook_secret: 'in-a-file-that-others-read' }],
-    ['signal-create', { profile_urls: PAGE, new_signal: true }],
-  ] as const)('to %s is refused before it is sent: %j', (name, request) => {
+  it.each(REFUSED)('to %s is refused before it is sent: %j', (name, request) => {
     expect(ENDPOINTS.get(name)?.request.safeParse(request).success).toBe(false)
   })
 

@@ -62,7 +62,7 @@ const anySighting: fc.Arbitrary<Sighting> = fc
 
 // What is made of answers has no macro: it says by itself since when it says it.
 const OF_ANSWERS =
-  /^(?:announcements|compan(?:y_|ies_found)|job_posting|organization_open_roles|people_found|posts?(?:_|$)|reposts)/
+  /^(?:announcements|compan(?:y_|ies_found)|job_posting|organization_open_roles|people_found|person_(?:activities|identities)|posts?(?:_|$)|reposts|signal_profiles)/
 const models = readModelFiles().filter(({ name }) => !OF_ANSWERS.test(name))
 const tables = models
   .filter(({ isPublished }) => isPublished)

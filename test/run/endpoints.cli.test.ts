@@ -3,12 +3,33 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { ledger, openCollection } from './collect-fixture.ts'
+import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
 // Whole runs one after another.
 vi.setConfig({ testTimeout: 240_000 })
 
 const COMPANIES = 30
+
+describe('a pipeline over a search', () => {
+  it('says that the list went on where pages: ends it, and not where it is at its end', async () => {
+    const site = await openCollection({ companies: COMPANIES })
+    const file = join(site.folder, 'search.yaml')
+    const lines = ['name: search', 'kind: collect', 'endpoint: company-search']
+    for (const [pages, cut] of [
+      [1, 1],
+      [2, 0],
+    ]) {
+      writeFileSync(file, [...lines, `pages: ${pages}`, ''].join('\n'))
+      const { extract } = await site.json<RunDocument>(
+        'extract',
+        file,
+        '--data-dir',
+        join(site.folder, `pages-${pages}`),
+      )
+      expect(extract).toMatchObject({ lists_cut: cut, events: pages === 1 ? 25 : 30 })
+    }
+  })
+})
 
 describe('find and suggest', () => {
   it('write a list that a pipeline takes, and say what is new in it the next time', async () => {

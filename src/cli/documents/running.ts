@@ -31,6 +31,7 @@ const extract = object({
   credits: amount,
   projection: orNull(range),
   unexpected_charges: count,
+  lists_cut: count,
   clocks: orNull(
     object({ ...clocks, answers: count, not_believed: count, service_ahead_ms: amount }),
   ),
