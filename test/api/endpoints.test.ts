@@ -178,6 +178,28 @@ describe('what an answer costs, and whether it is one', () => {
     const service = serviceWith({ faults: [{ status: 200, body, times: 'always' }] })
     const answer = answered('company-profile', { url: PAGE, company_insights: true }, 1, service)
     expect(answer).toMatchObject({ outcome: 'found', price: { least: 1, most: 1 } })
+    const posting = { success: true, data: { job_posting_id: '1', title: 'Baker' }, credit_used: 1 }
+    const withoutTeam = serviceWith({ faults: [{ status: 200, body: posting, times: 'always' }] })
+    const asked = { job_id: POSTING, include_hiring_team: true }
+    expect(answered('job-details', asked, 1, withoutTeam)).toMatchObject({
+      outcome: 'found',
+      price: { least: 1, most: 1 },
+    })
+    const emptyTeam = { ...posting, data: { ...posting.data, hiring_team: { members: [] } } }
+    const billed = serviceWith({ faults: [{ status: 200, body: emptyTeam, times: 'always' }] })
+    expect(answered('job-details', asked, 1, billed).price.most).toBe(2)
+  })
+
+  it('takes 404 of a posting or post for an answer, and 502 for none; neither is charged', () => {
+    for (const [name, request] of [
+      ['job-details', { job_id: POSTING }],
+      ['post-details', { url: POST }],
+    ] as const) {
+      const gone = serviceWith({ faults: [{ status: 404, times: 'always' }] })
+      expect(ask(name, request, 1, gone)).toMatchObject({ read: { outcome: 'absent' }, charged: 0 })
+      const away = serviceWith({ faults: [{ status: 502, times: 'always' }] })
+      expect(ask(name, request, 1, away)).toMatchObject({ read: 502, charged: 0 })
+    }
   })
 
   it.each([...ENDPOINTS.keys()])('%s takes no answer of something else for one', (name) => {
