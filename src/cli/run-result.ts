@@ -50,6 +50,10 @@ export function runReport(run: RunReport): Report {
           'cut',
           `${countText(extract.listsCut, 'list')} went on after the last page that pages: of the file allows`,
         ],
+        extract.listsMoved > 0 && [
+          'moved',
+          `${countText(extract.listsMoved, 'list')} changed while read: what moved to a page before is not in it`,
+        ],
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
         run.load !== null && ['loaded', loadText(run.load)],
         run.build !== null && ['built', buildText(run.build)],

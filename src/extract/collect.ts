@@ -66,6 +66,9 @@ class Collection {
   #done = 0
   #unexpectedCharges = 0
   #listsCut = 0
+  /** What lists said how many items they have. */
+  readonly #totals = new Map<LookupHistory, number>()
+  readonly #moved = new Set<LookupHistory>()
   /** What was refused, or could not be said in time. */
   readonly #refused: { subject: string; reason: string }[] = []
 
@@ -186,7 +189,7 @@ class Collection {
   async #keep(
     asked: AskedPage,
     { body, status, receivedAt: at }: Answer,
-    { outcome, items, next, price, creditsSent }: EndpointAnswer,
+    { outcome, items, next, price, creditsSent, total = null }: EndpointAnswer,
     kept: Buffer,
   ): Promise<Bought<AnswerReceived>> {
     const { endpoint, writer, logger, run } = this.#options
@@ -218,6 +221,7 @@ class Collection {
     }
     await writer.append(record, kept)
     if (asked.isLast && next !== null) this.#listsCut += 1
+    this.#compareTotal(asked.history, total)
     if (!isExpected) {
       this.#unexpectedCharges += 1
       logger.warn(
@@ -226,6 +230,13 @@ class Collection {
       )
     }
     return { bought: record, charged: credits }
+  }
+
+  // It is told and not mended: the totals of a search change all the time, and to read it again would cost as much again.
+  #compareTotal(list: LookupHistory, total: number | null): void {
+    if (total === null) return
+    if ((this.#totals.get(list) ?? total) !== total) this.#moved.add(list)
+    this.#totals.set(list, total)
   }
 
   /** The body without members that are not kept; as it came where it has none of them. */
@@ -250,6 +261,7 @@ class Collection {
       })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut,
+      listsMoved: this.#moved.size,
       clockTrouble: null,
     }
   }

@@ -31,6 +31,18 @@ describe('a pipeline over a search', () => {
   })
 })
 
+it('a list that changes while it is read is told, and not bought again', async () => {
+  const site = await openCollection({ companies: COMPANIES })
+  const file = join(site.folder, 'search.yaml')
+  writeFileSync(file, 'name: search\nkind: collect\nendpoint: company-search\n')
+  const item = { name: 'Acme', url: 'https://network.example/company/acme' }
+  const second = { success: true, data: { items: [item], total: 26 }, credit_used: 5 }
+  site.simulator.setFaults([{ page: 2, status: 200, body: second, charged: true }])
+  const { extract } = await site.json<RunDocument>('extract', file)
+  expect(extract).toMatchObject({ lists_moved: 1, lists_cut: 0 })
+  expect(site.simulator.account().requests).toBe(2)
+})
+
 describe('find and suggest', () => {
   it('write a list that a pipeline takes, and say what is new in it the next time', async () => {
     const site = await openCollection({ companies: COMPANIES })

@@ -59,6 +59,8 @@ export interface EndpointAnswer {
   readonly items: number
   /** What asks for the next page; null for the last one. */
   readonly next: string | number | null
+  /** How many items the list has, where it says so. */
+  readonly total?: number | null
   /** What the service says it charged, as sent. */
   readonly creditsSent: unknown
   /** What this answer should cost. */
@@ -76,13 +78,13 @@ interface ListSize {
 export function pageOfList(
   { page, itemsBefore }: AskedFor,
   { items, total, pages }: ListSize,
-): Pick<EndpointAnswer, 'outcome' | 'items' | 'next'> {
+): Pick<EndpointAnswer, 'outcome' | 'items' | 'next' | 'total'> {
   const isLast =
     items === 0 ||
     (pages ?? Number.POSITIVE_INFINITY) <= page ||
     (total ?? Number.POSITIVE_INFINITY) <= itemsBefore + items
   const outcome = page === 1 && items === 0 ? 'absent' : 'found'
-  return { outcome, items, next: isLast ? null : page + 1 }
+  return { outcome, items, next: isLast ? null : page + 1, total: total ?? null }
 }
 
 /** An answer with a status that says that the thing is not there; nothing is charged for it. */
