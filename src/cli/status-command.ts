@@ -4,6 +4,7 @@
  * locked or behind.
  */
 
+import { filesOfInbox } from '../inbox/inbox.ts'
 import type { ClockTrouble } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -57,6 +58,7 @@ export async function statusCommand(
   const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
   const until = pausedUntil(history, now, clock.uptime?.() ?? null)
   const notBefore = until > now ? new Date(until) : null
+  const waiting = filesOfInbox(directory.inbox).length
   const unread = (last?.batches ?? 0) - (last?.batchesDone ?? 0)
   output.report({
     sections: [
@@ -85,6 +87,10 @@ export async function statusCommand(
           'refused',
           `${countText(quarantined.size, 'organisation')} quarantined: the service does not know them`,
         ],
+        waiting > 0 && [
+          'inbox',
+          `${countText(waiting, 'file')} of deliveries, which the next run or load takes`,
+        ],
         ...warehouseFacts(warehouse),
         ...dueFacts(freshness),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
@@ -100,6 +106,7 @@ export async function statusCommand(
       ...credits,
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
       notBefore,
+      inboxFiles: waiting,
       clocks: clocks && {
         service: new Date(clocks.date),
         here: new Date(clocks.ours),

@@ -36,6 +36,7 @@ export const status = withVersion({
   unexpected_charges: count,
   quarantined: left,
   not_before: orNull(instant),
+  inbox_files: count,
   clocks: orNull(object(clocks)),
   warehouse: z.union([
     object({
