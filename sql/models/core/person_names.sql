@@ -6,7 +6,8 @@
 -- columns:
 --   name: The page: the last part of its address, in lower case.
 --   profile_id: The service's stable id of the person.
-select page_part(person_network_url) as name, min(profile_id) as profile_id
+select page as name, min(profile_id) as profile_id
 from person_pages
-group by page_part(person_network_url)
+where page <> ''
+group by page
 having count(*) = 1

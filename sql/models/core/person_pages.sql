@@ -6,6 +6,7 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   person_network_url: The person's public page, as sent.
+--   page: The last part of it, in lower case: the same in all spellings.
 with
 
 named as (
@@ -20,6 +21,6 @@ named as (
     where person_network_url is not null
 )
 
-select profile_id, person_network_url
+select profile_id, person_network_url, page_part(person_network_url) as page
 from named
 where recency = 1

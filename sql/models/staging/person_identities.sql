@@ -11,9 +11,9 @@
 with
 
 shown as (
-    select page_part(person_network_url) as name, count(*) as people, min(profile_id) as profile_id
+    select page as name, count(*) as people, min(profile_id) as profile_id
     from person_pages
-    group by page_part(person_network_url)
+    group by page
 ),
 
 pages as (
