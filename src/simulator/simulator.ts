@@ -9,12 +9,14 @@ import { text } from 'node:stream/consumers'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
 import { closeServer, listenOnLoopback } from '../support/loopback.ts'
+import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { Bookkeeper, type Account } from './account.ts'
 import type { TrackedOrganization } from './events.ts'
 import { SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
 import type { Fault } from './faults.ts'
 import type { Reply } from './gate.ts'
+import { seededRandom } from './random.ts'
 import { SimulatedService, type ServiceOptions } from './service.ts'
 import { sendAnswer } from './wire-faults.ts'
 
@@ -81,12 +83,20 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   // Longer than a client's pauses: a connection closed under a request would look like a billed, lost page.
   server.keepAliveTimeout = 5 * MINUTE
   await listenOnLoopback(server, options.port ?? 0)
+  /** Deliveries that come with those of the next run. */
+  const late: SentDelivery[] = []
+  const random = seededRandom(DELIVERY_SEED)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     account: () => books.account(),
     organizations: () => source.organizations,
     runSignals: async () => {
-      for (const delivery of service.runSignals(clock.now())) await deliver(delivery)
+      late.push(...service.runSignals(clock.now()))
+      for (const delivery of shuffled(late.splice(0), random)) {
+        if (random() < DELIVERED_LATE) late.push(delivery)
+        else await deliver(delivery)
+        if (random() < DELIVERED_TWICE) await deliver(delivery)
+      }
     },
     setFaults: (faults) => service.setFaults(faults),
     close: () => closeServer(server),
@@ -94,6 +104,10 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 }
 
 const DELIVERED_AT_MOST = 5
+// In any order, some twice, some with those of the next run.
+const DELIVERED_TWICE = 0.2
+const DELIVERED_LATE = 0.1
+const DELIVERY_SEED = 17
 
 async function deliver({ url, body, signature }: SentDelivery): Promise<void> {
   const headers = {
