@@ -5,9 +5,8 @@
  */
 
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { OWNER_ONLY, fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
+import { OWNER_ONLY, makeFolder, placeWhole } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -23,6 +22,7 @@ export interface Delivery {
 }
 
 const SUFFIX = '.ndjson'
+const UNFINISHED = '.tmp'
 
 /** Receives deliveries into a folder. */
 export class Inbox {
@@ -62,45 +62,36 @@ export class Inbox {
   }
 }
 
-// Not as other files are written, which holds up this process: meanwhile the next deliveries are read.
+// While it is written the next deliveries are read.
 async function writeDurably(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`
+  const temporary = `${path}.${process.pid}${UNFINISHED}`
   try {
     makeFolder(dirname(path))
-    const file = await open(temporary, 'wx', OWNER_ONLY)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
-    fsyncDirectory(dirname(path))
+    await placeWhole(path, temporary, (file) => file.writeFile(text), OWNER_ONLY)
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined)
     throw asStorageError(error, path)
   }
 }
 
 /** The files of an inbox, in the order in which they came. */
 export function filesOfInbox(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  const names = onDisk(folder, () => readdirSync(folder))
-  return names
-    .filter((name) => name.endsWith(SUFFIX))
-    .map((name) => join(folder, name))
-    .toSorted()
+  return filesIn(folder, SUFFIX)
 }
 
 /** What killed receivers left half written: nobody was told that they have it. */
 export function leftInInbox(folder: string, nowMs: number): string[] {
+  return filesIn(folder, UNFINISHED).filter(
+    (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < nowMs - MINUTE,
+  )
+}
+
+function filesIn(folder: string, suffix: string): string[] {
   if (!existsSync(folder)) return []
-  return onDisk(folder, () => readdirSync(folder))
-    .filter((name) => name.endsWith('.tmp'))
+  const names = onDisk(folder, () => readdirSync(folder))
+  return names
+    .filter((name) => name.endsWith(suffix))
     .map((name) => join(folder, name))
-    .filter(
-      (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < nowMs - MINUTE,
-    )
+    .toSorted()
 }
 
 /** The deliveries in a file. @throws SyntaxError where something else has changed it */

@@ -1,10 +1,9 @@
 /** Files and folders that survive a power cut, and appear whole or not at all. */
 
 import { randomUUID } from 'node:crypto'
-import { lstatSync, rmSync, rmdirSync, type Stats } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
+import { lstatSync, rmdirSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory } from '../../support/atomic-file.ts'
+import { fsyncDirectory, placeWhole } from '../../support/atomic-file.ts'
 import { asStorageError, messageOf, StorageError, systemCode } from '../../support/errors.ts'
 
 /**
@@ -23,21 +22,13 @@ export async function writeWholeFile(path: string, body: AsyncIterable<Uint8Arra
     }
   }
   try {
-    const file = await open(temporary, 'wx')
-    try {
+    await placeWhole(path, temporary, async (file) => {
       for await (const chunk of watched()) await file.appendFile(chunk)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
-    fsyncDirectory(dirname(path))
+    })
   } catch (error) {
     const known = asStorageError(error, path)
     if (isOfBody || known instanceof StorageError) throw isOfBody ? error : known
     throw new StorageError(`${path} cannot be written: ${messageOf(error)}`, { cause: error })
-  } finally {
-    rmSync(temporary, { force: true })
   }
 }
 
