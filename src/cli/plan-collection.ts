@@ -4,7 +4,8 @@ import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { planCollection } from '../plan/collection.ts'
-import type { Collection } from '../run/collection.ts'
+import { readSuppression } from '../load/suppression.ts'
+import { withoutErased, type Collection } from '../run/collection.ts'
 import type { Job } from '../run/job.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
@@ -17,8 +18,10 @@ export async function reportCollection(
   collection: Collection,
 ): Promise<void> {
   const nowMs = clock.now()
-  const { lookups, duplicates } = await collection.read()
-  const history = readHistory(openJournal(directory.journal, clock))
+  const { lookups: listed, duplicates } = await collection.read()
+  const journal = openJournal(directory.journal, clock)
+  const history = readHistory(journal)
+  const lookups = withoutErased(listed, readSuppression(journal, history.suppression))
   const { endpoint, declared } = collection
   const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
   const { least, most } = plan.price

@@ -1,19 +1,21 @@
 /** Begins a run of `kind: collect` in the journal: a new one, or the latest one that did not end, whose lookups go on. */
 
 import { addLookups, type RunHistory } from '../journal/run-history.ts'
+import type { Suppression } from '../load/suppression.ts'
 import { collectQuestionSha256, planCollection, type CollectQuestion } from '../plan/collection.ts'
 import { resumeRun, startRun, type BeginOptions, type BegunRun } from './begin.ts'
 import { closingOf } from './closing.ts'
-import type { Collection } from './collection.ts'
+import { withoutErased, type Collection } from './collection.ts'
 import { openRunOf, runsToAbandon } from './resume.ts'
 
 /** Begins a run, or takes an earlier one up again, and writes down which. */
 export async function beginCollection(
   options: BeginOptions,
   collection: Collection,
+  suppression: Suppression,
 ): Promise<BegunRun> {
   const { job, history, writer, clock } = options
-  const { lookups } = await collection.read()
+  const lookups = withoutErased((await collection.read()).lookups, suppression)
   const question = { ...collection, lookups }
   const sha256 = collectQuestionSha256(question)
   const latest = openRunOf(history, job.pipeline)

@@ -4,14 +4,12 @@ import { basename, dirname, resolve } from 'node:path'
 import type { z } from 'zod'
 import type { Endpoint, LookupRequest } from '../api/endpoints/endpoint.ts'
 import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
-import { openJournal } from '../journal/journal.ts'
-import { readSuppression } from '../load/suppression.ts'
+import type { Suppression } from '../load/suppression.ts'
 import type { Lookup, CollectQuestion } from '../plan/collection.ts'
 import { readRows } from '../plan/organizations.ts'
 import type { CollectSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
-import { realClock } from '../support/clock.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
@@ -63,7 +61,7 @@ export async function readCollection(
   }
   const named = typeof source === 'string' ? resolve(dirname(file), source) : null
   const list = overrides.organizations ?? named
-  const readAll = async () => {
+  const readNow = async () => {
     if (list === null && source === undefined) return lookupsOf([lookupOf(declared, options, file)])
     const lines =
       list === null ? await selected(source as { sql: string }, dataDir) : listed(fills, list)
@@ -79,15 +77,6 @@ export async function readCollection(
     }))
     return lookupsOf(all, overrides.limit)
   }
-  const readNow = async () => {
-    const { lookups, duplicates } = await readAll()
-    // Of somebody who was erased nothing is asked, whatever list still names them.
-    const suppression = readSuppression(openJournal(dataDirectory(dataDir).journal, realClock))
-    return {
-      lookups: lookups.filter(({ subject }) => !suppression.coversText(subject)),
-      duplicates,
-    }
-  }
   // A list is read once, and checked at once.
   const known = typeof source === 'object' && list === null ? null : await readNow()
   const read = async () => known ?? readNow()
@@ -96,6 +85,11 @@ export async function readCollection(
     collection: { pipeline: spec.name, endpoint, declared, read, refreshMs: days * DAY, pages },
     list: list ?? file,
   }
+}
+
+/** Of somebody who was erased nothing is asked, whatever list still names them. */
+export function withoutErased(lookups: readonly Lookup[], suppression: Suppression): Lookup[] {
+  return lookups.filter(({ subject }) => !suppression.coversText(subject))
 }
 
 /** What is asked of an endpoint once, for what the options say. @throws ConfigError naming what it would refuse */

@@ -114,13 +114,19 @@ async function attempt(
   const { job, command, world, session } = given
   const { clock } = world
   const { journal, writer, history: before, spentBefore } = session
-  // Before a credit is spent, because the load would refuse.
-  if (command !== 'extract') readSuppression(journal, before.suppression)
+  const { collection } = job
+  // Before a credit is spent, because the load would refuse, and nothing is asked of who was erased.
+  const suppression =
+    command === 'extract' && collection === null
+      ? null
+      : readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   const about = { job, command, history: before, writer, clock, spentBefore }
   const begun =
-    job.collection === null ? await beginRun(about) : await beginCollection(about, job.collection)
+    collection === null || suppression === null
+      ? await beginRun(about)
+      : await beginCollection(about, collection, suppression)
   const { run, ...beginning } = begun
   const { organizations, resumed } = beginning
   const parts = { ...given, store, seconds: {} }
