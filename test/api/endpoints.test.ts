@@ -8,16 +8,9 @@ import { describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
 import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/service.ts'
-import { createWorld } from '../../src/simulator/world.ts'
-import { DAY } from '../../src/support/units.ts'
+import { send, sourceOf } from './served-fixture.ts'
 
-const NOW = Date.parse('2026-03-01')
-const source = createWorld({
-  seed: 3,
-  organizations: 80,
-  startAt: NOW - 730 * DAY,
-  endAt: NOW + 90 * DAY,
-})
+const source = sourceOf(80)
 const [organization] = source.organizations
 const PAGE = organization?.network_url ?? ''
 // What follows from careers is made once.
@@ -28,22 +21,7 @@ const serviceWith = (options: Partial<ServiceOptions>) =>
 
 /** Asks for one page as a pipeline does. @throws ZodError for a request that is refused before it is sent */
 function ask(name: string, given: LookupRequest, page = 1, service = usual) {
-  const endpoint = ENDPOINTS.get(name)
-  if (endpoint === undefined) throw new TypeError(`no endpoint ${name}`)
-  const request = endpoint.request.parse(given)
-  const target = endpoint.target?.(request)
-  const [path = '', query = ''] = (target ?? endpoint.path).split('?', 2)
-  const paged =
-    endpoint.pages === null || page === 1 ? request : { ...request, [endpoint.pages]: page }
-  const call = {
-    body: target === undefined ? JSON.stringify(paged) : '',
-    query,
-    contentType: 'application/json',
-    authorization: 'Bearer simulator-key',
-    nowMs: NOW,
-    monotonicMs: 0,
-  }
-  const { answer, facts } = service.answer(path, call, target === undefined ? 'POST' : 'GET')
+  const { endpoint, request, answer, facts } = send(service, name, given, page)
   const json = JSON.parse(answer.body.toString()) as Record<string, unknown>
   const { status } = answer
   const isRead = status === 200 || endpoint.statuses?.includes(status) === true

@@ -1,25 +1,19 @@
 /** Answers with anything in place of each of their values: they are paid for, and no build may fail for what they say. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
 import { buildModels } from '../../src/model/build.ts'
 import { mixSeeds, seededRandom } from '../../src/simulator/random.ts'
 import { SimulatedService } from '../../src/simulator/service.ts'
-import { createWorld } from '../../src/simulator/world.ts'
 import { withoutLoneSurrogates } from '../../src/support/json.ts'
-import { DAY } from '../../src/support/units.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { NOW, send, sourceOf } from '../api/served-fixture.ts'
 import { rounds, seedOf } from '../helpers/tier.ts'
 import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
 
-const NOW = Date.parse('2026-03-01')
-const source = createWorld({
-  seed: 3,
-  organizations: 12,
-  startAt: NOW - 730 * DAY,
-  endAt: NOW + 90 * DAY,
-})
+const source = sourceOf(12)
 const service = new SimulatedService({ source })
 const PAGE = source.organizations[0]?.network_url ?? ''
 
@@ -60,21 +54,8 @@ const HOSTILE: readonly unknown[] = [
   { '': { '$.a': 1 } },
 ]
 
-function bodyOf(name: string, request: object): string {
-  const endpoint = ENDPOINTS.get(name)
-  if (endpoint === undefined) throw new TypeError(`no endpoint ${name}`)
-  const parsed = endpoint.request.parse(request)
-  const [path = '', query = ''] = (endpoint.target?.(parsed) ?? endpoint.path).split('?', 2)
-  const isGet = endpoint.target !== undefined
-  const call = {
-    body: isGet ? '' : JSON.stringify(parsed),
-    query,
-    contentType: 'application/json',
-    authorization: 'Bearer simulator-key',
-    nowMs: NOW,
-    monotonicMs: 0,
-  }
-  return service.answer(path, call, isGet ? 'GET' : 'POST').answer.body.toString()
+function bodyOf(name: string, request: LookupRequest): string {
+  return send(service, name, request).answer.body.toString()
 }
 
 function answersOf(): [endpoint: string, body: string][] {
