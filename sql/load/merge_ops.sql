@@ -23,7 +23,7 @@ using staged_snapshots as staged
 where known.snapshot_id = staged.snapshot_id;
 insert into ops.snapshots from staged_snapshots order by snapshot_id;
 
--- A body that the engine cannot read would fail every build; the journal has it as it came.
+-- What analysts take apart is JSON to the engine, whatever came; the journal has it as it came.
 insert into answers
 select distinct on (staged.request_id)
     staged.* replace (case when json_valid(staged.body) then staged.body else '{}' end as body)

@@ -1,7 +1,6 @@
 /** `listen`: receives the deliveries of signals, each on the disk before it is acknowledged, until it is stopped. */
 
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { webhookSecretFrom } from '../config.ts'
 import { Inbox } from '../inbox/inbox.ts'
 import { createReceiver, type Signature } from '../inbox/receiver.ts'
@@ -38,7 +37,7 @@ export async function listenCommand(context: Context, options: ListenOptions): P
       },
     )
   }
-  if (!existsSync(directory.root)) onDisk(directory.root, () => makeFolder(directory.root))
+  onDisk(directory.root, () => makeFolder(directory.root))
   const counts = { kept: 0, refused: 0, failed: 0 }
   const receiver = createReceiver({
     inbox: new Inbox(directory.inbox, clock),

@@ -4,8 +4,8 @@
  * locked or behind.
  */
 
-import { filesOfInbox } from '../inbox/inbox.ts'
 import type { ClockTrouble } from '../extract/options.ts'
+import { filesOfInbox } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'

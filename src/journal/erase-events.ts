@@ -134,11 +134,10 @@ function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   if (found === null) return null
   const { body, places, events, isAbout } = found
   if (record.kind === 'lookups_planned') return encodeFrame(record, body)
-  const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
-  if (record.kind === 'answer_received') {
+  if (record.kind !== 'page_received') {
+    const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
     return encodeFrame({ ...record, ...nameless, erased: 1 }, body)
   }
-  if (record.kind === 'delivery_received') return encodeFrame({ ...record, erased: 1 }, body)
   const keys = record.keys === undefined ? {} : { keys: cutMarks(record.keys, places, events) }
   return encodeFrame({ ...record, ...keys, erased: (record.erased ?? 0) + places.length }, body)
 }

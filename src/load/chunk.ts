@@ -19,9 +19,9 @@ import type {
   SnapshotPublished,
   SplitPayload,
 } from '../journal/records.ts'
+import { withoutLoneSurrogates } from '../support/json.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import { cutAnswer } from './cut-answers.ts'
-import { withoutLoneSurrogates } from '../support/json.ts'
 import type { PageBody } from './read-events.ts'
 import type { Row } from './rows.ts'
 import type { Suppression } from './suppression.ts'

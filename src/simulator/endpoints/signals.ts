@@ -81,8 +81,11 @@ export class Signals {
 
   /** Makes a run of each signal, and gives what it delivers. */
   run(world: ServedWorld): SentDelivery[] {
+    if (this.#signals.length === 0) return []
+    const people = peopleByPage(world)
     return this.#signals.flatMap((signal) => {
-      const bodies = [...this.#baselineOf(signal, world), ...this.#activityOf(signal, world)]
+      const seen = { world, people }
+      const bodies = [...this.#baselineOf(signal, seen), ...this.#activityOf(signal, seen)]
       const { webhook_url: url, webhook_secret: secret } = signal.created
       if (url === null) return []
       return bodies.map((event) => {
@@ -99,19 +102,17 @@ export class Signals {
     return { ...about, job_id: id, job_name: created.name }
   }
 
-  #baselineOf(signal: Signal, world: ServedWorld): object[] {
+  #baselineOf(signal: Signal, { world, people }: Seen): object[] {
     const added = [...signal.profiles].filter(([, until]) => until === null).map(([url]) => url)
     if (added.length === 0) return []
     for (const url of added) signal.profiles.set(url, world.nowMs)
-    const people = peopleByPage(world)
     const profiles = added.map((url) => {
       return { profile_url: url, profile_name: people.get(url)?.person.full_name ?? null }
     })
     return [{ event: 'baseline', ...this.#about(signal), profiles }]
   }
 
-  #activityOf(signal: Signal, world: ServedWorld): object[] {
-    const people = peopleByPage(world)
+  #activityOf(signal: Signal, { world, people }: Seen): object[] {
     const { activity_types: types } = signal.created
     const changes = [...signal.profiles].flatMap(([url, since]) => {
       const person = people.get(url)
@@ -128,6 +129,11 @@ export class Signals {
     const sorted = changes.toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
     return [{ event: 'person_activity', ...this.#about(signal), changes: sorted }]
   }
+}
+
+interface Seen {
+  readonly world: ServedWorld
+  readonly people: ReadonlyMap<string, ServedPerson>
 }
 
 interface Activity {
