@@ -65,10 +65,11 @@ export async function sendMail(
     requireTLS: !secure && !isLoopback,
     ignoreTLS: !secure && isLoopback,
     ...(login === null ? {} : { auth: login }),
-    dnsTimeout: deadlineMs,
-    connectionTimeout: deadlineMs,
-    greetingTimeout: deadlineMs,
-    socketTimeout: deadlineMs,
+    // Later than the deadline below, which ends all of it: of two timers for one time either may come first, and say another thing.
+    dnsTimeout: 2 * deadlineMs,
+    connectionTimeout: 2 * deadlineMs,
+    greetingTimeout: 2 * deadlineMs,
+    socketTimeout: 2 * deadlineMs,
   })
   const deadline = AbortSignal.timeout(deadlineMs)
   try {
