@@ -1,5 +1,13 @@
 /** Merges a chunk of the journal into the warehouse, in one transaction. */
 
+import { loadedTable } from '../warehouse/catalog.ts'
+import {
+  areChangesNoted,
+  noteAnyRow,
+  noteRows,
+  typedColumns,
+  type TypedColumn,
+} from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
@@ -23,6 +31,10 @@ export interface LoadReport {
   readonly newUnknownFields: readonly string[]
 }
 
+const EVENTS = loadedTable('job_change_events')
+const SIGHTED_EVENTS = `job_change_events
+  semi join jobtide_load.staged_sightings as staged on staged.event_key = job_change_events.event_key`
+
 /** A place in the journal: what is loaded of a segment. */
 export interface Position {
   readonly segment: string
@@ -34,6 +46,7 @@ export class Merger {
   readonly #warehouse: Warehouse
   readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
   readonly #newUnknownFields: string[] = []
+  #columns: readonly TypedColumn[] | undefined
   /** Settles when the chunk is merged, or with what stopped it. */
   merging: Promise<void> = Promise.resolve()
 
@@ -78,27 +91,44 @@ export class Merger {
       [...notes.unknownFields].map(([field, first_seen_at]) => ({ field, first_seen_at })),
     )
     await this.#noteNewUnknownFields()
-    await this.#mergeEvents()
+    const isNoted = await areChangesNoted(warehouse)
+    await this.#mergeEvents(isNoted)
+    if (isNoted) await this.#noteOtherChanges(chunk)
     await warehouse.run(loadSql('merge_ops'))
     await appendRows(warehouse, 'ops.rejects', notes.rejects)
     await warehouse.append('ops.page_organizations', chunk.pageOrganizations)
   }
 
-  async #mergeEvents(): Promise<void> {
-    const sightings = await this.#warehouse.number(
-      'select count(*) from jobtide_load.staged_sightings',
-    )
+  async #mergeEvents(isNoted: boolean): Promise<void> {
+    const warehouse = this.#warehouse
+    const sightings = await warehouse.number('select count(*) from jobtide_load.staged_sightings')
     this.#report.sightings += sightings
     if (sightings === 0) return
-    await this.#warehouse.run(loadSql('compare_events'))
-    const [changes] = await this.#warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
+    await warehouse.run(loadSql('compare_events'))
+    const [changes] = await warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
       loadSql('count_changes'),
     )
-    await this.#warehouse.run(loadSql('merge_events'))
+    if (isNoted) await this.#noteEvents('known_events', -1)
+    await warehouse.run(loadSql('merge_events'))
     // It reads all of the table.
-    if ((changes?.known ?? 0) > 0) await this.#warehouse.run(loadSql('update_events'))
+    if ((changes?.known ?? 0) > 0) await warehouse.run(loadSql('update_events'))
+    if (isNoted) {
+      await this.#noteEvents(SIGHTED_EVENTS, 1)
+      await noteAnyRow(warehouse, 'job_change_event_versions')
+    }
     this.#report.inserted += changes?.inserted ?? 0
     this.#report.updated += changes?.updated ?? 0
+  }
+
+  /** Notes, for the publisher, events as they were before the merge (-1) or are after it (1). */
+  async #noteEvents(rows: string, change: 1 | -1): Promise<void> {
+    this.#columns ??= (await typedColumns(this.#warehouse)).get(EVENTS.name)
+    await noteRows(this.#warehouse, EVENTS, this.#columns ?? [], rows, String(change))
+  }
+
+  async #noteOtherChanges(chunk: Chunk): Promise<void> {
+    if (chunk.batches.size > 0) await noteAnyRow(this.#warehouse, 'organization_coverage')
+    if (chunk.answers.length > 0) await noteAnyRow(this.#warehouse, 'answers')
   }
 
   async #noteNewUnknownFields(): Promise<void> {

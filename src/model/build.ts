@@ -6,6 +6,7 @@
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import { LARGEST_LIMIT_FOR_MODELS } from '../warehouse/engine-settings.ts'
+import { beginChanges, endChanges } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
@@ -40,8 +41,9 @@ const MOST_CHANGED = 0.15
 // Joins and windows over all of 10 million events ran out of 1.5 GiB, or spilled; over a third of them, in 2.2 GiB, they do
 // neither, and take a fifth less than over a quarter: every part looks through all rows.
 const BYTES_FOR_AN_EVENT = 680
-// What the engine holds however few the rows. With both figures 390,000 to 800,000 events were built in 256 MiB.
-const BYTES_FOR_NONE = 64 * MIB
+// What the engine holds however few the rows: with 64 MiB, 200,000 events ran out of memory. With both figures 390,000 to
+// 800,000 events were built in 256 MiB.
+const BYTES_FOR_NONE = 128 * MIB
 
 /** `done` of `total` steps are finished; the last one was `name`. */
 export interface BuildStep {
@@ -109,6 +111,7 @@ export async function buildModels(
       if (outcomes.some((outcome) => outcome.offenders > 0)) throw new CheckFailedError(outcomes)
       await recordChecks(warehouse, buildId, builtAt, outcomes)
       await writeState(warehouse, project)
+      await (fullRefreshReason === null ? endChanges : beginChanges)(warehouse, buildId)
       return {
         buildId,
         fullRefreshReason,

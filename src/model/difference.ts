@@ -5,8 +5,6 @@ import type { Temporaries } from './temporaries.ts'
 
 /** A column of a delta: 1 for a new row, -1 for one that is gone; a row that changed is both. No model has such a name. */
 export const DIFF_SIGN = '"diff sign"'
-// Of a row that is gone its place in the table, of a new one its place among the rows that were made.
-const PLACE = '"row id"'
 
 export interface ComparedTable {
   readonly name: string
@@ -21,53 +19,39 @@ export interface Written {
 }
 
 /**
- * Keeps the rows that a table has, for `applyDifference`.
- * @param only what follows `from <table> as old`: a semi join, or nothing for the whole table
- */
-export async function keepBefore(
-  temporaries: Temporaries,
-  { name, columns }: ComparedTable,
-  only: string,
-): Promise<string> {
-  return temporaries.keep(
-    `select old.rowid as ${PLACE}, ${listOf(columns, 'old')}
-     from ${temporaries.stored(name)} as old ${only}`,
-  )
-}
-
-/**
- * Replaces the rows of a table that stand in `before` by `rows`, a temporary table.
- * @param before what `keepBefore` returned; dropped
+ * Replaces some rows of a table by `rows`, a temporary table.
+ * @param replaced which: what follows `from <table> as old`: a semi join, or nothing for the whole table
  */
 export async function applyDifference(
   temporaries: Temporaries,
   { name, columns, key }: ComparedTable,
-  before: string,
+  replaced: string,
   rows: string,
 ): Promise<Written> {
+  const stored = temporaries.stored(name)
+  const hashes = (alias: string) =>
+    `hash(${listOf(key, alias)}) as key_hash, hash(${listOf(columns, alias)}) as row_hash`
   // Grouping by two numbers takes less than grouping by all columns. An old and a new row are taken for the same by mistake
   // when both hashes meet: once in 10 million nights of a million rows.
-  const hashes = `hash(${listOf(key)}) as key_hash, hash(${listOf(columns)}) as row_hash`
   const differences = await temporaries.keep(
     `select sum(sign) as sign, max(place) as place
      from (
-         select ${hashes}, -1 as sign, ${PLACE} as place from ${before}
+         select ${hashes('old')}, -1 as sign, old.rowid as place from ${stored} as old ${replaced}
          union all
-         select ${hashes}, 1 as sign, rowid as place from ${rows}
+         select ${hashes('made')}, 1 as sign, made.rowid as place from ${rows} as made
      )
      group by key_hash, row_hash
      having sum(sign) <> 0`,
   )
   const gone = `select place from ${differences} where sign < 0`
   const fresh = `select place from ${differences} where sign > 0`
+  // Every temporary table takes up to 2 MiB, however few its rows: rows that stay are not copied.
   const delta = await temporaries.keep(
-    `select ${listOf(columns)}, -1 as ${DIFF_SIGN} from ${before} where ${PLACE} in (${gone})
+    `select ${listOf(columns)}, -1 as ${DIFF_SIGN} from ${stored} where rowid in (${gone})
      union all
      select ${listOf(columns)}, 1 as ${DIFF_SIGN} from ${rows} where rowid in (${fresh})`,
   )
-  await temporaries.drop(before)
   const { warehouse } = temporaries
-  const stored = temporaries.stored(name)
   const deleted = await warehouse.number(`delete from ${stored} where rowid in (${gone})`)
   const inserted = await warehouse.number(
     `insert into ${stored} (${listOf(columns)})

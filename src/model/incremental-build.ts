@@ -7,6 +7,7 @@
  */
 
 import { loadedTables, WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import { noteAnyRow, noteRows, typedColumns, type TypedColumn } from '../warehouse/changed-rows.ts'
 import {
   deltasOf,
   isByPeople,
@@ -20,7 +21,7 @@ import {
 } from './changed-keys.ts'
 import { addMissing, removeUnmentioned } from './compute.ts'
 import type { ComputedModel } from './computed-models.ts'
-import { applyDifference, DIFF_SIGN, keepBefore, type ComparedTable } from './difference.ts'
+import { applyDifference, DIFF_SIGN, type ComparedTable } from './difference.ts'
 import { checkChanges } from './incremental-checks.ts'
 import type { ProjectNode } from './project.ts'
 import { takeSteps, type BuildWork, type BuiltTables } from './steps.ts'
@@ -39,11 +40,13 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   const work: IncrementalWork = { ...build, temporaries, people, tables: new Map() }
   for (const { name } of loadedTables) work.tables.set(name, await readLoaded(work, name))
   work.tables.set(WATCH_ENTRIES, changedInAll(WATCH_ENTRIES, []))
+  const columns = await typedColumns(warehouse)
   const built = await takeSteps(
     work,
     async (node) => {
       const { table, rowsChanged } = await refresh(work, node)
       work.tables.set(node.name, table)
+      if (node.schema === 'main') await noteChanges(work, node, table, columns)
       const stored = temporaries.stored(node.name)
       return { rows: node.kind === 'view' ? null : await rowsIn(warehouse, stored), rowsChanged }
     },
@@ -51,6 +54,18 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   )
   await temporaries.dropAll()
   return built
+}
+
+/** Notes for the publisher what became of a table. */
+async function noteChanges(
+  { warehouse }: IncrementalWork,
+  node: ProjectNode,
+  { change, delta, isExact }: TableDelta,
+  columns: ReadonlyMap<string, readonly TypedColumn[]>,
+): Promise<void> {
+  if (change === 'none') return
+  if (!isExact || delta === null) return noteAnyRow(warehouse, node.name)
+  return noteRows(warehouse, node, columns.get(node.name) ?? [], delta, DIFF_SIGN)
 }
 
 interface Refreshed {
@@ -114,8 +129,7 @@ async function refreshPeople(
   if (kind === 'view') {
     return { table: await peopleDelta(work, name, compared.columns, rows), rowsChanged: 0 }
   }
-  const before = await keepBefore(temporaries, compared, semiJoin('old', people))
-  const refreshed = await replaceRows(temporaries, compared, before, rows)
+  const refreshed = await replaceRows(temporaries, compared, semiJoin('old', people), rows)
   return { ...refreshed, table: { ...refreshed.table, peopleRows: rows } }
 }
 
@@ -127,12 +141,11 @@ async function refreshKeys(
   select: string,
 ): Promise<Refreshed> {
   const keys = await keepKeys(temporaries, select, incrementalBy)
-  const before = await keepBefore(temporaries, compared, semiJoin('old', keys))
   await showRowsOfKeys(temporaries, reads, keys)
   const made = `select made.* from (${sql}) as made ${semiJoin('made', keys)}`
   const rows = await temporaries.keep(made)
   await temporaries.unshadow()
-  const refreshed = await replaceRows(temporaries, compared, before, rows)
+  const refreshed = await replaceRows(temporaries, compared, semiJoin('old', keys), rows)
   for (const kept of [rows, keys.source]) await temporaries.drop(kept)
   return refreshed
 }
@@ -146,21 +159,20 @@ async function refreshAll(
     await createModelTable(warehouse, node)
     return { table: changedInAll(node.name, compared.columns), rowsChanged: null }
   }
-  const before = await keepBefore(temporaries, compared, '')
   const rows = await temporaries.keep(node.sql)
-  const refreshed = await replaceRows(temporaries, compared, before, rows)
+  const refreshed = await replaceRows(temporaries, compared, '', rows)
   await temporaries.drop(rows)
   return refreshed
 }
 
-/** Replaces the rows that stand in `before` by `rows`. */
+/** Replaces the rows that are `replaced` (see applyDifference) by `rows`. */
 async function replaceRows(
   temporaries: Temporaries,
   compared: ComparedTable,
-  before: string,
+  replaced: string,
   rows: string,
 ): Promise<Refreshed> {
-  const { delta, rowsChanged } = await applyDifference(temporaries, compared, before, rows)
+  const { delta, rowsChanged } = await applyDifference(temporaries, compared, replaced, rows)
   const table = unchanged(compared.name, compared.columns)
   return { table: rowsChanged === 0 ? table : { ...table, change: 'rows', delta }, rowsChanged }
 }

@@ -7,23 +7,27 @@ import { join } from 'node:path'
 import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
+import type { ChangesSince } from '../warehouse/changed-rows.ts'
 import { quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
 import { PublishError } from './errors.ts'
 import { DELETION_VECTOR_FOLDER, fileKey } from './keys.ts'
 import { filesToKeep, stateOf, type PartitionState } from './layout.ts'
-import { localRows } from './live-rows.ts'
-import type { ManifestFile, ManifestTable } from './manifest.ts'
+import { KnownRows, WrongChangesError } from './known-rows.ts'
+import { localRows, type RowSource } from './live-rows.ts'
+import { objectsOf, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { sha256OfFile, writeParquet, type ScratchFile } from './parquet.ts'
 import { splitColumn, type Partition } from './partitions.ts'
-import { TableRows } from './table-rows.ts'
+import { TableRows, type RowsToExport } from './table-rows.ts'
 
 export interface ExportContext {
   readonly warehouse: Warehouse
   readonly folder: string
   /** Absent: the snapshot before, if any, did not have the table. */
   readonly previous: PreviousTable | undefined
+  /** What changed since the snapshot before; null where that is not known. */
+  readonly changes: ChangesSince | null
   /** What the snapshot calls an object whose `fileKey` is `key`. */
   readonly ownKey: (key: string) => string
   /** Rewrites every partition that is not one whole file. */
@@ -46,6 +50,8 @@ export interface PreviousTable {
 export interface ExportedTable {
   readonly table: ManifestTable
   readonly files: readonly ScratchFile[]
+  /** Whether the table was read to find out what changed. */
+  readonly isRead: boolean
 }
 
 /** A file of the snapshot before cannot be read. */
@@ -65,6 +71,7 @@ export class UnusableFilesError extends Error {
  *   cannot hold exactly
  * @throws UnusableFilesError when a file of the snapshot before cannot be read: then export everything again, this table
  *   without files (the engine goes on with no transaction in which a statement failed)
+ * @throws WrongChangesError when `changes` do not fit the table: then export everything again, this table without them
  */
 export async function exportTable(
   definition: TableDefinition,
@@ -75,7 +82,44 @@ export async function exportTable(
   const wasSplit = !compact && previous !== undefined && previous.table.partition_by !== null
   const split = await splitColumn(warehouse, definition, wasSplit ? 0 : splitAboveRows)
   const own = { ...definition, partitionByYearOf: split }
-  return new TableExport(own, context, columns).run()
+  const base = baseOf(own, columns, previous)
+  const known = base === undefined ? null : changesOf(own, context, base)
+  if (base !== undefined && known !== null) {
+    const rows = new KnownRows(warehouse, own, columns.columns, base.table)
+    const exported = await new TableExport(own, context, columns, base, rows).run(
+      await rows.read(known),
+    )
+    return { ...exported, isRead: false }
+  }
+  const rows = new TableRows(warehouse, own.name, columns.columns)
+  const isCompared = base !== undefined && !compact
+  const partitions = await rows.read(own, columns.columns, isCompared)
+  return {
+    ...(await new TableExport(own, context, columns, base, rows).run(partitions)),
+    isRead: true,
+  }
+}
+
+/** The snapshot before, where its files can stand beside new ones. */
+function baseOf(
+  { key }: TableDefinition,
+  { columns }: PublishedColumns,
+  previous: PreviousTable | undefined,
+): PreviousTable | undefined {
+  if (previous === undefined || !hasSameColumns(previous.table, columns)) return undefined
+  return previous.table.key.join() === key.join() ? previous : undefined
+}
+
+/** What is known to have changed since the snapshot before; null where the table is compared by reading. */
+function changesOf(
+  { name, partitionByYearOf }: TableDefinition,
+  { changes, compact }: ExportContext,
+  { table, isSameEngine, isThere }: PreviousTable,
+): ChangesSince | null {
+  const isSplitAsBefore = (table.partition_by?.column ?? null) === partitionByYearOf
+  if (changes === null || changes.inAll.has(name) || compact || !isSameEngine) return null
+  const objects = objectsOf({ tables: [table] })
+  return isSplitAsBefore && objects.length > 0 && objects.every(isThere) ? changes : null
 }
 
 interface PartitionPlan {
@@ -95,29 +139,27 @@ class TableExport {
   readonly #definition: TableDefinition
   readonly #context: ExportContext
   readonly #columns: PublishedColumns
-  /** The snapshot before, where its files can stand beside new ones. */
   readonly #base: PreviousTable | undefined
-  readonly #rows: TableRows
+  readonly #rows: RowsToExport
   readonly #written: ScratchFile[] = []
 
-  constructor(definition: TableDefinition, context: ExportContext, columns: PublishedColumns) {
+  constructor(
+    definition: TableDefinition,
+    context: ExportContext,
+    columns: PublishedColumns,
+    base: PreviousTable | undefined,
+    rows: RowsToExport,
+  ) {
     this.#definition = definition
     this.#context = context
     this.#columns = columns
-    const { previous } = context
-    const canGoOn =
-      previous !== undefined &&
-      hasSameColumns(previous.table, columns.columns) &&
-      previous.table.key.join() === definition.key.join()
-    this.#base = canGoOn ? previous : undefined
-    this.#rows = new TableRows(context.warehouse, definition.name, columns.columns)
+    this.#base = base
+    this.#rows = rows
   }
 
-  async run(): Promise<ExportedTable> {
+  async run(partitions: readonly Partition[]): Promise<Omit<ExportedTable, 'isRead'>> {
     const { name, grain, key, partitionByYearOf: split } = this.#definition
     const { columns, lastFieldId } = this.#columns
-    const isCompared = this.#base !== undefined && !this.#context.compact
-    const partitions = await this.#rows.read(this.#definition, columns, isCompared)
     const plans: PartitionPlan[] = []
     for (const partition of partitions) plans.push(await this.#plan(partition))
     await this.#rows.forgetHashes()
@@ -156,9 +198,13 @@ class TableExport {
     }
     const kept = compact ? [] : filesToKeep(before)
     if (kept.length === 0) return rewritten
-    const stored = await localRows(base.table, kept, ({ key }) => this.#local(key))
-    const changes = await this.#rows.compare(partition, stored).catch((error: unknown) => {
-      throw this.#unusable(messageOf(error))
+    const rest = before.filter((file) => !kept.includes(file))
+    const files = {
+      kept: await this.#stored(base.table, kept),
+      others: rest.length === 0 ? null : await this.#stored(base.table, rest),
+    }
+    const changes = await this.#rows.compare(partition, files).catch((error: unknown) => {
+      throw error instanceof WrongChangesError ? error : this.#unusable(messageOf(error))
     })
     const state = stateOf({ rows: partition.rows, kept, ...changes })
     return state === 'rewritten' ? rewritten : { partition, state, kept }
@@ -178,6 +224,10 @@ class TableExport {
     const before = this.#base?.table.partitions.find((partition) => partition.name === name)
     const isSame = before?.fingerprint === fingerprint && before.rows === rows
     return isSame && this.#base?.isSameEngine === true
+  }
+
+  #stored(table: ManifestTable, files: readonly ManifestFile[]): Promise<RowSource> {
+    return localRows(table, files, ({ key }) => this.#local(key))
   }
 
   async #local(key: string): Promise<string> {

@@ -41,7 +41,7 @@ export async function readLedger(
 }
 
 const CHECKS_SQL = `
-  select cast(count(*) as double) as passed, ${instant('max(checked_at)')} as checked_at,
+  select max(build_id) as build_id, cast(count(*) as double) as passed, ${instant('max(checked_at)')} as checked_at,
          string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
          (select cast(count(*) as double) from ops.changed_people) as changed
   from ops.checks`
@@ -58,7 +58,7 @@ export async function readChecks(
   type Row = NonNullable<Manifest['checks']> & { readonly failed: string | null; changed: number }
   const [row] = await warehouse.all<Row>(CHECKS_SQL)
   if (row === undefined || row.passed === 0) return null
-  const { passed, checked_at, failed, changed } = row
+  const { build_id, passed, checked_at, failed, changed } = row
   const kept = hasReaders
     ? 'Nothing was published; readers keep the snapshot before.'
     : 'Nothing was published.'
@@ -72,5 +72,5 @@ export async function readChecks(
       hint: `${kept} Run \`jobtide build\` first.`,
     })
   }
-  return { passed, checked_at }
+  return { build_id, passed, checked_at }
 }

@@ -15,7 +15,7 @@ import { isPlainKey } from './store/object-store.ts'
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
 
-const FORMAT_VERSION = 3
+const FORMAT_VERSION = 4
 
 /** Names of tables and columns as Jobtide gives them. */
 export const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
@@ -140,7 +140,9 @@ const manifestSchema = z.object({
   new_bytes: z.int().nonnegative(),
   coverage: coverageSchema,
   /** Checks of the build whose tables these are; all passed. Null: it was not checked by a build. */
-  checks: z.object({ passed: z.int().nonnegative(), checked_at: z.string() }).nullable(),
+  checks: z
+    .object({ build_id: z.string(), passed: z.int().nonnegative(), checked_at: z.string() })
+    .nullable(),
   /** Credits in the ledger, those in doubt included. */
   credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
 })

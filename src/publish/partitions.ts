@@ -5,6 +5,7 @@
 
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
+import { rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
@@ -43,27 +44,10 @@ export async function splitColumn(
   return rows > aboveRows ? partitionByYearOf : null
 }
 
-/**
- * A hash of a row, 64 bits. The engine's own is fast and mixes values of many columns well; it may differ between versions
- * of the engine.
- */
-export function rowHashSql(columns: readonly PublishedColumn[]): string {
-  const hashed = columns.map(({ name, type }) =>
-    // The engine gives null, an empty list and a list of one null the same hash.
-    type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name),
-  )
-  return `hash(${hashed.join(', ')})`
-}
-
 /** The version of DuckDB at work: hashes and fingerprints of another one cannot be compared. */
 export async function engineVersion(warehouse: Warehouse): Promise<string> {
   const [engine] = await warehouse.all<{ version: string }>('select version() as version')
   return engine?.version ?? ''
-}
-
-/** The year that says in which partition a row is; SQL. */
-export function yearSql(partitionByYearOf: string | null): string {
-  return `cast(${partitionByYearOf === null ? 'null' : `year(${quoteIdentifier(partitionByYearOf)})`} as integer)`
 }
 
 /**
@@ -87,14 +71,28 @@ export async function partitionsOf(
     return [{ name: WHOLE_TABLE, year: null, condition: 'true', rows: 0, fingerprint: '' }]
   }
   const partitions = counts.map(({ year, rows: count, fingerprint }) => {
-    const counted = { year, rows: Number(count), fingerprint }
-    if (split === undefined) return { name: WHOLE_TABLE, condition: 'true', ...counted }
-    const stem = split.name.replace(/_(at|on)$/, '')
-    const isNull = `${yearSql(partitionByYearOf)} is null`
-    const condition = year === null ? isNull : withinYear(split, year)
-    return { name: `${stem}_year=${year ?? NULL_PARTITION}`, condition, ...counted }
+    return { ...placeOf(split, year), rows: Number(count), fingerprint }
   })
   return partitions.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The partition of a year. @param split the column by whose years the table is split; undefined: it is one partition */
+export function placeOf(
+  split: PublishedColumn | undefined,
+  year: number | null,
+): Pick<Partition, 'name' | 'year' | 'condition'> {
+  if (split === undefined) return { name: WHOLE_TABLE, year: null, condition: 'true' }
+  const stem = split.name.replace(/_(at|on)$/, '')
+  const isNull = `${yearSql(split.name)} is null`
+  const condition = year === null ? isNull : withinYear(split, year)
+  return { name: `${stem}_year=${year ?? NULL_PARTITION}`, year, condition }
+}
+
+/** The fingerprint of a partition to and from which rows came and went. @param xor, total of the hashes of these rows; came minus went */
+export function movedFingerprint(fingerprint: string, xor: bigint, total: bigint): string {
+  const [before = '0', sumBefore = '0'] = fingerprint.split('-')
+  const hex = (BigInt(`0x${before || '0'}`) ^ xor).toString(16).toUpperCase()
+  return `${hex}-${BigInt(sumBefore || '0') + total}`
 }
 
 // A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.

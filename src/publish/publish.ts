@@ -8,6 +8,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
+import { changesSince } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { incompatibilities, refuseIncompatible } from './columns.ts'
 import { schemaString } from './delta/schema.ts'
@@ -32,6 +33,7 @@ import {
   type NotKept,
   type SnapshotTotals,
 } from './manifest.ts'
+import { WrongChangesError } from './known-rows.ts'
 import type { ScratchFile } from './parquet.ts'
 import { SPLIT_ABOVE_ROWS } from './partitions.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
@@ -173,6 +175,7 @@ async function exportSnapshot(
   const { warehouse, store, logger } = options
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
   const unusable = new Set<string>()
+  const misjudged = new Set<string>()
   const previous: Previous = (table, isSameEngine) => ({
     table: unusable.has(table.name) ? { ...table, files: [] } : table,
     isSameEngine,
@@ -182,11 +185,16 @@ async function exportSnapshot(
   for (;;) {
     try {
       // One transaction: all tables, the coverage and the credits are those of one moment.
-      return await warehouse.transaction(() => exportTables(options, current, sizes, previous))
+      return await warehouse.transaction(() =>
+        exportTables(options, current, sizes, previous, misjudged),
+      )
     } catch (error) {
-      if (!(error instanceof UnusableFilesError) || unusable.has(error.table)) throw error
-      unusable.add(error.table)
-      logger.warn({ table: error.table, why: error.message }, 'publish.table_rewritten')
+      const isKnown = error instanceof UnusableFilesError || error instanceof WrongChangesError
+      const seen = error instanceof WrongChangesError ? misjudged : unusable
+      if (!isKnown || seen.has(error.table)) throw error
+      seen.add(error.table)
+      const what = seen === misjudged ? 'publish.table_compared' : 'publish.table_rewritten'
+      logger.warn({ table: error.table, why: error.message }, what)
     }
   }
 }
@@ -196,12 +204,15 @@ async function exportTables(
   current: CurrentSnapshot | null,
   sizes: ReadonlyMap<string, number>,
   previous: Previous,
+  misjudged: ReadonlySet<string>,
 ): Promise<ExportedSnapshot> {
   const { warehouse, scratchFolder: folder, runId, clock, snapshotId } = options
   const { compact = false, splitAboveRows = SPLIT_ABOVE_ROWS } = options
   const before = current?.manifest
   const checks = await readChecks(warehouse, current !== null)
   const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
+  const builtFrom = before?.checks?.build_id
+  const changes = builtFrom === undefined ? null : await changesSince(warehouse, builtFrom)
   const tables: ManifestTable[] = []
   const files: ScratchFile[] = []
   for (const definition of options.tables) {
@@ -213,11 +224,17 @@ async function exportTables(
       folder,
       compact,
       splitAboveRows,
+      changes: misjudged.has(name) ? null : changes,
       previous: known && previous(known, before?.versions.duckdb === duckdb),
       ownKey: keysOfSnapshot(known, snapshotId),
     })
     tables.push(exported.table)
     files.push(...exported.files)
+    const { isRead, table } = exported
+    options.logger.debug(
+      { table: name, rows: table.rows, is_read: isRead },
+      'publish.table_exported',
+    )
     const total = options.tables.length
     options.onProgress?.({ phase: 'export', done: tables.length, total, name })
   }

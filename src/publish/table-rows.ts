@@ -1,21 +1,52 @@
 /**
  * The rows of a table as it is now, for one export: in which partitions they are, which of them are in none of the files of
- * the snapshot before, and which rows of those files are gone. Rows are compared by two 64-bit hashes over all columns.
+ * the snapshot before, and which rows of those files are gone. Rows are compared by two 64-bit hashes over all columns. Where
+ * builds noted what changed, known-rows.ts does without.
  */
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
+import { rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
-import { partitionsOf, rowHashSql, yearSql, type Partition } from './partitions.ts'
+import { partitionsOf, type Partition } from './partitions.ts'
 
 const HASHES = 'temp."hashed rows"'
 const DIFFERENCES = 'temp."different rows"'
 
-/** The rows of one table. Call all of it within the transaction that exports the table. */
-export class TableRows {
+/** The live rows of the files that a partition has in the snapshot before. */
+export interface FilesOfPartition {
+  /** Of those that stay. */
+  readonly kept: RowSource
+  /** Of those that do not; null where all stay. */
+  readonly others: RowSource | null
+}
+
+/** The rows of one table as it is now, and how they differ from its files. */
+export interface RowsToExport {
   /** SQL for `from`: `stored_in`, `stored_at` of the rows of compared files that are gone, and more rows of nulls. */
+  readonly gone: string
+  /** SQL for `from`: all rows of a partition. */
+  of(partition: Partition): string
+  /**
+   * Compares a partition, once, with files that have the same columns.
+   * @returns how many rows of the files that stay are `gone`, and how many rows are in none of them
+   */
+  compare(
+    partition: Partition,
+    files: FilesOfPartition,
+  ): Promise<{ readonly gone: number; readonly fresh: number }>
+  /** SQL for `from`: the rows of a compared partition that are in none of the files that stay. */
+  freshOf(partition: Partition): string
+  /** Ends comparing: what is written from here on takes the memory. */
+  forgetHashes(): Promise<void>
+  /** Drops what was kept. Not where a statement failed: the engine takes no further one then, and the rollback drops it. */
+  drop(): Promise<void>
+}
+
+/** The rows of one table, found by reading it. Call all of it within the transaction that exports the table. */
+export class TableRows implements RowsToExport {
   readonly gone = DIFFERENCES
   readonly #warehouse: Warehouse
   readonly #source: string
@@ -48,25 +79,20 @@ export class TableRows {
     return partitionsOf(this.#warehouse, partitionByYearOf, columns, this.#source, hashed)
   }
 
-  /** SQL for `from`: all rows of a partition. */
   of(partition: Partition): string {
     return `${this.#source} where ${partition.condition}`
   }
 
-  /**
-   * Compares a partition, once, with files that have the same columns.
-   * @returns how many rows of the files are `gone`, and how many rows are in none of them
-   */
   async compare(
     { year }: Partition,
-    stored: RowSource,
+    { kept }: FilesOfPartition,
   ): Promise<{ readonly gone: number; readonly fresh: number }> {
     const own = `cast(${year ?? 'null'} as integer)`
     const [hashA, hashB] = this.#hashes
     await this.#warehouse.run(
       `insert into ${DIFFERENCES}
        select ${own}, now.hash_a, now.hash_b, stored.stored_in, stored.stored_at
-       from (select stored_in, stored_at, ${hashA} as hash_a, ${hashB} as hash_b from (${locatedRowsSql(stored)})) as stored
+       from (select stored_in, stored_at, ${hashA} as hash_a, ${hashB} as hash_b from (${locatedRowsSql(kept)})) as stored
        full join (select hash_a, hash_b from ${HASHES} where year is not distinct from ${own}) as now
            on now.hash_a = stored.hash_a and now.hash_b = stored.hash_b
        where now.hash_a is null or stored.hash_a is null`,
@@ -77,17 +103,14 @@ export class TableRows {
     return { gone: Number(counted?.gone ?? 0), fresh: Number(counted?.fresh ?? 0) }
   }
 
-  /** SQL for `from`: the rows of a compared partition that are in none of the files. */
   freshOf(partition: Partition): string {
     return `${this.of(partition)} and (${this.#hashes.join(', ')}) in (select hash_a, hash_b from ${DIFFERENCES} where hash_a is not null)`
   }
 
-  /** Ends comparing: what is written from here on takes the memory. */
   async forgetHashes(): Promise<void> {
     await this.#warehouse.run(`drop table ${HASHES}`)
   }
 
-  /** Drops what was kept. Not where a statement failed: the engine takes no further one then, and the rollback drops it. */
   async drop(): Promise<void> {
     await this.#warehouse.run(`drop table ${DIFFERENCES}`)
   }

@@ -20,6 +20,8 @@ export interface TableDefinition {
   readonly partitionByYearOf: string | null
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]
+  /** A view stores no rows of its own: it is computed where it is read. Default: a table. */
+  readonly kind?: 'table' | 'view'
 }
 
 /** One model: a SQL file with one `select` that makes one table. */
@@ -94,6 +96,13 @@ export const loadedTables: readonly TableDefinition[] = [
     leftOut: [],
   },
 ]
+
+/** What a loaded table is. */
+export function loadedTable(name: string): TableDefinition {
+  const found = loadedTables.find((table) => table.name === name)
+  if (found === undefined) throw new Error(`${name} is not loaded`)
+  return found
+}
 
 /** What table answers calls the endpoint of a delivery of a signal. */
 export const SIGNAL_DELIVERY = 'signal-delivery'

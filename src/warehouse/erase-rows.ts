@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { loadedTables, WATCH_ENTRIES } from './catalog.ts'
+import { forgetChanges } from './changed-rows.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
 import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
@@ -75,6 +76,7 @@ export async function deleteErasable(
       if (counts[table.name] === undefined) continue
       await warehouse.run(`delete from ${table.relation} where ${conditionFor(table, rows)}`)
     }
+    await forgetChanges(warehouse)
     // Samples of what checks found may name anybody.
     await warehouse.run(
       `delete from ops.checks; delete from ops.build_state;

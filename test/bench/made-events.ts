@@ -2,6 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadedTable } from '../../src/warehouse/catalog.ts'
+import { noteRows, typedColumns } from '../../src/warehouse/changed-rows.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 
 /** How much to make. */
@@ -11,6 +13,7 @@ export interface MadeEvents {
 }
 
 const SQL = readFileSync(join(import.meta.dirname, 'made-events.sql'), 'utf8')
+const EVENTS = loadedTable('job_change_events')
 const KEY = 'natural_key(profile_id, organization_id, event_type, changed_at, title_current)'
 // Two steps of one person can fall on the same day of the same organisation: then neither is kept.
 const withoutRepeats = `
@@ -43,7 +46,13 @@ export async function makeNight(
   const at = '2024-12-02 02:15:00+00'
   const all = people + Math.ceil(events / 40)
   const corrected = `hash(event_key) % 1000000 < ${Math.round((1_000_000 * events) / 20 / (people * 4))}`
+  const columns = (await typedColumns(warehouse)).get(EVENTS.name) ?? []
+  const note = (rows: string, change: number) =>
+    noteRows(warehouse, EVENTS, columns, rows, String(change))
   await warehouse.run(`${SQL};
+    create temp table touched as select event_key from job_change_events where ${corrected}`)
+  await note('job_change_events semi join touched using (event_key)', -1)
+  await warehouse.run(`
     create temp table new_events as select * from job_change_events limit 0;
     insert into new_events by name
     select * exclude (p, step), ${seenAt(at)} from careers(${all}, ${organizations})
@@ -56,6 +65,8 @@ export async function makeNight(
     where ${corrected};
     insert into job_change_events select * from new_events;
     ${withoutRepeats};
-    drop table new_events;
     update ops.coverage set covered_to = timestamptz '${at}' where hash(organization_id) % 2 = 0`)
+  await note('job_change_events semi join touched using (event_key)', 1)
+  await note('job_change_events semi join new_events using (event_key)', 1)
+  await warehouse.run('drop table new_events; drop table touched')
 }

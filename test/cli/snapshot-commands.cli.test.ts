@@ -35,7 +35,7 @@ describe('snapshots', () => {
   const second: Manifest = {
     ...base,
     new_bytes: 1_234_567,
-    checks: { passed: 84, checked_at: base.created_at },
+    checks: { build_id: '01JTESTBUILD00000000000000', passed: 84, checked_at: base.created_at },
     coverage: { ...base.coverage, organizations: 1_200 },
   }
 

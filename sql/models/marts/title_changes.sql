@@ -1,7 +1,6 @@
 -- grain: One row per change of title of a person at one organisation.
 -- key: event_key
 -- purpose: Who changed title, from what to what, after how long, and whether it was a promotion.
--- kind: view
 -- incremental_by: profile_id
 -- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
 -- note: title_pairs, by the rules of src/titles/compare.ts.

@@ -30,7 +30,7 @@ export const snapshots = withVersion({
       run_id: orNull(text),
       ...totals,
       new_bytes: count,
-      checks: orNull(object({ passed: count, checked_at: instant })),
+      checks: orNull(object({ build_id: text, passed: count, checked_at: instant })),
       coverage: object({
         organizations: count,
         intervals: count,

@@ -1,0 +1,176 @@
+/**
+ * The rows of a table for one export, where builds noted which came and went since the snapshot before (ops.changed_rows): the
+ * table is not read, and of the files only the key columns. What was noted is counted against what is found; where the two
+ * differ, the table is compared by reading (table-rows.ts), with the same outcome.
+ */
+
+import { sum } from '../support/numbers.ts'
+import type { TableDefinition } from '../warehouse/catalog.ts'
+import { changedRowsSql, keyHashSql, type ChangesSince } from '../warehouse/changed-rows.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { PublishedColumn } from './columns.ts'
+import { locatedRowsSql, type RowSource } from './live-rows.ts'
+import type { ManifestTable } from './manifest.ts'
+import { movedFingerprint, placeOf, type Partition } from './partitions.ts'
+import type { FilesOfPartition, RowsToExport } from './table-rows.ts'
+
+const CHANGES = 'temp."changed rows"'
+const GONE = 'temp."gone rows"'
+
+/** What was noted of a table does not fit what is found. */
+export class WrongChangesError extends Error {
+  override readonly name = 'WrongChangesError'
+  readonly table: string
+
+  constructor(table: string, what: string) {
+    super(`what was noted of ${table} does not fit: ${what}`)
+    this.table = table
+  }
+}
+
+export class KnownRows implements RowsToExport {
+  readonly gone = GONE
+  readonly #warehouse: Warehouse
+  readonly #definition: TableDefinition
+  readonly #columns: readonly PublishedColumn[]
+  readonly #before: ManifestTable
+  readonly #source: string
+  readonly #key: string
+  /** Of partitions to write: the live rows of files that do not stay. */
+  readonly #others = new Map<string, RowSource>()
+
+  constructor(
+    warehouse: Warehouse,
+    definition: TableDefinition,
+    columns: readonly PublishedColumn[],
+    before: ManifestTable,
+  ) {
+    this.#warehouse = warehouse
+    this.#definition = definition
+    this.#columns = columns
+    this.#before = before
+    this.#source = `main.${quoteIdentifier(definition.name)}`
+    this.#key = keyHashSql(definition.key)
+  }
+
+  /**
+   * Reads what changed since the snapshot before.
+   * @throws WrongChangesError when the table has another number of rows than that leads to
+   */
+  async read(changes: ChangesSince): Promise<Partition[]> {
+    const { name, partitionByYearOf, kind } = this.#definition
+    const split = this.#columns.find((column) => column.name === partitionByYearOf)
+    const year = split === undefined ? 'cast(null as integer)' : 'year'
+    await this.#warehouse.run(
+      `create temp table ${CHANGES} as
+       select ${year} as year, key_hash, row_hash, change from (${changedRowsSql(changes, name)});
+       create temp table ${GONE} (year integer, stored_in varchar, stored_at bigint)`,
+    )
+    const moves = await this.#warehouse.all<{
+      year: number | null
+      rows: bigint
+      xor: bigint
+      total: bigint
+    }>(
+      `select year, cast(sum(change) as bigint) as rows, bit_xor(row_hash) as xor, sum(row_hash * change::hugeint) as total
+       from ${CHANGES} group by year`,
+    )
+    const moved = moves.map(({ year: of, rows, xor, total }) => {
+      const place = placeOf(split, of)
+      const known = this.#before.partitions.find((one) => one.name === place.name)
+      const { rows: had = 0, fingerprint = '' } = known ?? {}
+      const now = {
+        rows: had + Number(rows),
+        fingerprint: movedFingerprint(fingerprint, xor, total),
+      }
+      return { ...place, ...now }
+    })
+    const names = new Set(moved.map((one) => one.name))
+    const still = this.#before.partitions.filter((one) => !names.has(one.name))
+    const all = [...still.map((one) => this.#placed(split, one)), ...moved]
+    const expected = sum(all.map((one) => one.rows))
+    // The rows of a table are counted without reading it.
+    const rows =
+      kind === 'view'
+        ? expected
+        : await this.#warehouse.number(`select count(*) from ${this.#source}`)
+    if (expected !== rows) {
+      throw new WrongChangesError(name, `it has ${rows} rows, and by its changes ${expected}`)
+    }
+    const filled = all.filter((one) => one.rows > 0)
+    // A table without rows is one partition, too.
+    return (filled.length > 0 ? filled : all.slice(0, 1)).toSorted((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )
+  }
+
+  #placed(
+    split: PublishedColumn | undefined,
+    { name, rows, fingerprint }: ManifestTable['partitions'][number],
+  ): Partition {
+    const year = /_year=(\d+)$/.exec(name)?.[1]
+    const place = placeOf(split, year === undefined ? null : Number(year))
+    return { ...place, name, rows, fingerprint }
+  }
+
+  of(partition: Partition): string {
+    return `${this.#source} where ${partition.condition}`
+  }
+
+  /** @throws WrongChangesError when the files do not hold the rows that are gone */
+  async compare(
+    partition: Partition,
+    { kept, others }: FilesOfPartition,
+  ): Promise<{ readonly gone: number; readonly fresh: number }> {
+    const { year, name } = partition
+    const ofYear = `year is not distinct from cast(${year ?? 'null'} as integer)`
+    const all = [kept, ...(others === null ? [] : [others])]
+      .map(locatedRowsSql)
+      .join('\nunion all\n')
+    await this.#warehouse.run(
+      `insert into ${GONE}
+       select cast(${year ?? 'null'} as integer), stored_in, stored_at from (${all})
+       where ${this.#key} in (select key_hash from ${CHANGES} where ${ofYear} and change < 0)`,
+    )
+    const stays = (kept.files ?? []).map(({ sha256 }) => quoteText(sha256)).join(', ')
+    const [counted] = await this.#warehouse.all<{
+      found: bigint
+      gone: bigint
+      noted: bigint
+      came: bigint
+    }>(
+      `select (select count(*) from ${GONE} where ${ofYear}) as found,
+         (select count(*) from ${GONE} where ${ofYear} and stored_in in (${stays})) as gone,
+         (select count(*) from ${CHANGES} where ${ofYear} and change < 0) as noted,
+         (select count(*) from ${CHANGES} where ${ofYear} and change > 0) as came`,
+    )
+    const { found = 0n, gone = 0n, noted = 0n, came = 0n } = counted ?? {}
+    if (found !== noted) {
+      const what = `of ${noted} rows that are gone from ${name}, its files hold ${found}`
+      throw new WrongChangesError(this.#definition.name, what)
+    }
+    if (others !== null) this.#others.set(name, others)
+    const again = sum((others?.files ?? []).map((file) => file.rows - file.deletes))
+    return { gone: Number(gone), fresh: Number(came) + again - Number(found - gone) }
+  }
+
+  freshOf(partition: Partition): string {
+    const columns = this.#columns.map(({ name }) => quoteIdentifier(name)).join(', ')
+    const ofYear = `year is not distinct from cast(${partition.year ?? 'null'} as integer)`
+    const came = `select ${columns} from ${this.#source}
+      where ${this.#key} in (select key_hash from ${CHANGES} where ${ofYear} and change > 0)`
+    const others = this.#others.get(partition.name)
+    if (others === undefined) return `(${came})`
+    return `(${came} union all select ${columns} from (${locatedRowsSql(others)})
+      where (stored_in, stored_at) not in (select stored_in, stored_at from ${GONE}))`
+  }
+
+  async forgetHashes(): Promise<void> {
+    // All of it is small.
+  }
+
+  async drop(): Promise<void> {
+    await this.#warehouse.run(`drop table ${CHANGES}; drop table ${GONE}`)
+  }
+}
