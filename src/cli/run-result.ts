@@ -52,7 +52,7 @@ export function runReport(run: RunReport): Report {
         ],
         extract.listsMoved > 0 && [
           'moved',
-          `${countText(extract.listsMoved, 'list')} changed while read: what moved to a page before is not in it`,
+          `${countText(extract.listsMoved, 'list')} lost items while read, and pages: of the file allows to ask for no page again`,
         ],
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
         run.load !== null && ['loaded', loadText(run.load)],

@@ -9,7 +9,13 @@ import { BadRequestError } from '../api/errors.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parseJson } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/lookup-history.ts'
+import { listAfter, pageWithGap } from '../journal/list-gaps.ts'
+import {
+  isLookupBegun,
+  pageToAsk,
+  takeAnswer,
+  type LookupHistory,
+} from '../journal/lookup-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
 import { chargeOf } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -27,14 +33,14 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** What deliveries of signals are signed with; absent: nothing. */
   readonly webhookSecret?: Secret | null
-  /** The most pages of one list. */
+  /** The most pages of one list, those that are asked for again with them. */
   readonly pages: number
 }
 
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
   readonly page: number
-  /** Of the pages that may be asked for. */
+  /** Of the requests for pages of the list that may be sent. */
   readonly isLast: boolean
   readonly credits: number
 }
@@ -66,9 +72,7 @@ class Collection {
   #done = 0
   #unexpectedCharges = 0
   #listsCut = 0
-  /** What lists said how many items they have. */
-  readonly #totals = new Map<LookupHistory, number>()
-  readonly #moved = new Set<LookupHistory>()
+  #listsMoved = 0
   /** What was refused, or could not be said in time. */
   readonly #refused: { subject: string; reason: string }[] = []
 
@@ -135,7 +139,7 @@ class Collection {
     const { endpoint, pages: mostPages } = this.#options
     const { lookup } = history
     while (!history.isDone) {
-      const page = history.pages + 1
+      const page = pageToAsk(history)
       const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
       const request = {
         ...this.#sentTo(lookup.request, page === 1 ? null : history.next),
@@ -143,7 +147,12 @@ class Collection {
         statuses: endpoint.statuses ?? [],
         attempts: { page, batchId: lookup.batch_id, ...counts },
       }
-      const asked = { history, page, isLast: page >= mostPages, credits: request.credits }
+      const asked = {
+        history,
+        page,
+        isLast: history.answers + 1 >= mostPages,
+        credits: request.credits,
+      }
       const record = await this.#buyer.buy(request, (answer, sent) =>
         this.#answer({ ...asked, ...sent }, answer),
       )
@@ -154,7 +163,10 @@ class Collection {
       takeAnswer(history, record)
       this.#pages += record.credits_used > 0 ? 1 : 0
       this.#items += record.items
-      this.#done += history.isDone ? 1 : 0
+      if (history.isDone) {
+        this.#done += 1
+        this.#listsMoved += pageWithGap(history.list) === null ? 0 : 1
+      }
       this.#report()
     }
   }
@@ -193,15 +205,19 @@ class Collection {
     kept: Buffer,
   ): Promise<Bought<AnswerReceived>> {
     const { endpoint, writer, logger, run } = this.#options
-    const { lookup, lastSha256 } = asked.history
+    const { lookup, lastSha256, pages, list } = asked.history
     const { credits, sent } = chargeOf(creditsSent, price)
     const isExpected = sent === null && credits <= price.most
     const sha256 = sha256Hex(body)
+    const counted = { page: asked.page, items, ...(total === null ? {} : { total }) }
+    // Gaps are looked at when the list was read to its end: several are then on one page, as a rule.
+    const goesOn = asked.page > pages ? next : null
+    const wanted = goesOn ?? pageWithGap(listAfter(list, counted))
     const record: AnswerReceived = {
       kind: 'answer_received',
       run_id: run.started.run_id,
       batch_id: lookup.batch_id,
-      page: asked.page,
+      ...counted,
       request_id: asked.requestId,
       requested_at: asked.requestedAt,
       at,
@@ -210,18 +226,16 @@ class Collection {
       subject: lookup.subject,
       status,
       outcome,
-      items,
       ...priceOf(asked),
       credits_used: credits,
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
       // One page for ever is no list.
-      next: asked.isLast || sha256 === lastSha256 ? null : next,
+      next: asked.isLast || sha256 === lastSha256 ? null : wanted,
       body_sha256: sha256,
     }
     await writer.append(record, kept)
-    if (asked.isLast && next !== null) this.#listsCut += 1
-    this.#compareTotal(asked.history, total)
+    if (asked.isLast && goesOn !== null) this.#listsCut += 1
     if (!isExpected) {
       this.#unexpectedCharges += 1
       logger.warn(
@@ -230,13 +244,6 @@ class Collection {
       )
     }
     return { bought: record, charged: credits }
-  }
-
-  // It is told and not mended: the totals of a search change all the time, and to read it again would cost as much again.
-  #compareTotal(list: LookupHistory, total: number | null): void {
-    if (total === null) return
-    if ((this.#totals.get(list) ?? total) !== total) this.#moved.add(list)
-    this.#totals.set(list, total)
   }
 
   /** The body without members that are not kept; as it came where it has none of them. */
@@ -261,7 +268,7 @@ class Collection {
       })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut,
-      listsMoved: this.#moved.size,
+      listsMoved: this.#listsMoved,
       clockTrouble: null,
     }
   }

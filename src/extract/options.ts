@@ -71,7 +71,7 @@ export interface ExtractProgress {
   readonly unexpectedCharges: number
   /** Lists of other endpoints that go on after the most pages that may be asked for. */
   readonly listsCut: number
-  /** Of those that were read, the ones that had another number of items on one page than on the one before. */
+  /** Those that items went from while they were read, and no request was left to ask for pages again. */
   readonly listsMoved: number
   /** Where the service's clock and this machine's did not agree; null where they did. */
   readonly clockTrouble: ClockTrouble | null

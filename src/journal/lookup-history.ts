@@ -2,6 +2,7 @@
 
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
+import { listAfter, type ListState } from './list-gaps.ts'
 import type { AnswerReceived, LookupRecord, RequestFailed } from './records.ts'
 
 /** A lookup of a run that can be taken up again. */
@@ -9,11 +10,15 @@ export interface LookupHistory {
   readonly lookup: LookupRecord
   /** Pages 1 … n were read. */
   pages: number
+  /** Answers with them: a page that is asked for again counts again. */
+  answers: number
   /** Items in them. */
   items: number
-  /** What asks for page n + 1; null before the first page, and after the last. */
+  /** What asks for the next page; null before the first page, and after the last. */
   next: string | number | null
-  /** SHA-256 of page n: a service that sends one page for ever is found by it. */
+  /** Of a list that says how many items it has: `next` is the number of a page then. */
+  list: ListState | null
+  /** SHA-256 of the last answer: a service that sends one page for ever is found by it. */
   lastSha256: string | null
   /** Whether there is nothing more to ask for in this run. */
   isDone: boolean
@@ -34,7 +39,13 @@ export function lookupKey(endpoint: string, request: LookupRecord['request']): s
 }
 
 export function newLookupHistory(lookup: LookupRecord): LookupHistory {
-  return { lookup, pages: 0, items: 0, next: null, lastSha256: null, isDone: false }
+  const nothing = { pages: 0, answers: 0, items: 0, next: null, list: null, lastSha256: null }
+  return { lookup, ...nothing, isDone: false }
+}
+
+/** The page to be asked for: the one after those that were read, or one of them again. */
+export function pageToAsk({ pages, next, list }: LookupHistory): number {
+  return list === null ? pages + 1 : Number(next)
 }
 
 /** Whether its first pages were paid for, and others are to be asked for. */
@@ -47,10 +58,12 @@ export function isLookupBegun({ pages, isDone }: LookupHistory): boolean {
  * @returns whether the lookup is answered to its end: never where the journal lacks one of its pages
  */
 export function takeAnswer(history: LookupHistory, record: AnswerReceived): boolean {
-  if (record.outcome === 'later' || record.page !== history.pages + 1) return false
-  history.pages = record.page
+  if (record.outcome === 'later' || record.page !== pageToAsk(history)) return false
+  history.pages = Math.max(history.pages, record.page)
+  history.answers += 1
   history.items += record.items
   history.next = record.next
+  history.list = listAfter(history.list, record)
   history.lastSha256 = record.body_sha256
   history.isDone = record.next === null
   return history.isDone

@@ -161,7 +161,9 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly credits_sent?: string
   /** The charge is none that the price list names. */
   readonly is_unexpected?: true
-  /** What asks for the next page; null for the last one. */
+  /** How many items the list has, where it says so. */
+  readonly total?: number
+  /** What asks for the next page, or for one again; null after the last one. */
   readonly next: string | number | null
   readonly body_sha256: string
   /** As of a page: parts that were taken out since. */

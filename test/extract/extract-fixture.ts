@@ -16,7 +16,6 @@ import { pausedUntil } from '../../src/journal/pauses.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
-import { SEARCH_PATH } from '../../src/simulator/search-endpoint.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/service.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { sum } from '../../src/support/numbers.ts'
@@ -50,6 +49,7 @@ export function batchesOf(
 
 /** A request, as far as its answer depends on it. */
 export interface Asked {
+  readonly path: string
   readonly page: number
   readonly limit: number
   readonly organizations: readonly string[]
@@ -110,13 +110,14 @@ export function aService(
     clock,
     account,
     charged: () => sum(account.map(({ charged }) => charged)),
-    async send(_path, question, signal) {
+    async send(path, question, signal) {
       // As it would go over the wire.
       const body = JSON.parse(JSON.stringify(question)) as Asked['body']
-      const page = Number(body['page'])
+      const page = Number(body['page'] ?? 1)
       const entry: AccountedRequest = { sentAt: clock.now(), page, body, status: null, charged: 0 }
       account.push(entry)
       const answered = await answerTo({
+        path,
         page,
         limit: Number(body['limit']),
         organizations: (body['organization_ids'] ?? []) as string[],
@@ -159,7 +160,7 @@ export interface SimulatedOptions extends Partial<ServiceOptions> {
   readonly key?: string
 }
 
-/** The simulator's endpoint, asked without a socket in between: faults of the wire do nothing. */
+/** The simulator's endpoints, asked without a socket in between: faults of the wire do nothing. */
 export function simulated(
   events: readonly JobChangeEvent[] | EventSource,
   {
@@ -171,8 +172,8 @@ export function simulated(
 ): Service & { readonly endpoint: SimulatedService } {
   const source = 'organizations' in events ? events : sourceOf(events)
   const endpoint = new SimulatedService({ source, ...options })
-  const service = aService(({ body }) => {
-    const { answer, facts } = endpoint.answer(SEARCH_PATH, {
+  const service = aService(({ path, body }) => {
+    const { answer, facts } = endpoint.answer(path, {
       body: JSON.stringify(body),
       query: '',
       contentType: 'application/json',
@@ -242,7 +243,7 @@ export function memoryJournal(
 const never = new AbortController().signal
 
 /** What buying needs, with defaults: no pace, waits of 15 minutes at most. */
-function buyingOptions(
+export function buyingOptions(
   service: Service,
   writer: JournalWriter,
   overrides: Partial<BuyingOptions>,

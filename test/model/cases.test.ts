@@ -253,6 +253,8 @@ interface GivenAnswer {
   readonly endpoint?: string
   readonly outcome?: string
   readonly page?: number
+  /** The run that asked; by default one of that time. */
+  readonly run?: string
   /** @ stands for the mark of the case: ids and pages in it begin with one. */
   readonly body: unknown
 }
@@ -260,7 +262,7 @@ interface GivenAnswer {
 async function insertAnswers(warehouse: Warehouse, answers: readonly GivenAnswer[]): Promise<void> {
   await warehouse.append('answers', {
     request_id: answers.map((_, index) => String(index)),
-    run_id: answers.map(() => 'run'),
+    run_id: answers.map((answer) => answer.run ?? answer.received_at),
     endpoint: answers.map(({ endpoint }) => endpoint ?? 'company-profile'),
     lookup_key: answers.map(({ subject }) => subject),
     subject: answers.map(({ subject }) => subject),

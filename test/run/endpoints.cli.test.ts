@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { done } from '../helpers/run-cli.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
 // Whole runs one after another.
@@ -31,17 +32,25 @@ describe('a pipeline over a search', () => {
   })
 })
 
-it('a list that changes while it is read is told, and not bought again', async () => {
-  const site = await openCollection({ companies: COMPANIES })
-  const file = join(site.folder, 'search.yaml')
-  writeFileSync(file, 'name: search\nkind: collect\nendpoint: company-search\n')
-  const item = { name: 'Acme', url: 'https://network.example/company/acme' }
-  const second = { success: true, data: { items: [item], total: 26 }, credit_used: 5 }
-  site.simulator.setFaults([{ page: 2, status: 200, body: second, charged: true }])
-  const { extract } = await site.json<RunDocument>('extract', file)
-  expect(extract).toMatchObject({ lists_moved: 1, lists_cut: 0 })
-  expect(site.simulator.account().requests).toBe(2)
-})
+it.each([
+  [10, 4, 0],
+  [2, 2, 1],
+])(
+  'a list that loses items while it is read, and %i pages at most: %i requests, %i lists with gaps',
+  async (pages, requests, moved) => {
+    const site = await openCollection({ companies: COMPANIES })
+    const file = join(site.folder, 'search.yaml')
+    writeFileSync(file, `name: search\nkind: collect\nendpoint: company-search\npages: ${pages}\n`)
+    const item = { name: 'Acme', url: 'https://network.example/company/acme' }
+    const second = { success: true, data: { items: [item], total: 26 }, credit_used: 5 }
+    site.simulator.setFaults([{ page: 2, status: 200, body: second, charged: true }])
+    const { extract } = await site.json<RunDocument>('extract', file)
+    expect(extract).toMatchObject({ lists_moved: moved, lists_cut: 0, pages: requests })
+    expect(site.simulator.account().requests).toBe(requests)
+    done(await site.call(['load']))
+    expect((await ledger(site))[0]).toEqual({ credits: site.simulator.account().credits, requests })
+  },
+)
 
 describe('find and suggest', () => {
   it('write a list that a pipeline takes, and say what is new in it the next time', async () => {

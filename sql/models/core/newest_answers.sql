@@ -1,8 +1,8 @@
--- grain: One row per page of what was last answered to a question.
+-- grain: One row per answer of what was last answered to a question.
 -- key: request_id
 -- kind: view
 -- purpose: The newest reading of each list, page by page: what models over lists are made from.
--- note: A reading begins with page 1: pages of the one before it are left out, also where the new one has fewer, or none.
+-- note: A reading is what one run read, from page 1: pages of the one before it are left out, also where the new one has fewer, or none. A page is there twice where items went while the list was read: each answer may have what the other has not.
 -- columns:
 --   request_id: The request.
 --   endpoint: The endpoint.
@@ -13,22 +13,23 @@
 --   body: The answer, JSON.
 with
 
-numbered as (
+readings as (
     select
-        request_id,
-        endpoint,
         lookup_key,
-        subject,
-        page,
-        outcome,
-        received_at,
-        body,
-        max(case when page = 1 then received_at end) over (partition by lookup_key) as reading_began_at,
-        row_number() over (partition by lookup_key, page order by received_at desc, request_id desc) as again
+        run_id,
+        row_number() over (partition by lookup_key order by received_at desc, request_id desc) as again
     from answers
-    where outcome <> 'later'
+    where page = 1 and outcome <> 'later'
 )
 
-select request_id, endpoint, lookup_key, subject, page, received_at, body
-from numbered
-where again = 1 and outcome = 'found' and received_at >= reading_began_at
+select
+    answers.request_id,
+    answers.endpoint,
+    answers.lookup_key,
+    answers.subject,
+    answers.page,
+    answers.received_at,
+    answers.body
+from answers
+inner join readings on readings.lookup_key = answers.lookup_key and readings.run_id = answers.run_id
+where readings.again = 1 and answers.outcome = 'found'

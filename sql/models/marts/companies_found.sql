@@ -33,7 +33,7 @@ select
     lookup_key,
     subject,
     company_id,
-    cast(row_number() over (partition by lookup_key order by page, place) as integer) as position,
+    cast(row_number() over (partition by lookup_key order by page, place, received_at, company_id) as integer) as position,
     page_part(json_text(item, '$.network_url')) as company,
     company_organizations.organization_id,
     json_text(item, '$.name') as company_name,

@@ -45,7 +45,7 @@ select
     lookup_key,
     subject,
     profile_url,
-    cast(row_number() over (partition by lookup_key order by page, place) as integer) as position,
+    cast(row_number() over (partition by lookup_key order by page, place, received_at, profile_url) as integer) as position,
     json_text(item, '$.full_name') as full_name,
     json_text(item, '$.title') as title,
     json_text(item, '$.company') as company_name,

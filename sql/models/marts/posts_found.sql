@@ -27,7 +27,7 @@ select
     lookup_key,
     subject,
     post,
-    cast(row_number() over (partition by lookup_key order by page, place) as integer) as position,
+    cast(row_number() over (partition by lookup_key order by page, place, received_at, post) as integer) as position,
     received_at
 from found
 where again = 1

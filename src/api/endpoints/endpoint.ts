@@ -1,6 +1,6 @@
 /**
  * What a file of this folder declares of an endpoint. All else (planning, budget, journal, resuming, tables) is the same for every
- * endpoint. Job changes have a reader of their own: their lists move while they are read.
+ * endpoint. Job changes have a reader of their own: their lists move all the time, and do not say how long they are.
  */
 
 import { z } from 'zod'
@@ -59,7 +59,7 @@ export interface EndpointAnswer {
   readonly items: number
   /** What asks for the next page; null for the last one. */
   readonly next: string | number | null
-  /** How many items the list has, where it says so. */
+  /** How many items the list has, where it says so; `next` is the number of a page then. */
   readonly total?: number | null
   /** What the service says it charged, as sent. */
   readonly creditsSent: unknown

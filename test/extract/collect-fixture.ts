@@ -1,0 +1,88 @@
+/** Runs of `kind: collect` in memory: a service with one list, and what of it was bought. */
+
+import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
+import { collect, type CollectOptions } from '../../src/extract/collect.ts'
+import type { ExtractProgress } from '../../src/extract/options.ts'
+import { lookupKey } from '../../src/journal/lookup-history.ts'
+import type { Transport } from '../../src/api/transport.ts'
+import {
+  aService,
+  buyingOptions,
+  memoryJournal,
+  type Asked,
+  type Service,
+} from './extract-fixture.ts'
+
+/** A service whose company search shows this list, in pages of so many. A page with items costs 5. */
+export function aListService(
+  pageSize: number,
+  listAt: (asked: Asked) => readonly number[],
+): Service {
+  return aService((asked) => {
+    const list = listAt(asked)
+    const items = list
+      .slice((asked.page - 1) * pageSize, asked.page * pageSize)
+      .map((id) => ({ id }))
+    const charge = items.length > 0 ? 5 : 0
+    const data = { items, total: list.length, total_pages: Math.ceil(list.length / pageSize) }
+    return { text: JSON.stringify({ status: 'ok', data, credit_used: charge }), charge }
+  })
+}
+
+export type Collecting = ReturnType<typeof aCollection>
+
+/** A run that asks an endpoint for one thing. */
+export function aCollection(service: Service, endpoint: Endpoint, request: LookupRequest = {}) {
+  const { clock } = service
+  const journal = memoryJournal([], clock.now())
+  const lookup = { batch_id: '000001', subject: 'all', request }
+  const lookups = [{ ...lookup, lookup_key: lookupKey(endpoint.name, request) }]
+  const planned = { run_id: 'run_1', at: clock.now(), endpoint: endpoint.name }
+  journal.open().writer.write({ kind: 'lookups_planned', ...planned }, JSON.stringify(lookups))
+  let process: ReturnType<typeof journal.open> | undefined
+  let gone = new AbortController()
+  const answers = () => journal.records('answer_received')
+  return {
+    /** In the journal, in order. */
+    answers,
+    /** The bodies of answers, in order. */
+    bodies: () =>
+      journal.frames
+        .filter(({ record }) => record.kind === 'answer_received')
+        .map(({ payload }) => JSON.parse(payload().toString()) as unknown),
+    /** Ids in all answers of a list service. */
+    items(): number[] {
+      const bodies = this.bodies() as { data: { items: { id: number }[] } }[]
+      return bodies.flatMap(({ data }) => data.items.map(({ id }) => id))
+    },
+    /** Credits in the journal, with what is in doubt. */
+    ledger: () => journal.run().creditsCommitted,
+    /** Nothing is written any more and no answer arrives, until the run is taken up again. */
+    kill() {
+      process?.kill()
+      gone.abort(new Error('the process was killed'))
+    },
+    /** Runs, or takes the run up again after whatever ended the last call. */
+    collect(overrides: Partial<CollectOptions> = {}): Promise<ExtractProgress> {
+      process?.kill()
+      process = journal.open(true)
+      const { signal } = (gone = new AbortController())
+      const transport: Transport = {
+        ...service,
+        send: (path, body, stop) => service.send(path, body, AbortSignal.any([stop, signal])),
+      }
+      const run = journal.run()
+      const work = collect({
+        ...buyingOptions(service, process.writer, { transport }),
+        run,
+        endpoint,
+        pages: 1_000,
+        creditsLimit: null,
+        concurrency: 4,
+        notBefore: 0,
+        ...overrides,
+      })
+      return clock.run(work)
+    },
+  }
+}
