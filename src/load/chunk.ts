@@ -230,7 +230,11 @@ export class Chunk {
     const cut =
       this.#suppression.people === 0
         ? null
-        : cutAnswer(payload, (text) => this.#suppression.coversText(text), about.subject)
+        : cutAnswer(
+            payload,
+            (text, member) => this.#suppression.coversText(text, member),
+            about.subject,
+          )
     this.suppressed += cut?.places.length ?? 0
     const body = withoutLoneSurrogates((cut?.body ?? payload).toString('utf8'))
     return { ...(cut?.isAbout === true ? { subject: '', lookup_key: '' } : about), body }

@@ -8,6 +8,9 @@ import { jsonOrNull } from '../support/json.ts'
 
 const EMPTIED = '{}'
 
+/** Whether a text, as it is without escapes, names somebody who is not kept. @param member whose value it is */
+export type IsNamed = (text: string, member?: string) => boolean
+
 interface Cut {
   /** Whether it is named outside of the lists in it. */
   readonly isNamed: boolean
@@ -16,15 +19,10 @@ interface Cut {
 
 /**
  * Cuts an answer.
- * @param isNamed whether a text, as it is without escapes, names somebody who is not kept
  * @param subject what was asked for: where that names them all of the answer goes
  * @returns null where nobody is named
  */
-export function cutAnswer(
-  body: Buffer,
-  isNamed: (text: string) => boolean,
-  subject = '',
-): CutBody | null {
+export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody | null {
   if (subject !== '' && isNamed(subject)) {
     return { body: Buffer.from(EMPTIED), places: [0], events: 1, isAbout: true }
   }
@@ -36,24 +34,20 @@ export function cutAnswer(
 }
 
 /** What of an answer names somebody: the items of lists that do, or all of it. */
-export function partsNaming(
-  body: Buffer,
-  isNamed: (text: string) => boolean,
-  subject: string,
-): readonly unknown[] {
+export function partsNaming(body: Buffer, isNamed: IsNamed, subject: string): readonly unknown[] {
   const { answer, taken } = taking(body, isNamed)
   const isAll = answer.isNamed || (subject !== '' && isNamed(subject))
   return isAll ? [jsonOrNull(body.toString('utf8'))] : taken
 }
 
 /** An answer without the items that name somebody, and these. */
-function taking(body: Buffer, isNamed: (text: string) => boolean) {
+function taking(body: Buffer, isNamed: IsNamed) {
   const taken: unknown[] = []
 
-  function cut(value: unknown): Cut {
+  function cut(value: unknown, member = ''): Cut {
     if (Array.isArray(value)) {
       const kept = value.flatMap((item: unknown) => {
-        const left = cut(item)
+        const left = cut(item, member)
         if (!left.isNamed) return [left.value]
         taken.push(item)
         return []
@@ -61,12 +55,15 @@ function taking(body: Buffer, isNamed: (text: string) => boolean) {
       return { isNamed: false, value: kept }
     }
     if (value === null || typeof value !== 'object') {
-      return { isNamed: value !== null && isNamed(`${value as string | number | boolean}`), value }
+      return {
+        isNamed: value !== null && isNamed(`${value as string | number | boolean}`, member),
+        value,
+      }
     }
-    const members = Object.entries(value).map(([name, member]) => [name, cut(member)] as const)
+    const members = Object.entries(value).map(([name, inner]) => [name, cut(inner, name)] as const)
     return {
-      isNamed: members.some(([name, member]) => member.isNamed || isNamed(name)),
-      value: Object.fromEntries(members.map(([name, member]) => [name, member.value])),
+      isNamed: members.some(([name, inner]) => inner.isNamed || isNamed(name)),
+      value: Object.fromEntries(members.map(([name, inner]) => [name, inner.value])),
     }
   }
 

@@ -5,7 +5,7 @@
 
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { cutAnswer } from './cut-answers.ts'
+import { cutAnswer, type IsNamed } from './cut-answers.ts'
 import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
@@ -43,7 +43,7 @@ export async function leaveOut(
   const answers =
     suppression.people === 0
       ? 0
-      : await cutAnswers(warehouse, (text) => suppression.coversText(text))
+      : await cutAnswers(warehouse, (text, member) => suppression.coversText(text, member))
   const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
   const isClean = Object.keys(all).length === 0
   await follow(warehouse, suppression.list, isClean && before.is_rewritten)
@@ -51,10 +51,7 @@ export async function leaveOut(
 }
 
 /** Takes what names people out of the answers of a warehouse. @returns how many answers */
-export async function cutAnswers(
-  warehouse: Warehouse,
-  isNamed: (text: string) => boolean,
-): Promise<number> {
+export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
   const named = await answersNaming(warehouse, isNamed)
   for (const { id, body, isAbout } of named) {
     const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
@@ -64,7 +61,7 @@ export async function cutAnswers(
 }
 
 /** The answers of a warehouse that name people, as they are without. */
-export async function answersNaming(warehouse: Warehouse, isNamed: (text: string) => boolean) {
+export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
   const named: { id: string; body: string; isAbout: boolean }[] = []
   const { batches } = await warehouse.stream('select request_id, body, subject from answers')
   for await (const rows of batches) {

@@ -11,6 +11,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { HANDLES } from '../api/endpoints/endpoints.ts'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
@@ -102,10 +103,16 @@ export class Suppression {
     return this.people > 0 && this.#hashes.has(personHash(this.#key, profileId))
   }
 
-  /** Whether a text of an answer is the id, the page or the handle of somebody who is not kept. */
-  coversText(text: string): boolean {
+  /**
+   * Whether a text of an answer is the id, the page or the handle of somebody who is not kept. A word is a handle only where the
+   * service writes handles: there are names that are the handles of others, and pages of companies.
+   * @param member whose value it is
+   */
+  coversText(text: string, member = ''): boolean {
     if (this.people === 0) return false
-    return this.coversPerson(text) || this.#pages.has(pageHash(this.#key, text))
+    if (this.coversPerson(text)) return true
+    const isPage = text.includes('/') && !/\s/.test(text) && !COMPANY_PAGE.test(text)
+    return (isPage || HANDLES.has(member)) && this.#pages.has(pageHash(this.#key, text))
   }
 
   /** Whether an event, as sent, is not kept; also one that fits no schema. */
@@ -243,6 +250,8 @@ function writeList(journal: Journal, content: Content): List {
   )
   return list
 }
+
+const COMPANY_PAGE = /\/(?:company|school|showcase)\/[^/]*\/?$/i
 
 /** The keyed hash of a person's id, in hex. */
 export function personHash(key: string, profileId: string): string {

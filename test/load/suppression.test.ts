@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openJournal, type Journal } from '../../src/journal/journal.ts'
+import { cutAnswer } from '../../src/load/cut-answers.ts'
 import { load } from '../../src/load/load.ts'
 import { SUPPRESSED_FILE, readSuppression, suppress } from '../../src/load/suppression.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -55,6 +56,34 @@ describe('the suppression list', () => {
     expect(suppression.coversEvent({ who: [{ is: 'per_1' }] })).toBe(true)
     expect(suppression.coversEvent({ person: { profile_id: 77 } })).toBe(true)
     expect(suppression.coversEvent({ person: null })).toBe(false)
+  })
+
+  it('covers pages of people, and handles where the service writes handles: "anna" is a first name, too', async () => {
+    const folder = temporaryFolder()
+    const pages = ['anna', 'https://network.example/in/bob-1']
+    await suppress(journalIn(folder), { profileIds: ['per_1'], pages, eventsBefore: null }, START)
+    const suppression = readSuppression(journalIn(folder))
+    const covers = (text: string, member?: string) => suppression.coversText(text, member)
+    for (const page of [
+      'https://network.example/in/Anna/?a=b',
+      'www.other.example/in/BOB-1',
+      '/anna',
+    ])
+      expect(covers(page, 'url'), page).toBe(true)
+    expect(covers('Anna', 'username')).toBe(true)
+    expect(covers('per_1', 'anything')).toBe(true)
+    expect(covers('Anna', 'first_name')).toBe(false)
+    expect(covers('anna')).toBe(false)
+    expect(covers('sales/marketing with /anna', 'text')).toBe(false)
+    expect(covers('https://network.example/company/anna', 'url')).toBe(false)
+    const people = [
+      { first_name: 'Anna', url: 'https://network.example/in/anna-2' },
+      { first_name: 'Anna', url: 'https://network.example/in/anna' },
+      { first_name: 'Bob', username: 'anna' },
+      { first_name: 'Cid', names: ['anna'], by: { usernames: ['anna'] } },
+    ]
+    const left = cutAnswer(Buffer.from(JSON.stringify({ people })), covers)
+    expect(JSON.parse(left?.body.toString() ?? '')).toEqual({ people: [people[0], people[3]] })
   })
 
   it('covers events that changed and were detected before a day, and a later day replaces an earlier one', async () => {

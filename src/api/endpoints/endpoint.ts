@@ -32,6 +32,8 @@ export interface Endpoint {
   readonly read: (json: unknown, asked: AskedFor) => EndpointAnswer | string
   /** Paths of members that are taken out before an answer is kept: personal data that job-change work does not need. */
   readonly notKept?: readonly (readonly string[])[]
+  /** Members that hold the handle of a person, anywhere in an answer: who was erased is known by it. */
+  readonly handles?: readonly string[]
 }
 
 export type LookupRequest = Readonly<Record<string, unknown>>

@@ -23,6 +23,9 @@ const ALL: readonly Endpoint[] = [
   suggest,
 ]
 
+/** Members of answers that hold the handle of a person, of any endpoint. */
+export const HANDLES: ReadonlySet<string> = new Set(ALL.flatMap(({ handles = [] }) => handles))
+
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
   ALL.map((endpoint) => [endpoint.name, endpoint]),
 )

@@ -39,6 +39,7 @@ export const jobDetails: Endpoint = {
   request: z.strictObject({ job_id: jobId, include_hiring_team: flag.optional() }),
   pages: null,
   statuses: [GONE],
+  handles: ['username'],
 
   price: ({ include_hiring_team: team }) => ({
     least: DETAILS_CREDITS,

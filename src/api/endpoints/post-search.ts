@@ -30,6 +30,7 @@ export const postSearch: Endpoint = {
     mentions_organization: listOf(numericId, 'expected ids, which are numbers').optional(),
   }),
   pages: 'page',
+  handles: ['username'],
 
   price: priceOfSearch,
 

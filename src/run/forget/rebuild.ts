@@ -8,7 +8,7 @@ import {
   type SegmentFindings,
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
-import { cutAnswer } from '../../load/cut-answers.ts'
+import { cutAnswer, type IsNamed } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { ANY_END } from '../../load/load.ts'
 import { cutAnswers, leaveOut, type LeftOut } from '../../load/leave-out.ts'
@@ -40,10 +40,7 @@ export function findInJournal(
 }
 
 /** Takes events that are not kept out of pages, and what names their people out of answers. */
-export function cutting(
-  isErased: (event: unknown) => boolean,
-  isNamed: (text: string) => boolean,
-): CutPage {
+export function cutting(isErased: (event: unknown) => boolean, isNamed: IsNamed): CutPage {
   return (body, record) => {
     if (record.kind === 'page_received') return cutEvents(body, isErased)
     return cutAnswer(body, isNamed, record.kind === 'answer_received' ? record.subject : '')
@@ -74,7 +71,7 @@ export async function eraseFromJournal(
   const isNamed = namingOf(markers)
   const cut = cutting(
     (event) => suppression.coversEvent(event),
-    (text) => suppression.coversText(text) || isNamed(text),
+    (text, member) => suppression.coversText(text, member) || isNamed(text),
   )
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     const noted = await warehouse.all<{ segment: string }>('from ops.segments_to_erase order by 1')
