@@ -72,7 +72,10 @@ export async function statusCommand(
       ]),
       [
         ['coverage', coverageText(coverage, now)],
-        unread > 0 && ['', `${countText(unread, 'batch')} of the last run not read to the end`],
+        unread > 0 && [
+          '',
+          `${unread} of ${last?.batches} that the last run asks for not read to the end`,
+        ],
         ['credits', creditsLine(credits, runs.length)],
         credits.unexpectedCharges > 0 && [
           '',

@@ -125,9 +125,13 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       foldPage(history, record)
       return
     case 'answer_received':
-    case 'request_failed':
-      foldLookup(history.answered, runOf(history, record).lookups.get(record.batch_id), record)
+    case 'request_failed': {
+      const run = runOf(history, record)
+      const lookup = run.lookups.get(record.batch_id)
+      const isRead = lookup !== undefined && foldLookup(history.answered, lookup, record)
+      run.batchesDone += isRead ? 1 : 0
       return
+    }
     case 'batch_finished':
       foldFinishedBatch(history, record, frame)
       return

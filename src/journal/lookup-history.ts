@@ -72,19 +72,21 @@ export function takeAnswer(history: LookupHistory, record: AnswerReceived): bool
 /**
  * Takes note of what became of a request.
  * @param answered by lookup_key
- * @param lookup what it was about; undefined for a page of job changes, and where the journal lacks the plan
+ * @param lookup what it was about
+ * @returns whether nothing is left to ask for since
  */
 export function foldLookup(
   answered: Map<string, Answered>,
-  lookup: LookupHistory | undefined,
+  lookup: LookupHistory,
   record: AnswerReceived | RequestFailed,
-): void {
-  if (lookup === undefined) return
+): boolean {
+  const wasDone = lookup.isDone
   const { lookup_key: key } = lookup.lookup
   const outcome =
     record.kind === 'answer_received' ? answeredBy(lookup, record) : refusedBy(lookup, record)
-  if (outcome === null || (answered.get(key)?.at ?? 0) > record.at) return
-  answered.set(key, { at: record.at, outcome })
+  const isNewest = (answered.get(key)?.at ?? 0) <= record.at
+  if (outcome !== null && isNewest) answered.set(key, { at: record.at, outcome })
+  return lookup.isDone && !wasDone
 }
 
 function answeredBy(lookup: LookupHistory, record: AnswerReceived): Answered['outcome'] | null {

@@ -21,7 +21,7 @@ export interface RunHistory extends Counts {
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
-  /** Batches that are not split. */
+  /** Batches that are not split, or lookups. */
   batchesPlanned: number
   batchesDone: number
   /** Credits charged, and 10 for each request that is unanswered or in doubt. */
@@ -79,6 +79,7 @@ export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): vo
 /** Adds lookups to a run that nothing was answered of yet. */
 export function addLookups(run: RunHistory, lookups: readonly LookupRecord[]): void {
   for (const lookup of lookups) run.lookups.set(lookup.batch_id, newLookupHistory(lookup))
+  run.batchesPlanned += lookups.length
 }
 
 /** Whether records of some run may be lost. */

@@ -17,6 +17,8 @@ describe('a pipeline of kind collect', () => {
     for (const table of ['company_profiles', 'company_profile_versions', 'company_headcounts']) {
       expect(await site.query(`select count(*) as n from ${table}`), table).toEqual([{ n: 8 }])
     }
+    const { runs } = await site.json<{ runs: unknown[] }>('status')
+    expect(runs).toMatchObject([{ batches: 8, batches_done: 8 }])
     const plan = await site.json('plan', site.pipeline)
     expect(plan).toMatchObject({ requests_at_least: 0, answered_lately: 8, credits_at_most: 0 })
     expect(await site.json('run', site.pipeline)).toMatchObject({
