@@ -33,19 +33,19 @@ export interface CollectPlan {
   readonly fresh: number
   /** Of these, the ones that were answered with nothing, or refused. */
   readonly absent: number
-  /** Of one page for each lookup, and of the most pages that may be asked for. */
+  /** Of one page for each lookup, and of the most pages of each list that may be asked for. */
   readonly price: PriceRange
 }
 
 /**
  * Plans what is due.
- * @param declared the endpoint: whether it has pages, and what one of a request may cost
+ * @param declared the endpoint: which requests have pages, and what one may cost
  * @param nowMs milliseconds since 1970 UTC
  */
 export function planCollection(
   { endpoint, lookups, refreshMs, pages }: CollectQuestion,
   { answered }: Pick<History, 'answered'>,
-  declared: Pick<Endpoint, 'price' | 'pages'>,
+  declared: Pick<Endpoint, 'price' | 'pages' | 'isOnePage'>,
   nowMs: number,
 ): CollectPlan {
   const due: LookupRecord[] = []
@@ -60,7 +60,9 @@ export function planCollection(
     }
     const batchId = String(due.length + 1).padStart(6, '0')
     due.push({ batch_id: batchId, lookup_key: key, subject, request })
-    prices.push(declared.price(request))
+    const { least, most } = declared.price(request)
+    const isList = declared.pages !== null && declared.isOnePage?.(request) !== true
+    prices.push({ least, most: most * (isList ? pages : 1) })
   }
   return {
     lookups: due,
@@ -68,7 +70,7 @@ export function planCollection(
     absent,
     price: {
       least: sum(prices.map(({ least }) => least)),
-      most: sum(prices.map(({ most }) => most)) * (declared.pages === null ? 1 : pages),
+      most: sum(prices.map(({ most }) => most)),
     },
   }
 }

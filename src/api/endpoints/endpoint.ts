@@ -24,6 +24,8 @@ export interface Endpoint {
   readonly secret?: string
   /** The member that asks for a page; null where an answer is all there is. */
   readonly pages: string | null
+  /** Of an endpoint with pages: whether the answer to this request is all there is. */
+  readonly isOnePage?: (request: LookupRequest) => boolean
   /** Statuses beside 200 that are answers. */
   readonly statuses?: readonly number[]
   /** What a page may cost, by the price list. */

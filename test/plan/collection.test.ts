@@ -1,0 +1,39 @@
+/** What a plan of kind collect forecasts. */
+
+import { describe, expect, it } from 'vitest'
+import { companyProfile } from '../../src/api/endpoints/company-profile.ts'
+import { companySearch } from '../../src/api/endpoints/company-search.ts'
+import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
+import { planCollection } from '../../src/plan/collection.ts'
+
+const priceOf = (declared: Endpoint, requests: readonly LookupRequest[]) =>
+  planCollection(
+    {
+      pipeline: 'test',
+      endpoint: declared.name,
+      lookups: requests.map((request) => ({ subject: JSON.stringify(request), request })),
+      refreshMs: 1,
+      pages: 10,
+    },
+    { answered: new Map() },
+    declared,
+    0,
+  ).price
+
+describe('the forecast of a plan of kind collect', () => {
+  it('counts as many pages as are allowed for a list, and one where the endpoint has no lists', () => {
+    expect(priceOf(companySearch, [{ keyword: 'a' }, { keyword: 'b' }])).toEqual({
+      least: 10,
+      most: 200,
+    })
+    expect(priceOf(companyProfile, [{ url: 'a' }])).toEqual({ least: 1, most: 1 })
+  })
+
+  it('counts one page for a request of which the endpoint declares that it has no more', () => {
+    const declared: Endpoint = { ...companySearch, isOnePage: ({ id }) => id !== undefined }
+    expect(priceOf(declared, [{ id: 7 }, { id: 8 }, { keyword: 'b' }])).toEqual({
+      least: 15,
+      most: 10 + 10 + 100,
+    })
+  })
+})
