@@ -1,17 +1,9 @@
 /** The page of a company: who it is, how many people it has, where it is, whom it belongs to. */
 
 import { z } from 'zod'
-import {
-  failedAnswer,
-  flag,
-  type LookupRequest,
-  type Endpoint,
-  type EndpointAnswer,
-} from './endpoint.ts'
+import { ONE_THING, exactly, flag, reading, type Endpoint, type LookupRequest } from './endpoint.ts'
 
 const PROFILE_CREDITS = 1
-// That there is no such page is billed.
-const ABSENT = { least: PROFILE_CREDITS, most: PROFILE_CREDITS }
 const INSIGHTS_CREDITS = 10
 const FUNDING_CREDITS = 5
 
@@ -24,7 +16,7 @@ const part = z
   .catch(null)
   .transform((value) => value ?? null)
 
-const foundSchema = z.looseObject({
+const schema = z.looseObject({
   message: z.looseObject({ insights: part, funding_rounds: part }),
   credit_used: z.unknown().optional(),
 })
@@ -51,16 +43,15 @@ export const companyProfile: Endpoint = {
     most: PROFILE_CREDITS + partsPrice(request, () => true),
   }),
 
-  read: (json, { request }) => {
-    const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, ABSENT) ?? 'it has no company in message'
-    const { message, credit_used: creditsSent } = found.data
-    const isThere = (name: 'insights' | 'funding_rounds') =>
-      message[name] !== null && message[name].error === undefined
-    const credits = PROFILE_CREDITS + partsPrice(request, isThere)
-    const price = { least: credits, most: credits }
-    return { outcome: 'found', items: 1, next: null, creditsSent, price } satisfies EndpointAnswer
-  },
+  // That there is no such page is billed.
+  read: reading(
+    { schema, absent: exactly(PROFILE_CREDITS), otherwise: 'it has no company in message' },
+    ({ message }, { request }) => {
+      const isThere = (name: 'insights' | 'funding_rounds') =>
+        message[name] !== null && message[name].error === undefined
+      return { ...ONE_THING, price: exactly(PROFILE_CREDITS + partsPrice(request, isThere)) }
+    },
+  ),
 }
 
 function partsPrice(

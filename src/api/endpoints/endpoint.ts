@@ -91,14 +91,10 @@ export function pageOfList(
   return { outcome, items, next: isLast ? null : page + 1, total: total ?? null }
 }
 
-/** An answer with a status that says that the thing is not there; nothing is charged for it. */
-export const NOT_THERE: EndpointAnswer = {
-  outcome: 'absent',
-  items: 0,
-  next: null,
-  creditsSent: 0,
-  price: { least: 0, most: 0 },
-}
+const NOT_THERE = { outcome: 'absent', items: 0, next: null } as const
+
+/** What an answer about one thing that is there has. */
+export const ONE_THING = { outcome: 'found', items: 1, next: null } as const
 
 // With status 200: what is not there, and what took too long.
 const failedSchema = z.looseObject({
@@ -107,18 +103,39 @@ const failedSchema = z.looseObject({
   credit_used: z.unknown().optional(),
 })
 
-/**
- * Reads an answer that says why it has nothing.
- * @param absent what it may cost to hear that there is nothing; what can be asked again is free
- * @returns null where it is no such answer
- */
-export function failedAnswer(json: unknown, absent: PriceRange): EndpointAnswer | null {
-  const { data } = failedSchema.safeParse(json)
-  if (data === undefined) return null
-  const { retryable, credit_used: creditsSent } = data
-  return retryable
-    ? { ...NOT_THERE, outcome: 'later', creditsSent }
-    : { ...NOT_THERE, creditsSent, price: absent }
+interface Shape<Found> {
+  /** Of an answer that has what was asked for. */
+  readonly schema: z.ZodType<Found>
+  /** What it may cost to hear that there is nothing; with a status other than 200, and what can be asked again, is free. */
+  readonly absent: PriceRange
+  /** What is said of an answer that is neither. */
+  readonly otherwise: string
+}
+
+/** Reads an answer that has what was asked for, and those that say why they have nothing. */
+export function reading<Found extends { readonly credit_used?: unknown }>(
+  { schema, absent, otherwise }: Shape<Found>,
+  answerOf: (
+    found: Found,
+    asked: AskedFor,
+  ) => Omit<EndpointAnswer, 'creditsSent'> & { creditsSent?: unknown },
+): Endpoint['read'] {
+  return (json, asked) => {
+    if (asked.status !== 200) return { ...NOT_THERE, creditsSent: 0, price: exactly(0) }
+    const found = schema.safeParse(json).data
+    if (found !== undefined) return { creditsSent: found.credit_used, ...answerOf(found, asked) }
+    const { data: failed } = failedSchema.safeParse(json)
+    if (failed === undefined) return otherwise
+    const { retryable, credit_used: creditsSent } = failed
+    return retryable
+      ? { ...NOT_THERE, outcome: 'later', creditsSent, price: exactly(0) }
+      : { ...NOT_THERE, creditsSent, price: absent }
+  }
+}
+
+/** A price that is known. */
+export function exactly(credits: number): PriceRange {
+  return { least: credits, most: credits }
 }
 
 /** A number that may be missing, or no number: an answer that was paid for is not refused for it. */

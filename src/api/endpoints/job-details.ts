@@ -1,14 +1,10 @@
 /** One job posting: what is sought, since when, and whether it is open. */
 
 import { z } from 'zod'
-import { NOT_THERE, failedAnswer, flag, type Endpoint } from './endpoint.ts'
+import { ONE_THING, exactly, flag, reading, type Endpoint } from './endpoint.ts'
 
 const DETAILS_CREDITS = 1
 const TEAM_CREDITS = 1
-
-const FREE = { least: 0, most: 0 }
-
-const GONE = 404
 
 // As the service takes them: the id, the address of the posting, and that of a search which shows it.
 const ID_FORMS = [
@@ -27,7 +23,7 @@ const jobId = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const foundSchema = z.looseObject({
+const schema = z.looseObject({
   data: z.looseObject({ job_posting_id: z.string(), hiring_team: z.unknown().optional() }),
   credit_used: z.unknown().optional(),
 })
@@ -38,7 +34,7 @@ export const jobDetails: Endpoint = {
   subject: 'job_id',
   request: z.strictObject({ job_id: jobId, include_hiring_team: flag.optional() }),
   pages: null,
-  statuses: [GONE],
+  statuses: [404],
   handles: ['username'],
 
   price: ({ include_hiring_team: team }) => ({
@@ -46,14 +42,12 @@ export const jobDetails: Endpoint = {
     most: DETAILS_CREDITS + (team === true ? TEAM_CREDITS : 0),
   }),
 
-  read: (json, { status, request }) => {
-    if (status === GONE) return NOT_THERE
-    const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, FREE) ?? 'it has no posting in data'
-    const { data, credit_used: creditsSent } = found.data
-    const hasTeam = request['include_hiring_team'] === true && data.hiring_team !== undefined
-    // Whether credit_used counts the section, or credit_addon beside it, is not documented: the ledger takes either.
-    const price = { least: DETAILS_CREDITS, most: DETAILS_CREDITS + (hasTeam ? TEAM_CREDITS : 0) }
-    return { outcome: 'found', items: 1, next: null, creditsSent, price }
-  },
+  // Whether credit_used counts the section, or credit_addon beside it, is not documented: the ledger takes either.
+  read: reading(
+    { schema, absent: exactly(0), otherwise: 'it has no posting in data' },
+    ({ data: { hiring_team: team } }, { request }) => {
+      const { least, most } = jobDetails.price(request)
+      return { ...ONE_THING, price: { least, most: team === undefined ? least : most } }
+    },
+  ),
 }

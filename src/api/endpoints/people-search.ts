@@ -1,10 +1,16 @@
 /** People by what they do, where, and for whom. */
 
 import { z } from 'zod'
-import { failedAnswer, numericId, optionalCount, pageOfList, type Endpoint } from './endpoint.ts'
+import {
+  exactly,
+  numericId,
+  optionalCount,
+  pageOfList,
+  reading,
+  type Endpoint,
+} from './endpoint.ts'
 
 const PAGE_CREDITS = 10
-const FREE = { least: 0, most: 0 }
 const LONGEST_KEYWORDS = 500
 
 /** One value or several; each may be excluded. */
@@ -18,7 +24,7 @@ function filterOf<Value extends z.ZodType>(
 
 const text = z.string().min(1)
 
-const foundSchema = z.looseObject({
+const schema = z.looseObject({
   results: z.array(z.unknown()),
   pagination: z.looseObject({ total: optionalCount }).nullish().catch(null),
   credit_used: z.unknown().optional(),
@@ -46,13 +52,11 @@ export const peopleSearch: Endpoint = {
 
   price: () => ({ least: 0, most: PAGE_CREDITS }),
 
-  read: (json, asked) => {
-    const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, FREE) ?? 'it has no results'
-    const { results, pagination, credit_used: creditsSent } = found.data
-    const items = results.length
-    const credits = items === 0 ? 0 : PAGE_CREDITS
-    const price = { least: credits, most: credits }
-    return { ...pageOfList(asked, { items, total: pagination?.total }), creditsSent, price }
-  },
+  read: reading(
+    { schema, absent: exactly(0), otherwise: 'it has no results' },
+    ({ results: { length: items }, pagination }, asked) => ({
+      ...pageOfList(asked, { items, total: pagination?.total }),
+      price: exactly(items === 0 ? 0 : PAGE_CREDITS),
+    }),
+  ),
 }

@@ -1,14 +1,12 @@
 /** Who shared a post, and in what words. */
 
 import { z } from 'zod'
-import { NOT_THERE, failedAnswer, type Endpoint } from './endpoint.ts'
+import { exactly, reading, type Endpoint } from './endpoint.ts'
 import { postUrl } from './post-url.ts'
 
-const PAGE_CREDITS = { least: 10, most: 10 }
-const FREE_OR_PAGE = { least: 0, most: 10 }
-const GONE = 404
+const PAGE = exactly(10)
 
-const foundSchema = z.looseObject({
+const schema = z.looseObject({
   cursor: z.union([z.int(), z.string()]).nullish().catch(null),
   message: z.looseObject({ reposts: z.array(z.unknown()) }),
   credit_used: z.unknown().optional(),
@@ -21,17 +19,16 @@ export const postReposts: Endpoint = {
   mayBeEmpty: true,
   request: z.strictObject({ url: postUrl }),
   pages: 'page',
-  statuses: [GONE],
+  statuses: [404],
 
-  price: () => PAGE_CREDITS,
+  price: () => PAGE,
 
-  read: (json, { status }) => {
-    if (status === GONE) return NOT_THERE
-    const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, FREE_OR_PAGE) ?? 'it has no reposts in message'
-    const { cursor = null, message, credit_used: creditsSent = PAGE_CREDITS.most } = found.data
-    // The envelope that is documented does not say what was charged.
-    const items = message.reposts.length
-    return { outcome: 'found', items, next: cursor, creditsSent, price: PAGE_CREDITS }
-  },
+  // The envelope that is documented does not say what was charged.
+  read: reading(
+    { schema, absent: { ...PAGE, least: 0 }, otherwise: 'it has no reposts in message' },
+    ({ cursor = null, message, credit_used: creditsSent = PAGE.most }) => {
+      const items = message.reposts.length
+      return { outcome: 'found', items, next: cursor, creditsSent, price: PAGE }
+    },
+  ),
 }

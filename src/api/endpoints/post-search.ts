@@ -1,20 +1,8 @@
 /** Posts by words, age, author, and the companies that they mention. */
 
 import { z } from 'zod'
-import {
-  failedAnswer,
-  listOf,
-  numericId,
-  optionalCount,
-  pageOfList,
-  type Endpoint,
-} from './endpoint.ts'
-import { EMPTY, priceOfFound, priceOfSearch } from './search-price.ts'
-
-const foundSchema = z.looseObject({
-  data: z.looseObject({ items: z.array(z.unknown()), total: optionalCount }),
-  credit_used: z.unknown().optional(),
-})
+import { listOf, numericId, type Endpoint } from './endpoint.ts'
+import { pricedSearch } from './priced-search.ts'
 
 export const postSearch: Endpoint = {
   name: 'post-search',
@@ -31,15 +19,5 @@ export const postSearch: Endpoint = {
   }),
   pages: 'page',
   handles: ['username'],
-
-  price: priceOfSearch,
-
-  read: (json, asked) => {
-    const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, EMPTY) ?? 'it has no items in data'
-    const { data, credit_used: creditsSent } = found.data
-    const items = data.items.length
-    const price = priceOfFound(items)
-    return { ...pageOfList(asked, { items, total: data.total }), creditsSent, price }
-  },
+  ...pricedSearch,
 }

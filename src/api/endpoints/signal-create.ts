@@ -1,14 +1,13 @@
 /** Has the service watch what people do: a signal, which delivers their reactions, comments and replies to a webhook. */
 
 import { z } from 'zod'
-import { failedAnswer, listOf, type Endpoint } from './endpoint.ts'
+import { ONE_THING, exactly, listOf, reading, type Endpoint } from './endpoint.ts'
 
-const FREE = { least: 0, most: 0 }
 const PROFILE_CREDITS = 1
 
 const url = z.url({ protocol: /^https?$/, error: 'expected an address' })
 
-const createdSchema = z.looseObject({
+const schema = z.looseObject({
   message: z.looseObject({ signal_id: z.string().min(1) }),
   credit_used: z.unknown().optional(),
 })
@@ -37,11 +36,11 @@ export const signalCreate: Endpoint = {
     most: PROFILE_CREDITS * (Array.isArray(profiles) ? profiles.length : 1),
   }),
 
-  read: (json, { request }) => {
-    const created = createdSchema.safeParse(json)
-    if (!created.success) return failedAnswer(json, FREE) ?? 'it has no signal_id in message'
-    const price = signalCreate.price(request)
-    const { credit_used: creditsSent = price.most } = created.data
-    return { outcome: 'found', items: 1, next: null, creditsSent, price }
-  },
+  read: reading(
+    { schema, absent: exactly(0), otherwise: 'it has no signal_id in message' },
+    ({ credit_used }, { request }) => {
+      const price = signalCreate.price(request)
+      return { ...ONE_THING, creditsSent: credit_used ?? price.most, price }
+    },
+  ),
 }

@@ -1,9 +1,9 @@
 /** What the filters of a people search are called, such as companies and titles that begin with a text. */
 
 import { z } from 'zod'
-import { failedAnswer, type Endpoint } from './endpoint.ts'
+import { exactly, reading, type Endpoint } from './endpoint.ts'
 
-const PRICE = { least: 1, most: 1 }
+const PRICE = exactly(1)
 
 /** What there are suggestions of. */
 export const SUGGEST_TYPES = [
@@ -15,7 +15,7 @@ export const SUGGEST_TYPES = [
   'function',
 ] as const
 
-const foundSchema = z.looseObject({
+const schema = z.looseObject({
   results: z.array(z.unknown()),
   credit_used: z.unknown().optional(),
 })
@@ -34,12 +34,13 @@ export const suggest: Endpoint = {
 
   price: () => PRICE,
 
-  read: (json) => {
-    const found = foundSchema.safeParse(json)
-    if (!found.success) return failedAnswer(json, { ...PRICE, least: 0 }) ?? 'it has no results'
-    const { results, credit_used: creditsSent = PRICE.most } = found.data
-    const outcome = results.length === 0 ? 'absent' : 'found'
-    // The envelope that is documented does not say what was charged.
-    return { outcome, items: results.length, next: null, creditsSent, price: PRICE }
-  },
+  // The envelope that is documented does not say what was charged.
+  read: reading(
+    { schema, absent: { ...PRICE, least: 0 }, otherwise: 'it has no results' },
+    ({ results, credit_used: creditsSent = PRICE.most }) => {
+      const items = results.length
+      const outcome = items === 0 ? 'absent' : 'found'
+      return { outcome, items, next: null, creditsSent, price: PRICE }
+    },
+  ),
 }

@@ -1,0 +1,30 @@
+/** What searches for companies and for posts have in common: their envelope, and what a page costs. */
+
+import { z } from 'zod'
+import { optionalCount, pageOfList, reading, type Endpoint } from './endpoint.ts'
+
+// The price list says 10, and the service's example 5; the ledger tells which.
+const PAGE = { least: 5, most: 10 }
+
+/** Of one without results, and of an answer that says why it has none: whether they are charged is not documented. */
+const EMPTY = { least: 0, most: 10 }
+
+const schema = z.looseObject({
+  data: z.looseObject({
+    items: z.array(z.unknown()),
+    total: optionalCount,
+    total_pages: optionalCount,
+  }),
+  credit_used: z.unknown().optional(),
+})
+
+export const pricedSearch: Pick<Endpoint, 'price' | 'read'> = {
+  price: () => PAGE,
+  read: reading(
+    { schema, absent: EMPTY, otherwise: 'it has no items in data' },
+    ({ data: { items, total, total_pages: pages } }, asked) => ({
+      ...pageOfList(asked, { items: items.length, total, pages }),
+      price: items.length === 0 ? EMPTY : PAGE,
+    }),
+  ),
+}
