@@ -48,11 +48,7 @@ export function runReport(run: RunReport): Report {
         ],
         extract.listsCut > 0 && [
           'cut',
-          `${countText(extract.listsCut, 'list')} went on after the last page that pages: of the file allows`,
-        ],
-        extract.listsMoved > 0 && [
-          'moved',
-          `${countText(extract.listsMoved, 'list')} lost items while read, and pages: of the file allows to ask for no page again`,
+          `${countText(extract.listsCut, 'list')} not whole: more pages than pages: of the file allows, or again some that items moved to`,
         ],
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
         run.load !== null && ['loaded', loadText(run.load)],

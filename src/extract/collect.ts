@@ -72,7 +72,6 @@ class Collection {
   #done = 0
   #unexpectedCharges = 0
   #listsCut = 0
-  #listsMoved = 0
   /** What was refused, or could not be said in time. */
   readonly #refused: { subject: string; reason: string }[] = []
 
@@ -163,10 +162,7 @@ class Collection {
       takeAnswer(history, record)
       this.#pages += record.credits_used > 0 ? 1 : 0
       this.#items += record.items
-      if (history.isDone) {
-        this.#done += 1
-        this.#listsMoved += pageWithGap(history.list) === null ? 0 : 1
-      }
+      this.#done += history.isDone ? 1 : 0
       this.#report()
     }
   }
@@ -235,7 +231,7 @@ class Collection {
       body_sha256: sha256,
     }
     await writer.append(record, kept)
-    if (asked.isLast && goesOn !== null) this.#listsCut += 1
+    if (asked.isLast && wanted !== null) this.#listsCut += 1
     if (!isExpected) {
       this.#unexpectedCharges += 1
       logger.warn(
@@ -268,7 +264,6 @@ class Collection {
       })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut,
-      listsMoved: this.#listsMoved,
       clockTrouble: null,
     }
   }

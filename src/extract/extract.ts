@@ -319,7 +319,6 @@ class Extraction {
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,
       listsCut: 0,
-      listsMoved: 0,
       clockTrouble: this.#buyer.clockTrouble,
     }
   }

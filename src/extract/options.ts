@@ -69,10 +69,8 @@ export interface ExtractProgress {
   readonly quarantined: readonly Quarantined[]
   /** Pages that cost something else than expected. */
   readonly unexpectedCharges: number
-  /** Lists of other endpoints that go on after the most pages that may be asked for. */
+  /** Lists of other endpoints that were not read whole: they go on, or have gaps, after the most pages that may be asked for. */
   readonly listsCut: number
-  /** Those that items went from while they were read, and no request was left to ask for pages again. */
-  readonly listsMoved: number
   /** Where the service's clock and this machine's did not agree; null where they did. */
   readonly clockTrouble: ClockTrouble | null
 }

@@ -80,7 +80,6 @@ function together(before: ExtractProgress, after: ExtractProgress): ExtractProgr
     credits: before.credits + after.credits,
     unexpectedCharges: before.unexpectedCharges + after.unexpectedCharges,
     listsCut: before.listsCut + after.listsCut,
-    listsMoved: before.listsMoved + after.listsMoved,
     quarantined: [...before.quarantined, ...after.quarantined],
     clockTrouble: after.clockTrouble ?? before.clockTrouble,
   }
@@ -96,7 +95,6 @@ const NOTHING_YET: ExtractProgress = {
   projection: null,
   unexpectedCharges: 0,
   listsCut: 0,
-  listsMoved: 0,
   clockTrouble: null,
   quarantined: [],
 }

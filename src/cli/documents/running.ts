@@ -32,7 +32,6 @@ const extract = object({
   projection: orNull(range),
   unexpected_charges: count,
   lists_cut: count,
-  lists_moved: count,
   clocks: orNull(
     object({ ...clocks, answers: count, not_believed: count, service_ahead_ms: amount }),
   ),
