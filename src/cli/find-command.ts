@@ -28,47 +28,44 @@ interface FoundRow {
 
 interface Search {
   readonly endpoint: string
-  /** What was found, by `$1`, the key of the search, in the order of the service. */
+  /** The columns of FoundRow, and the table with what was found. */
   readonly sql: string
   readonly columns: readonly Column<FoundRow>[]
-  /** Heads of the list that is written, for its columns in the order of FoundRow; null leaves one out. */
-  readonly heads: readonly (string | null)[]
+  /** The columns of the list that is written, and their heads. */
+  readonly heads: Readonly<Partial<FoundRow>> & { readonly url: string }
 }
 
-const SEARCHES: Readonly<Record<'companies' | 'people' | 'posts', Search>> = {
+const SEARCHES: Readonly<Record<string, Search>> = {
   companies: {
     endpoint: 'company-search',
-    sql: `select company_name as name, company_id as about, url, organization_id from companies_found
-          where lookup_key = $1 order by position`,
+    sql: 'company_name as name, company_id as about, url, organization_id from companies_found',
     columns: [
       ['company', 'name'],
       ['page', 'url'],
       ['organization_id', 'organization_id', 'id'],
     ],
-    heads: ['name', null, 'company_url', null],
+    heads: { name: 'name', url: 'company_url' },
   },
   people: {
     endpoint: 'people-search',
-    sql: `select full_name as name, title || coalesce(', ' || company_name, '') as about, profile_url as url, organization_id
-          from people_found
-          where lookup_key = $1 order by position`,
+    sql: `full_name as name, title || coalesce(', ' || company_name, '') as about, profile_url as url, organization_id
+          from people_found`,
     columns: [
       ['name', 'name'],
       ['title', 'about'],
       ['organization_id', 'organization_id', 'id'],
     ],
-    heads: ['name', 'title', 'lead', 'organization_id'],
+    heads: { name: 'name', about: 'title', url: 'lead', organization_id: 'organization_id' },
   },
   posts: {
     endpoint: 'post-search',
-    sql: `select author_name as name, content as about, posts.url, organization_id
-          from posts_found inner join posts using (post)
-          where lookup_key = $1 order by position`,
+    sql: `author_name as name, content as about, posts.url, organization_id
+          from posts_found inner join posts using (post)`,
     columns: [
       ['author', 'name'],
       ['post', 'about'],
     ],
-    heads: ['author', 'post', 'url', 'organization_id'],
+    heads: { name: 'author', about: 'post', url: 'url', organization_id: 'organization_id' },
   },
 }
 
@@ -90,12 +87,12 @@ export async function findCommand(
   { pages, refreshDays, output: file, dryRun = false, credits }: FindOptions,
 ): Promise<ExitCode> {
   const { output } = context
-  if (!isSearched(what)) {
+  const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
+  if (search === undefined) {
     throw new ConfigError(`there is no search for ${what}`, {
       hint: `Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
     })
   }
-  const search = SEARCHES[what]
   const asked = { pages, refreshMs: refreshDays * DAY }
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
@@ -106,7 +103,8 @@ export async function findCommand(
   }
   const before = file === undefined ? null : listBefore(file, search)
   const { run, read } = await ask(context, job, collection, async (warehouse, key) => {
-    const found = await warehouse.all<FoundRow>(search.sql, [key])
+    const sql = `select ${search.sql} where lookup_key = $1 order by position`
+    const found = await warehouse.all<FoundRow>(sql, [key])
     const bodies = await warehouse.all<{ errors: string | null }>(
       `select json_text(body, '$.filter_errors') as errors from core.newest_answers where lookup_key = $1`,
       [key],
@@ -215,10 +213,6 @@ function endOf({ output }: Context, run: RunReport): ExitCode {
   return problem.exitCode
 }
 
-function isSearched(what: string): what is keyof typeof SEARCHES {
-  return Object.hasOwn(SEARCHES, what)
-}
-
 const FILTER = /^(\+?[a-z_]+)(!?)=(.+)$/s
 const HINT =
   'Write filters as name=value, name!=value to exclude, one argument each; the same name again for several values.'
@@ -244,16 +238,9 @@ function requestOf(filters: readonly string[]): LookupRequest {
   return Object.fromEntries(members) as LookupRequest
 }
 
-function cellsOf({ name, about, url, organization_id: id }: FoundRow): (string | null)[] {
-  return [name, about, url, id]
-}
-
 function listOf(found: readonly FoundRow[], { heads }: Search): string {
-  const isWritten = (_: unknown, at: number) => heads[at] !== null
-  const lines = [
-    heads.filter((head) => head !== null),
-    ...found.map((row) => cellsOf(row).filter(isWritten)),
-  ]
+  const names = Object.keys(heads) as (keyof FoundRow)[]
+  const lines = [Object.values(heads), ...found.map((row) => names.map((name) => row[name]))]
   return lines.map((cells) => csvLine(cells)).join('')
 }
 
@@ -267,11 +254,10 @@ function listBefore(file: string, { heads }: Search): ReadonlySet<string> | null
     'what was found',
     hint,
   )
-  const written = heads.filter((head) => head !== null)
-  const at = heads[2] === null ? -1 : (header?.cells.indexOf(heads[2] ?? '') ?? -1)
+  const at = header?.cells.indexOf(heads.url) ?? -1
   if (at < 0) {
     throw new ConfigError(
-      `${file} is no list of this search: its columns are not ${written.join(', ')}`,
+      `${file} is no list of this search: its columns are not ${Object.values(heads).join(', ')}`,
       { hint },
     )
   }

@@ -1,5 +1,6 @@
 /** Answers the deliveries of a webhook: with 2xx only what is on the disk. */
 
+import { isUtf8 } from 'node:buffer'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Secret } from '../support/secret.ts'
@@ -131,18 +132,10 @@ function refuseUnsigned(body: Buffer, request: IncomingMessage, signature: Signa
 
 /** The text of a delivery, whatever event it tells of: what is not known yet is kept, too. */
 function textOf(body: Buffer): string {
-  const text = utf8(body)
-  const json = text === null ? null : jsonOrNull(text)
-  if (text === null || json === null || typeof json !== 'object' || Array.isArray(json)) {
+  const text = new TextDecoder().decode(body)
+  const json = isUtf8(body) ? jsonOrNull(text) : null
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) {
     throw new Refusal(400, 'it is no JSON object')
   }
   return text
-}
-
-function utf8(body: Buffer): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return null
-  }
 }
