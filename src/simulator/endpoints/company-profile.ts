@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { mixSeeds, pick, seededRandom } from '../random.ts'
 import { BadRequest } from '../search-request.ts'
+import { SIZES } from './company-search.ts'
 import { postingUrl } from './job-details.ts'
 import type { ServedAnswer, ServedEndpoint } from './endpoint.ts'
 import type { ServedOrganization, ServedPosting } from './world.ts'
@@ -19,7 +20,6 @@ const INSIGHTS_CREDITS = 10
 const FUNDING_CREDITS = 5
 const OPENINGS_SHOWN = 10
 
-const SIZES = [10, 50, 200, 500, 1_000, 5_000, 10_000] as const
 const INDUSTRIES = ['Software Development', 'Banking', 'Retail', 'Machinery', 'Biotechnology']
 const TYPES = ['Privately Held', 'Public Company', 'Nonprofit']
 const CITIES = [
@@ -46,7 +46,7 @@ export const companyProfile: ServedEndpoint = {
       organizationId: organization.tracked.organization_id,
       body: {
         message: {
-          ...profile(organization, openings, url),
+          ...profile(organization, openings),
           ...(insights
             ? { insights: insightsOf(organization.people, openings.length, world.nowMs) }
             : {}),
@@ -65,44 +65,29 @@ function absent(url: string): ServedAnswer {
 function profile(
   { number, tracked, people }: ServedOrganization,
   openings: readonly ServedPosting[],
-  url: string,
 ) {
   const random = seededRandom(mixSeeds(number, 79))
   const { name, slug, network_url: page } = tracked
   const [city, region, country] = pick(random, CITIES)
-  const largest = SIZES.find((size) => people <= size)
-  const smallest = SIZES[SIZES.findIndex((size) => size === largest) - 1] ?? 0
+  const [least, most] = Object.values(SIZES).find((size) => people <= size[1]) ?? SIZES.I
   const street = `${1 + (number % 90)} Main Street`
-  const address = {
-    address: `${street}, ${city}`,
-    city_state: `${city}, ${region}`,
-    is_primary: true,
-    map_url: null,
-    street_address: street,
-  }
+  const address = `${street}, ${city}`
+  const city_state = `${city}, ${region}`
   return {
     company_id: String(1_000 + number),
     company_name: name,
-    universal_name_id: slug,
-    formatted_url: page,
     url: page,
     company_type: pick(random, TYPES),
-    company_size:
-      largest === undefined ? '10,001+ employees' : `${smallest + 1}-${largest} employees`,
+    company_size: most === Infinity ? '10,001+ employees' : `${least}-${most} employees`,
     employee_count: people.toLocaleString('en-US'),
-    tagline: null,
     description: `${name} is made up.`,
     industry: pick(random, INDUSTRIES),
-    specialties: [],
-    headquarters: `${city}, ${region}`,
+    headquarters: city_state,
     country_code: country,
-    hq_address: address,
-    locations: [address],
+    locations: [{ address, city_state, is_primary: true, street_address: street }],
     founded_year: String(1950 + Math.floor(random() * 70)),
     followers: (people * 12).toLocaleString('en-US'),
     website: `https://${slug}.example`,
-    stock_info: null,
-    funding: null,
     jobs: [
       { open_jobs_count: openings.length, title: 'Jobs', url: `${page}/jobs` },
       ...openings.slice(0, OPENINGS_SHOWN).map(({ id, title }) => ({
@@ -112,15 +97,8 @@ function profile(
       })),
     ],
     employees: [],
-    affiliated_pages: [],
-    similar_pages: [],
-    update_data: [],
-    input: url,
     extracted_contacts: {
       emails: [{ email: `info@${slug}.example`, type: 'professional', domain: `${slug}.example` }],
-      personal_emails: [],
-      professional_emails: [],
-      phone_numbers: [],
     },
   }
 }
@@ -132,6 +110,5 @@ function insightsOf(people: number, openings: number, nowMs: number) {
       title: 'Openings',
       snapshots: [{ total_count: openings, year_month_on: isoInstant(nowMs).slice(0, 7) }],
     },
-    median_tenure_years: 2.4,
   }
 }

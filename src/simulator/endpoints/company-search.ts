@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { BadRequest } from '../search-request.ts'
 import { has, pageOf, type ServedEndpoint } from './endpoint.ts'
 
-const SIZES = {
+/** Of companies, by how many people they have. */
+export const SIZES = {
   B: [1, 10],
   C: [11, 50],
   D: [51, 200],
@@ -49,10 +50,7 @@ export const companySearch: ServedEndpoint = {
           items: items.map(({ tracked, number }) => ({
             id: 1_000 + number,
             network_url: tracked.network_url,
-            logo: [],
             name: tracked.name,
-            staff_count_range: {},
-            tagline: null,
             universal_name: tracked.slug,
           })),
         },

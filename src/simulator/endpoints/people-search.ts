@@ -9,7 +9,6 @@ import type { ServedPerson, ServedWorld } from './world.ts'
 const LONGEST_KEYWORDS = 500
 const CREDITS = 10
 const JUST_CHANGED_DAYS = 90
-const YEAR = 365.25 * DAY
 
 const oneOf = <Value extends z.ZodType>(value: Value) =>
   z.union([
@@ -47,7 +46,7 @@ export const peopleSearch: ServedEndpoint = {
       credits: items.length === 0 ? 0 : CREDITS,
       body: {
         success: true,
-        results: items.map((one) => result(one, world.nowMs)),
+        results: items.map(result),
         pagination: { page, total, count: items.length, start },
         filters_applied: Object.keys(request).length - unknown.length,
         filter_errors: unknown,
@@ -92,24 +91,17 @@ function passes(filters: Filter, fits: (value: string) => boolean): boolean {
   return isWanted && !filters.some(({ value, exclude }) => exclude && fits(value))
 }
 
-function result({ person, organization, title, since }: ServedPerson, nowMs: number) {
+function result({ person, organization, title, since }: ServedPerson) {
   const start = new Date(since)
-  const years = (nowMs - since) / YEAR
   return {
     full_name: person.full_name,
     first_name: person.first_name,
     last_name: person.last_name,
-    location: null,
     title,
     company: organization.tracked.name,
     company_id: String(1_000 + organization.number),
     is_current: true,
     started_on: { month: start.getUTCMonth() + 1, year: start.getUTCFullYear() },
-    tenure_years: Math.floor(years),
-    tenure_months: Math.floor((years % 1) * 12),
-    summary: null,
     profile_url: `https://network.example/sales/lead/ACw${person.profile_id.replace(/^[a-z]+_/, '')}`,
-    profile_picture: null,
-    open_link: false,
   }
 }

@@ -104,20 +104,12 @@ function item(post: ServedPost) {
   const { id, text, at } = post
   return {
     urn: `urn:li:activity:${id}`,
-    share_urn: `urn:li:share:${id}`,
     url: `https://network.example/feed/update/urn:li:activity:${id}`,
     text,
-    posted_at: '1d',
-    posted_date: isoInstant(at),
     posted_date_timestamp: at,
     reposted: false,
-    template: 'text',
     author: authorOf(post),
     social_activity_counts_insight: countsOf(post),
-    video: {},
-    article: {},
-    entity: {},
-    object: {},
   }
 }
 
@@ -129,11 +121,9 @@ function authorOf({ author: { number, tracked } }: ServedPost) {
     id,
     full_name: name,
     username: slug,
-    headline: null,
     type: 'company',
     url,
     urn,
-    profile_pictures: [],
   }
 }
 

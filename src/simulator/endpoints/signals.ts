@@ -178,20 +178,14 @@ function changeOf({ url, person, post, type, at }: Activity) {
   const { name, network_url: page } = post.author.tracked
   const done =
     type === 'reaction'
-      ? {
-          reaction_type: REACTIONS[Number(post.id) % REACTIONS.length],
-          target: 'post',
-          target_comment_author: null,
-          target_comment_url: null,
-        }
-      : { comment_text: 'Welcome!', comment_url: `${about}?comment=1`, comment_urn: null }
+      ? { reaction_type: REACTIONS[Number(post.id) % REACTIONS.length], target: 'post' }
+      : { comment_text: 'Welcome!', comment_url: `${about}?comment=1` }
   return {
     event_id: `${type}-${post.id}-${hashOf(url)}`,
     profile_url: url,
     profile_name: person.person.full_name,
     signal_type: type,
     change_summary: `${person.person.full_name ?? 'somebody'}: ${type}`,
-    confidence: null,
     detected_at: isoInstant(at + HOUR),
     change_data: {
       activity_type: type,

@@ -13,26 +13,15 @@ export const suggest: ServedEndpoint = {
     const type = String(rest)
     if (!TYPES.has(type)) throw new BadRequest(`suggest_type: there are no suggestions of ${type}`)
     if (typeof q !== 'string' || q === '') throw new BadRequest('q: what to suggest is missing')
-    const labels =
-      type === 'company'
-        ? world
-            .organizations()
-            .map(({ tracked, number }) => [tracked.name, 1_000 + number] as const)
-        : type === 'job_title'
-          ? [...new Set(world.people().map(({ title }) => title))].map(
-              (title, i) => [title, i] as const,
-            )
-          : []
-    const results = labels.filter(([label]) => has(label, q)).slice(0, MOST)
-    const meta = { employees: null, industry: null, location: null, logo: null }
-    return {
-      items: results.length,
-      credits: 1,
-      body: {
-        success: true,
-        cached: false,
-        results: results.map(([label, id]) => ({ label, value: label, id: String(id), meta })),
-      },
-    }
+    const isCompany = type === 'company'
+    const labels = isCompany
+      ? world.organizations().map(({ tracked }) => tracked.name ?? '')
+      : [...new Set(world.people().map(({ title }) => title))]
+    const results = (isCompany || type === 'job_title' ? labels : [])
+      .map((label, at) => ({ label, value: label, id: String(at + (isCompany ? 1_000 : 0)) }))
+      .filter(({ label }) => has(label, q))
+      .slice(0, MOST)
+    const body = { success: true, cached: false, results }
+    return { items: results.length, credits: 1, body }
   },
 }
