@@ -59,7 +59,6 @@ export async function statusCommand(
   const until = pausedUntil(history, now, clock.uptime?.() ?? null)
   const notBefore = until > now ? new Date(until) : null
   const waiting = filesOfInbox(directory.inbox).length
-  const unread = (last?.batches ?? 0) - (last?.batchesDone ?? 0)
   output.report({
     sections: [
       table('runs', runs.slice(0, RUNS_SHOWN), [
@@ -72,10 +71,7 @@ export async function statusCommand(
       ]),
       [
         ['coverage', coverageText(coverage, now)],
-        unread > 0 && [
-          '',
-          `${unread} of ${last?.batches} that the last run asks for not read to the end`,
-        ],
+        unreadFact(last),
         ['credits', creditsLine(credits, runs.length)],
         credits.unexpectedCharges > 0 && [
           '',
@@ -134,6 +130,14 @@ function runRows({ history, working }: Freshness) {
     credits: run.creditsCommitted,
     inDoubt: run.unanswered,
   }))
+}
+
+function unreadFact(last: ReturnType<typeof runRows>[number] | undefined): Fact {
+  const { batches = 0, batchesDone = 0 } = last ?? {}
+  const unread = batches - batchesDone
+  return (
+    unread > 0 && ['', `${unread} of ${batches} that the last run asks for not read to the end`]
+  )
 }
 
 function judgementsOf(

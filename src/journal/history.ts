@@ -125,13 +125,9 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       foldPage(history, record)
       return
     case 'answer_received':
-    case 'request_failed': {
-      const run = runOf(history, record)
-      const lookup = run.lookups.get(record.batch_id)
-      const isRead = lookup !== undefined && foldLookup(history.answered, lookup, record)
-      run.batchesDone += isRead ? 1 : 0
+    case 'request_failed':
+      foldLookup(history.answered, runOf(history, record), record)
       return
-    }
     case 'batch_finished':
       foldFinishedBatch(history, record, frame)
       return

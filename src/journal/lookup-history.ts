@@ -53,12 +53,9 @@ export function isLookupBegun({ pages, isDone }: LookupHistory): boolean {
   return pages > 0 && !isDone
 }
 
-/**
- * Takes note of an answer.
- * @returns whether the lookup is answered to its end: never where the journal lacks one of its pages
- */
-export function takeAnswer(history: LookupHistory, record: AnswerReceived): boolean {
-  if (record.outcome === 'later' || record.page !== pageToAsk(history)) return false
+/** Takes note of an answer, but of none behind a page that the journal lacks. */
+export function takeAnswer(history: LookupHistory, record: AnswerReceived): void {
+  if (record.outcome === 'later' || record.page !== pageToAsk(history)) return
   history.pages = Math.max(history.pages, record.page)
   history.answers += 1
   history.items += record.items
@@ -66,39 +63,29 @@ export function takeAnswer(history: LookupHistory, record: AnswerReceived): bool
   history.list = listAfter(history.list, record)
   history.lastSha256 = record.body_sha256
   history.isDone = record.next === null
-  return history.isDone
 }
 
 /**
  * Takes note of what became of a request.
  * @param answered by lookup_key
- * @param lookup what it was about
- * @returns whether nothing is left to ask for since
+ * @param run of a page of job changes, and where the journal lacks the plan, it has no such lookup
  */
 export function foldLookup(
   answered: Map<string, Answered>,
-  lookup: LookupHistory,
+  run: { readonly lookups: ReadonlyMap<string, LookupHistory>; batchesDone: number },
   record: AnswerReceived | RequestFailed,
-): boolean {
-  const wasDone = lookup.isDone
+): void {
+  const lookup = run.lookups.get(record.batch_id)
+  if (lookup === undefined || lookup.isDone) return
+  // What the service does not accept it would refuse again.
+  if (record.kind === 'request_failed') lookup.isDone = record.status === 400
+  else takeAnswer(lookup, record)
+  if (!lookup.isDone) return
+  run.batchesDone += 1
   const { lookup_key: key } = lookup.lookup
-  const outcome =
-    record.kind === 'answer_received' ? answeredBy(lookup, record) : refusedBy(lookup, record)
-  const isNewest = (answered.get(key)?.at ?? 0) <= record.at
-  if (outcome !== null && isNewest) answered.set(key, { at: record.at, outcome })
-  return lookup.isDone && !wasDone
-}
-
-function answeredBy(lookup: LookupHistory, record: AnswerReceived): Answered['outcome'] | null {
-  const { outcome, credits_used: credits } = record
-  if (!takeAnswer(lookup, record) || outcome === 'later') return null
+  const outcome = record.kind === 'request_failed' ? 'refused' : record.outcome
   // What is free to hear again is asked again: it may be there by then.
-  return outcome === 'absent' && credits === 0 ? null : outcome
-}
-
-/** What the service does not accept it would refuse again. */
-function refusedBy(lookup: LookupHistory, { status }: RequestFailed): Answered['outcome'] | null {
-  if (status !== 400) return null
-  lookup.isDone = true
-  return 'refused'
+  const isFree = outcome === 'absent' && 'credits_used' in record && record.credits_used === 0
+  const isNewest = (answered.get(key)?.at ?? 0) <= record.at
+  if (isNewest && !isFree && outcome !== 'later') answered.set(key, { at: record.at, outcome })
 }
