@@ -217,7 +217,7 @@ describe('a batch with more pages than the service counts', () => {
     const service = aService(async (asked) => {
       if (asked.daysAgo === 1) return {}
       if (asked.organizations.includes('org_a')) return endless(asked)
-      const answer = await all.send('', asked.body, new AbortController().signal)
+      const answer = await all.send(asked.path, asked.body, new AbortController().signal)
       return { text: answer.body.toString(), charge: all.account.at(-1)?.charged ?? 0 }
     }, clock)
     const run = aRun(service, [batchOf(['org_a', ...others])])
