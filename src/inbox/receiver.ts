@@ -38,8 +38,8 @@ const MOST_CONNECTIONS = 1_000
 class Refusal extends Error {
   readonly status: number
 
-  constructor(status: number, reason: string) {
-    super(reason)
+  constructor(status: number, reason: string, options?: ErrorOptions) {
+    super(reason, options)
     this.status = status
   }
 }
@@ -82,16 +82,15 @@ async function answer(request: IncomingMessage, options: ReceiverOptions): Promi
     if (request.method !== 'POST') throw new Refusal(405, 'only POST')
     const body = await bodyOf(request)
     if (options.signature !== undefined) refuseUnsigned(body, request, options.signature)
-    const text = textOf(body)
-    try {
-      await options.inbox.keep(text)
-    } catch (cause) {
+    await options.inbox.keep(textOf(body)).catch((cause: unknown) => {
       // The sender still has it, and may send it again.
-      return { status: 503, reason: 'it could not be written', cause }
-    }
+      throw new Refusal(503, 'it could not be written', { cause })
+    })
     return { status: 200, reason: 'kept' }
   } catch (error) {
-    if (error instanceof Refusal) return { status: error.status, reason: error.message }
+    if (error instanceof Refusal) {
+      return { status: error.status, reason: error.message, cause: error.cause }
+    }
     // The connection broke: nobody hears this.
     return { status: 400, reason: 'the body ended too early' }
   }

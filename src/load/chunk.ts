@@ -200,28 +200,29 @@ export class Chunk {
 
   #addAnswer(record: AnswerReceived, payload: Buffer): void {
     this.#addReceived(record, record.items, record.next !== null)
-    const { subject, lookup_key } = record
+    const { request_id, run_id, endpoint, page, outcome, at, subject, lookup_key } = record
+    const kept = this.#kept(payload, { subject, lookup_key })
     this.answers.push({
-      request_id: record.request_id,
-      run_id: record.run_id,
-      endpoint: record.endpoint,
-      page: record.page,
-      outcome: record.outcome,
-      received_at: new Date(record.at),
-      ...this.#kept(payload, { subject, lookup_key }),
+      request_id,
+      run_id,
+      endpoint,
+      page,
+      outcome,
+      received_at: new Date(at),
+      ...kept,
     })
   }
 
   #addDelivery({ delivery_id: id, at }: DeliveryReceived, payload: Buffer): void {
-    this.answers.push({
+    const about = {
       request_id: id,
       run_id: null,
       endpoint: SIGNAL_DELIVERY,
       page: 1,
       outcome: 'found',
-      received_at: new Date(at),
-      ...this.#kept(payload, { subject: '', lookup_key: id }),
-    })
+    }
+    const kept = this.#kept(payload, { subject: '', lookup_key: id })
+    this.answers.push({ ...about, received_at: new Date(at), ...kept })
   }
 
   /** The text of a body, and what it is about, without what names people who are not kept. */
@@ -230,11 +231,7 @@ export class Chunk {
     const cut =
       this.#suppression.people === 0
         ? null
-        : cutAnswer(
-            payload,
-            (text, member) => this.#suppression.coversText(text, member),
-            about.subject,
-          )
+        : cutAnswer(payload, this.#suppression.coversText, about.subject)
     this.suppressed += cut?.places.length ?? 0
     const body = withoutLoneSurrogates((cut?.body ?? payload).toString('utf8'))
     return { ...(cut?.isAbout === true ? { subject: '', lookup_key: '' } : about), body }

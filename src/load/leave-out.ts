@@ -40,10 +40,7 @@ export async function leaveOut(
     // One that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
-  const answers =
-    suppression.people === 0
-      ? 0
-      : await cutAnswers(warehouse, (text, member) => suppression.coversText(text, member))
+  const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, suppression.coversText)
   const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
   const isClean = Object.keys(all).length === 0
   await follow(warehouse, suppression.list, isClean && before.is_rewritten)

@@ -108,7 +108,7 @@ export class Suppression {
    * service writes handles: there are names that are the handles of others, and pages of companies.
    * @param member whose value it is
    */
-  coversText(text: string, member = ''): boolean {
+  readonly coversText = (text: string, member = ''): boolean => {
     if (this.people === 0) return false
     if (this.coversPerson(text)) return true
     const isPage = text.includes('/') && !/\s/.test(text) && !COMPANY_PAGE.test(text)

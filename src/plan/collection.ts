@@ -9,7 +9,6 @@ import type { History } from '../journal/history.ts'
 import type { LookupRecord } from '../journal/records.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
-import { sum } from '../support/numbers.ts'
 
 /** What a pipeline wants to know. */
 export interface CollectQuestion {
@@ -49,7 +48,7 @@ export function planCollection(
   nowMs: number,
 ): CollectPlan {
   const due: LookupRecord[] = []
-  const prices: PriceRange[] = []
+  const price = { least: 0, most: 0 }
   let absent = 0
   for (const { subject, request } of lookups) {
     const key = lookupKey(endpoint, request)
@@ -62,17 +61,10 @@ export function planCollection(
     due.push({ batch_id: batchId, lookup_key: key, subject, request })
     const { least, most } = declared.price(request)
     const isList = declared.pages !== null && declared.isOnePage?.(request) !== true
-    prices.push({ least, most: most * (isList ? pages : 1) })
+    price.least += least
+    price.most += most * (isList ? pages : 1)
   }
-  return {
-    lookups: due,
-    fresh: lookups.length - due.length,
-    absent,
-    price: {
-      least: sum(prices.map(({ least }) => least)),
-      most: sum(prices.map(({ most }) => most)),
-    },
-  }
+  return { lookups: due, fresh: lookups.length - due.length, absent, price }
 }
 
 /** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */

@@ -142,10 +142,6 @@ function listed(fills: string, list: string): Line[] {
   })
 }
 
-function isNumber(cell: unknown): cell is number | bigint {
-  return typeof cell === 'number' || typeof cell === 'bigint'
-}
-
 async function selected({ sql }: { readonly sql: string }, dataDir: string): Promise<Line[]> {
   const path = dataDirectory(dataDir).warehouse
   try {
@@ -155,7 +151,7 @@ async function selected({ sql }: { readonly sql: string }, dataDir: string): Pro
       for await (const rows of batches) {
         for (const [cell] of rows) {
           const place = `row ${lines.length + 1} of for_each`
-          const subject = typeof cell === 'string' ? cell : isNumber(cell) ? `${cell}` : ''
+          const subject = ['string', 'number', 'bigint'].includes(typeof cell) ? String(cell) : ''
           if (subject !== '') lines.push({ subject, place })
         }
       }

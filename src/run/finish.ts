@@ -54,7 +54,7 @@ export interface RunEnd {
   readonly analystCopy: AnalystCopyReport | null
   /** What is wrong with a list of which the service knows no organisation; null for any other. */
   readonly unknownList: UnknownList | null
-  /** Why a run that nothing stopped has covered nothing; null where it covered something, or had nothing to lookup. */
+  /** Why a run that nothing stopped has covered nothing; null where it covered something, or had nothing to ask for. */
   readonly nothingCovered: JobtideError | null
 }
 

@@ -4,9 +4,7 @@ import { existsSync } from 'node:fs'
 import { deliveriesIn, filesOfInbox, leftInInbox } from '../inbox/inbox.ts'
 import type { Journal } from '../journal/journal.ts'
 import { removeFile } from '../support/atomic-file.ts'
-import type { Clock } from '../support/clock.ts'
-import type { Logger } from '../support/logger.ts'
-import type { DataDirectory } from './data-directory.ts'
+import type { RunWorld } from './stages.ts'
 
 /**
  * Takes all that are there. The caller has the lock. Killed at any point, what is taken again is one delivery all the same.
@@ -14,16 +12,9 @@ import type { DataDirectory } from './data-directory.ts'
  */
 export async function takeInbox(
   journal: Journal,
-  {
-    directory: { inbox, warehouse },
-    clock,
-    logger,
-  }: {
-    readonly directory: Pick<DataDirectory, 'inbox' | 'warehouse'>
-    readonly clock: Pick<Clock, 'now'>
-    readonly logger: Logger
-  },
+  { directory, clock, logger }: Pick<RunWorld, 'directory' | 'clock' | 'logger'>,
 ): Promise<void> {
+  const { inbox, warehouse } = directory
   for (const file of leftInInbox(inbox, clock.now())) removeFile(file)
   const files = filesOfInbox(inbox)
   // A lost journal would look like one that has just begun.

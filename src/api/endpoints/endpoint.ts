@@ -71,24 +71,22 @@ export interface EndpointAnswer {
   readonly price: PriceRange
 }
 
-interface ListSize {
-  /** Of this page. */
-  readonly items: number
-  readonly total?: number | null | undefined
-  readonly pages?: number | null | undefined
-}
-
-/** Reads one page of a list that says how many items or pages it has. Pages are numbered from 1. */
+/**
+ * Reads one page of a list that says how many items or pages it has. Pages are numbered from 1.
+ * @param items of this page
+ */
 export function pageOfList(
   { page, itemsBefore }: AskedFor,
-  { items, total, pages }: ListSize,
+  items: number,
+  total: number | null = null,
+  pages: number | null = null,
 ): Pick<EndpointAnswer, 'outcome' | 'items' | 'next' | 'total'> {
   const isLast =
     items === 0 ||
     (pages ?? Number.POSITIVE_INFINITY) <= page ||
     (total ?? Number.POSITIVE_INFINITY) <= itemsBefore + items
   const outcome = page === 1 && items === 0 ? 'absent' : 'found'
-  return { outcome, items, next: isLast ? null : page + 1, total: total ?? null }
+  return { outcome, items, next: isLast ? null : page + 1, total }
 }
 
 const NOT_THERE = { outcome: 'absent', items: 0, next: null } as const

@@ -55,7 +55,7 @@ export const peopleSearch: Endpoint = {
   read: reading(
     { schema, absent: exactly(0), otherwise: 'it has no results' },
     ({ results: { length: items }, pagination }, asked) => ({
-      ...pageOfList(asked, { items, total: pagination?.total }),
+      ...pageOfList(asked, items, pagination?.total),
       price: exactly(items === 0 ? 0 : PAGE_CREDITS),
     }),
   ),

@@ -23,7 +23,7 @@ export const pricedSearch: Pick<Endpoint, 'price' | 'read'> = {
   read: reading(
     { schema, absent: EMPTY, otherwise: 'it has no items in data' },
     ({ data: { items, total, total_pages: pages } }, asked) => ({
-      ...pageOfList(asked, { items: items.length, total, pages }),
+      ...pageOfList(asked, items.length, total, pages),
       price: items.length === 0 ? EMPTY : PAGE,
     }),
   ),

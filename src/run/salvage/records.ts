@@ -87,7 +87,7 @@ async function writeLookups(warehouse: Warehouse, writer: JournalWriter): Promis
   }
 }
 
-// A run is closed before its pages: nobody knows what else it was to lookup, so that it is not resumed.
+// A run is closed before its pages: nobody knows what else it was to ask for, so that it is not resumed.
 function beginRun(writer: JournalWriter, run: RunRow): void {
   const { run_id, pipeline, started_at: at, organizations, batches, credits_limit, resumed } = run
   const about = { pipeline, command: run.kind, organizations, batches, credits_limit }

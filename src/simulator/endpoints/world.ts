@@ -72,23 +72,19 @@ export interface ServedPost {
 
 /** All that does not depend on the time of a request, made once and only when it is asked for. */
 export class WorldBehind {
-  readonly #source: EventSource
+  readonly source: EventSource
   readonly #numberBySlug: ReadonlyMap<string, number>
   #joinings: readonly Joining[] | null = null
   #careers: readonly Career[] | null = null
 
   constructor(source: EventSource) {
-    this.#source = source
+    this.source = source
     this.#numberBySlug = new Map(
       source.organizations.map(({ slug, network_url: url }, number) => [
         companySlug(slug ?? url ?? ''),
         number,
       ]),
     )
-  }
-
-  get source(): EventSource {
-    return this.#source
   }
 
   numberOf(url: string): number | undefined {
@@ -111,7 +107,7 @@ export class WorldBehind {
   get careers(): readonly Career[] {
     if (this.#careers !== null) return this.#careers
     const careers = new Map<string, { organization: number; changes: Change[] }>()
-    for (const { json, organization, detectedAt } of this.#source.events) {
+    for (const { json, organization, detectedAt } of this.source.events) {
       const event = JSON.parse(json) as JobChangeEvent
       const key = `${organization} ${event.person.profile_id}`
       const career = careers.get(key) ?? { organization, changes: [] }
