@@ -6,7 +6,6 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
-import { crc32Hex } from '../../support/hash.ts'
 import { HOUR } from '../../support/units.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
 import { BadRequest } from '../search-request.ts'
@@ -161,14 +160,18 @@ function activitiesOf(url: string, person: ServedPerson, world: ServedWorld): Ac
     .posts()
     .filter(({ author }) => author.number === person.organization.number)
     .flatMap((post) => {
-      const random = seededRandom(mixSeeds(Number(post.id) % 2 ** 31, hashOf(url)))
+      const random = seededRandom(mixSeeds(Number(post.id) % 2 ** 31, url.length + hashOf(url)))
       if (random() >= SHARE) return []
       const type = TYPES[Math.floor(random() * TYPES.length)] ?? 'reaction'
       return [{ url, person, post, type, at: post.at + Math.ceil(random() * 6) * HOUR }]
     })
 }
 
-const hashOf = (text: string) => Number.parseInt(crc32Hex(text), 16)
+function hashOf(text: string): number {
+  let hash = 0
+  for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 2 ** 31
+  return hash
+}
 
 function changeOf({ url, person, post, type, at }: Activity) {
   const about = `https://network.example/feed/update/urn:li:activity:${post.id}`
