@@ -163,7 +163,8 @@ describe('answers with anything in place of a value', () => {
       const subjects = made.map((_, index) => (index % 2 === 0 ? PAGE : String(draw(HOSTILE))))
       await warehouse.append('answers', {
         request_id: made.map((_, index) => `${round}-${index}`),
-        run_id: made.map(() => 'run'),
+        // What one run read is one reading.
+        run_id: made.map((_, index) => `${round}-${index}`),
         endpoint: made.map(({ endpoint }) => endpoint),
         // The same question has the same name.
         lookup_key: made.map(({ endpoint }, index) => `${endpoint} ${subjects[index]}`),
