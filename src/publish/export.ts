@@ -8,7 +8,7 @@ import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { ChangesSince } from '../warehouse/changed-rows.ts'
-import { quotePath, quoteText } from '../warehouse/sql-text.ts'
+import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
 import { PublishError } from './errors.ts'
@@ -65,6 +65,8 @@ export class UnusableFilesError extends Error {
   }
 }
 
+const COPY = 'temp."copied view"'
+
 /**
  * Exports one table. Call it for all tables within one transaction: then they belong together.
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
@@ -79,25 +81,37 @@ export async function exportTable(
 ): Promise<ExportedTable> {
   const { warehouse, previous, compact, splitAboveRows } = context
   const columns = await publishedColumns(warehouse, definition, previous?.table)
-  const wasSplit = !compact && previous !== undefined && previous.table.partition_by !== null
-  const split = await splitColumn(warehouse, definition, wasSplit ? 0 : splitAboveRows)
-  const own = { ...definition, partitionByYearOf: split }
-  const base = baseOf(own, columns, previous)
-  const known = base === undefined ? null : changesOf(own, context, base)
-  if (base !== undefined && known !== null) {
-    const rows = new KnownRows(warehouse, own, columns.columns, base.table)
-    const exported = await new TableExport(own, context, columns, base, rows).run(
-      await rows.read(known),
+  const base = baseOf(definition, columns, previous)
+  const before = base?.table.partition_by?.column ?? null
+  const threshold = before === null || compact ? splitAboveRows : 0
+  const isView = definition.kind === 'view'
+  const changes = base === undefined ? null : changesOf(definition, context, base)
+  if (base !== undefined && changes !== null) {
+    // The rows of a table are counted without reading it.
+    const split = isView ? before : await splitColumn(warehouse, definition, threshold)
+    if (split === before) {
+      const own = { ...definition, partitionByYearOf: split }
+      const rows = new KnownRows(warehouse, own, columns.columns, base.table)
+      const partitions = await rows.read(changes)
+      return {
+        ...(await new TableExport(own, context, columns, base, rows).run(partitions)),
+        isRead: false,
+      }
+    }
+  }
+  // Several statements read it, and each would compute a view again.
+  const source = isView ? COPY : `main.${quoteIdentifier(definition.name)}`
+  if (isView)
+    await warehouse.run(
+      `create temp table ${COPY} as from main.${quoteIdentifier(definition.name)}`,
     )
-    return { ...exported, isRead: false }
-  }
-  const rows = new TableRows(warehouse, own.name, columns.columns)
-  const isCompared = base !== undefined && !compact
-  const partitions = await rows.read(own, columns.columns, isCompared)
-  return {
-    ...(await new TableExport(own, context, columns, base, rows).run(partitions)),
-    isRead: true,
-  }
+  const split = await splitColumn(warehouse, definition, threshold, source)
+  const own = { ...definition, partitionByYearOf: split }
+  const rows = new TableRows(warehouse, source, columns.columns)
+  const partitions = await rows.read(own, columns.columns, base !== undefined && !compact)
+  const exported = await new TableExport(own, context, columns, base, rows).run(partitions)
+  if (isView) await warehouse.run(`drop table ${COPY}`)
+  return { ...exported, isRead: true }
 }
 
 /** The snapshot before, where its files can stand beside new ones. */
@@ -112,14 +126,13 @@ function baseOf(
 
 /** What is known to have changed since the snapshot before; null where the table is compared by reading. */
 function changesOf(
-  { name, partitionByYearOf }: TableDefinition,
+  { name }: TableDefinition,
   { changes, compact }: ExportContext,
   { table, isSameEngine, isThere }: PreviousTable,
 ): ChangesSince | null {
-  const isSplitAsBefore = (table.partition_by?.column ?? null) === partitionByYearOf
   if (changes === null || changes.inAll.has(name) || compact || !isSameEngine) return null
   const objects = objectsOf({ tables: [table] })
-  return isSplitAsBefore && objects.length > 0 && objects.every(isThere) ? changes : null
+  return objects.length > 0 && objects.every(isThere) ? changes : null
 }
 
 interface PartitionPlan {

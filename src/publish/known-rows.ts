@@ -17,6 +17,7 @@ import type { FilesOfPartition, RowsToExport } from './table-rows.ts'
 
 const CHANGES = 'temp."changed rows"'
 const GONE = 'temp."gone rows"'
+const FRESH = 'temp."fresh rows"'
 
 /** What was noted of a table does not fit what is found. */
 export class WrongChangesError extends Error {
@@ -76,6 +77,12 @@ export class KnownRows implements RowsToExport {
       `select year, cast(sum(change) as bigint) as rows, bit_xor(row_hash) as xor, sum(row_hash * change::hugeint) as total
        from ${CHANGES} group by year`,
     )
+    // By place: to read whole rows for their keys would take all columns of all rows.
+    const places = `select changes.year, now.place
+      from (select rowid as place, ${this.#key} as key_hash from ${this.#source}) as now
+      inner join ${CHANGES} as changes on changes.key_hash = now.key_hash and changes.change > 0`
+    const none = 'select cast(null as integer) as year, cast(null as bigint) as place limit 0'
+    await this.#warehouse.run(`create temp table ${FRESH} as ${moves.length > 0 ? places : none}`)
     const moved = moves.map(({ year: of, rows, xor, total }) => {
       const place = placeOf(split, of)
       const known = this.#before.partitions.find((one) => one.name === place.name)
@@ -143,7 +150,7 @@ export class KnownRows implements RowsToExport {
       `select (select count(*) from ${GONE} where ${ofYear}) as found,
          (select count(*) from ${GONE} where ${ofYear} and stored_in in (${stays})) as gone,
          (select count(*) from ${CHANGES} where ${ofYear} and change < 0) as noted,
-         (select count(*) from ${CHANGES} where ${ofYear} and change > 0) as came`,
+         (select count(*) from ${FRESH} where ${ofYear}) as came`,
     )
     const { found = 0n, gone = 0n, noted = 0n, came = 0n } = counted ?? {}
     if (found !== noted) {
@@ -159,7 +166,7 @@ export class KnownRows implements RowsToExport {
     const columns = this.#columns.map(({ name }) => quoteIdentifier(name)).join(', ')
     const ofYear = `year is not distinct from cast(${partition.year ?? 'null'} as integer)`
     const came = `select ${columns} from ${this.#source}
-      where ${this.#key} in (select key_hash from ${CHANGES} where ${ofYear} and change > 0)`
+      where rowid in (select place from ${FRESH} where ${ofYear})`
     const others = this.#others.get(partition.name)
     if (others === undefined) return `(${came})`
     return `(${came} union all select ${columns} from (${locatedRowsSql(others)})
@@ -171,6 +178,6 @@ export class KnownRows implements RowsToExport {
   }
 
   async drop(): Promise<void> {
-    await this.#warehouse.run(`drop table ${CHANGES}; drop table ${GONE}`)
+    await this.#warehouse.run(`drop table ${CHANGES}; drop table ${GONE}; drop table ${FRESH}`)
   }
 }

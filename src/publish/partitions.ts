@@ -38,9 +38,10 @@ export async function splitColumn(
   warehouse: Warehouse,
   { name, partitionByYearOf }: TableDefinition,
   aboveRows: number,
+  source = `main.${quoteIdentifier(name)}`,
 ): Promise<string | null> {
   if (partitionByYearOf === null || aboveRows === 0) return partitionByYearOf
-  const rows = await warehouse.number(`select count(*) from main.${quoteIdentifier(name)}`)
+  const rows = await warehouse.number(`select count(*) from ${source}`)
   return rows > aboveRows ? partitionByYearOf : null
 }
 

@@ -6,7 +6,6 @@
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
-import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
@@ -53,9 +52,10 @@ export class TableRows implements RowsToExport {
   /** SQL: the hashes of a row. The first is the one that partitions are fingerprinted by. */
   readonly #hashes: readonly [string, string]
 
-  constructor(warehouse: Warehouse, name: string, columns: readonly PublishedColumn[]) {
+  /** @param source SQL for `from`: the table */
+  constructor(warehouse: Warehouse, source: string, columns: readonly PublishedColumn[]) {
     this.#warehouse = warehouse
-    this.#source = `main.${quoteIdentifier(name)}`
+    this.#source = source
     this.#hashes = [rowHashSql(columns), rowHashSql(columns.toReversed())]
   }
 
