@@ -17,8 +17,11 @@ import { done, openSite } from '../helpers/run-cli.ts'
 import { rounds } from '../helpers/tier.ts'
 import { expectReadersToSee, manifestIn, newStore, publish } from './fixtures.ts'
 
-const NIGHTS = rounds('JOBTIDE_NIGHTS', 4, 20)
-const WORLD = { companies: 60, events: 9_000 }
+const NIGHTS = rounds('JOBTIDE_NIGHTS', 2, 10)
+const EVENTS = rounds('JOBTIDE_EVENTS', 4_000, 40_000)
+/** In the soak enough that some tables are split, and files of eight nights stand beside each other and are put together. */
+const WORLD = { companies: 100, events: EVENTS }
+const SPLIT_ABOVE = 0.75 * EVENTS
 
 const tables = [...publishedTables(readModelFiles()), ...computedModels]
 
@@ -32,7 +35,7 @@ interface Exported {
 async function exported(warehouse: Warehouse, store: ObjectStore): Promise<Exported[]> {
   const lines: string[] = []
   const logger = createLogger('debug', createScrubber(), (line) => lines.push(line))
-  await publish(warehouse, store, { tables, logger, splitAboveRows: 2_000 })
+  await publish(warehouse, store, { tables, logger, splitAboveRows: SPLIT_ABOVE })
   const all = lines.map((line) => JSON.parse(line) as Exported)
   expect(all.filter(({ msg }) => /table_(?:compared|rewritten)/.test(msg))).toEqual([])
   return all.filter(({ msg }) => msg === 'publish.table_exported')
@@ -54,6 +57,7 @@ describe('what builds noted', () => {
     const site = await openSite(WORLD)
     const [noted, read] = [newStore(), newStore()]
     const known: number[] = []
+    const most = new Map<string, number>()
     for (let night = 0; night < NIGHTS; night += 1) {
       const days = String(365 - (night === 0 ? 5 : 0))
       done(await site.run(['run', site.pipeline, '--days', days, '--no-publish']))
@@ -69,11 +73,15 @@ describe('what builds noted', () => {
         const [a, b] = [await manifestIn(noted), await manifestIn(read)]
         expect(withoutOwners(a.tables)).toEqual(withoutOwners(b.tables))
         await expectReadersToSee(warehouse, noted, tables)
+        for (const { name, files } of a.tables)
+          most.set(name, Math.max(most.get(name) ?? 0, files.length))
       })
       site.advance(DAY)
     }
     const [first, ...later] = known
     expect(first).toBe(0)
     for (const count of later) expect(count).toBeGreaterThan(25)
-  }, 600_000)
+    if (NIGHTS > 8)
+      expect([...most.values()].filter((files) => files >= 8).length).toBeGreaterThan(5)
+  }, 1_200_000)
 })
