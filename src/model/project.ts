@@ -63,11 +63,13 @@ export async function readProject(
   const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   const modelNodes = models.map((model): ProjectNode => {
     const sql = withoutSemicolon(model.sql)
+    const reads = readsOf('model', model)
     return {
       ...model,
-      reads: readsOf('model', model),
+      reads,
       sql,
-      storedSql: withSchemas(sql, core),
+      // Not of a part of the select that has the name of a table which it does not read.
+      storedSql: withSchemas(sql, new Set(reads.filter((name) => core.has(name)))),
       computed: null,
       file: relative(modelFolder, model.path),
     }

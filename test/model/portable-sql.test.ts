@@ -25,6 +25,7 @@ const notAllowed = [
   /\b(?:group|order) by all\b/,
   /\*\s*(?:exclude|replace)\b/,
   /^\s*from\b(?![\s\S]*select)/,
+  /\bover \w+\s*-/,
   /\b(?:varchar|text|hugeint|int[248]|timestamptz|double precision)\b/,
   /\b(?:arg_max|arg_min|quantile\w*|epoch\w*|strftime|strptime|strpos|starts_with|isodow|list_\w+|struct_\w+)\b/,
   /\bdate_diff\b|\bdatediff\b|\bdate_trunc\b|\bat time zone\b/,

@@ -163,7 +163,7 @@ pairs as (
         lead(profile_id) over sequence as successor_profile_id,
         lead(is_internal) over sequence as successor_is_internal,
         lead(changed_at) over sequence as began_at,
-        lead(day_number) over sequence - day_number as gap_days
+        -day_number + lead(day_number) over sequence as gap_days
     from numbered
     window sequence as (partition by organization_id, seat, was_interim, successor_is_interim, depth order by position)
 )
