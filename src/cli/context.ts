@@ -108,6 +108,7 @@ export function runWorld(context: Context): RunWorld {
     logger,
     version: packageVersion(),
     s3Endpoint: s3EndpointFrom(environment),
+    environment,
     stop,
     abort,
     onProgress: (step) => progress.show(step),

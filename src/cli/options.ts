@@ -91,6 +91,13 @@ export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ],
 ]
 
+/** What builds the models; its name is that of Overrides. */
+export const ENGINE_OPTION: OptionDeclaration = [
+  '--engine <engine>',
+  'what builds the models (default: as the pipeline says)',
+  ['duckdb', 'spark'],
+]
+
 /** The options that override a pipeline file; their names are those of Overrides. */
 export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   ['--organizations <file>', 'list of organisations: CSV, TXT or Parquet'],
@@ -101,6 +108,7 @@ export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   ['--concurrency <n>', 'requests at the same time', wholeNumber(1, 32)],
   ['--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes'],
   ['--no-publish', 'publish nothing'],
+  ENGINE_OPTION,
 ]
 
 /** Goes on without what the journal lost; its name is that of Overrides. */

@@ -51,10 +51,15 @@ export async function buildCommand(context: Context): Promise<ExitCode> {
 
 export async function publishCommand(
   context: Context,
-  options: PublishChoices & { readonly pipeline: string; snapshotTo?: string; keep?: string },
+  options: PublishChoices & {
+    readonly pipeline: string
+    snapshotTo?: string
+    keep?: string
+    engine?: 'duckdb' | 'spark'
+  },
 ): Promise<ExitCode> {
-  const { pipeline, snapshotTo, keep } = options
-  const target = readSnapshotTarget(pipeline, { snapshotTo }, context.directory.root)
+  const { pipeline, snapshotTo, keep, engine } = options
+  const target = readSnapshotTarget(pipeline, { snapshotTo, engine }, context.directory.root)
   if (target === null) {
     throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
       hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',

@@ -127,6 +127,7 @@ export class Merger {
   }
 
   async #noteOtherChanges(chunk: Chunk): Promise<void> {
+    // Coverage may be another, and what is made of it: until the next build nothing is known.
     if (chunk.batches.size > 0) await noteAnyRow(this.#warehouse, 'organization_coverage')
     if (chunk.answers.length > 0) await noteAnyRow(this.#warehouse, 'answers')
   }

@@ -15,6 +15,7 @@ import { buildIncrementally } from './incremental-build.ts'
 import { readProject } from './project.ts'
 import { refreshFully } from './full-refresh.ts'
 import type { BuiltModel } from './steps.ts'
+import { titlesOnly } from './titles-only.ts'
 
 export interface BuildOptions {
   /** Names this build in ops.checks. */
@@ -27,6 +28,8 @@ export interface BuildOptions {
   readonly checkFolder?: string
   /** Called after each step: each table, each check. */
   readonly onProgress?: (step: BuildStep) => void
+  /** Builds the computed models and what they read; all other models become views. Default: false. */
+  readonly titlesOnly?: boolean
   /** Measures durations. Default: the machine's. */
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
@@ -86,7 +89,8 @@ export async function buildModels(
   // The file is small before its first build: its size says nothing of what that needs.
   const needed = Math.min(events * BYTES_FOR_AN_EVENT + BYTES_FOR_NONE, LARGEST_LIMIT_FOR_MODELS)
   const memory = await warehouse.makeRoom('models', needed)
-  const project = await readProject(warehouse, options.modelFolder, options.checkFolder)
+  const all = await readProject(warehouse, options.modelFolder, options.checkFolder)
+  const project = options.titlesOnly === true ? titlesOnly(all) : all
   const total = project.nodes.length + project.checks.length
   const mostChanged = options.mostChanged ?? MOST_CHANGED
   // Models name each other without a schema, so that Spark runs them, too, and temporary views can stand in for them.

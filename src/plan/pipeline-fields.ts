@@ -146,6 +146,29 @@ export const commonFields = {
     })
     .optional()
     .describe('Where Parquet snapshots go; absent publishes nothing.'),
+  build: z
+    .strictObject({
+      engine: z
+        .enum(['duckdb', 'spark'])
+        .default('duckdb')
+        .describe('What builds the models of a snapshot.'),
+      submit: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe(
+          'The command that starts the Spark job and ends with it, with its arguments; {job} stands for the address of the job, which else comes last.',
+        ),
+      address: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'What Spark calls the destination; absent: file:// or s3a:// and as `snapshot.to`.',
+        ),
+    })
+    .optional()
+    .describe('What builds the models; absent: DuckDB, on this machine.'),
   retention_days: z
     .int()
     .min(1)

@@ -180,6 +180,7 @@ const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
   snapshot: Object.keys(commonFields.snapshot.unwrap().shape),
   'snapshot.keep': ['last', 'daily', 'weekly', 'monthly'],
   'snapshot.s3': Object.keys(s3Schema.shape),
+  build: Object.keys(commonFields.build.unwrap().shape),
   notify: Object.keys(notifySchema.shape),
   'notify.webhook': Object.keys(notifySchema.shape.webhook.unwrap().shape),
   'notify.email': Object.keys(notifySchema.shape.email.unwrap().shape),

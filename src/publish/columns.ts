@@ -23,13 +23,14 @@ export async function publishedColumns(
   warehouse: Warehouse,
   definition: TableDefinition,
   previous: ManifestTable | undefined,
+  schema: 'main' | 'core' = 'main',
 ): Promise<PublishedColumns> {
   const { name: table, leftOut } = definition
   const all = await warehouse.all<Column>(
     `select column_name as name, data_type as type, comment from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' and table_name = $1
+     where database_name = current_database() and schema_name = $2 and table_name = $1
      order by column_index`,
-    [table],
+    [table, schema],
   )
   if (all.length === 0) {
     throw new PublishError(`there is no table ${table} in the warehouse`, {

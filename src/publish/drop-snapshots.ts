@@ -8,6 +8,7 @@ import { PublishError } from './errors.ts'
 import { collectGarbage } from './gc/gc.ts'
 import { knownKey } from './keys.ts'
 import { readCurrent } from './read-snapshot.ts'
+import { removeFolder } from './store/prefixed-store.ts'
 
 /**
  * Drops snapshots, and what only they name, however young. No other process may publish there. Stopped at any point, it can be called again.
@@ -37,5 +38,7 @@ export async function dropSnapshots(
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
     await forgetLogHistory({ ...options, manifest: current.manifest })
   }
+  // What Spark builds from can be made again, and is.
+  for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }

@@ -39,6 +39,14 @@ const MOST_FILES = 8
 const MOST_DELETED = 0.1
 const MOST_FRESH = 0.25
 
+/** The same, by the names that a Spark job reads them by. */
+export const LAYOUT_LIMITS = {
+  small_bytes: SMALL_BYTES,
+  most_files: MOST_FILES,
+  most_deleted: MOST_DELETED,
+  most_fresh: MOST_FRESH,
+}
+
 /** The files of a changed partition that may be kept; none: it is rewritten. */
 export function filesToKeep(files: readonly ManifestFile[]): readonly ManifestFile[] {
   if (sum(files.map((file) => file.bytes)) < SMALL_BYTES) return []

@@ -55,7 +55,7 @@ const partitionSchema = z.object({
   name: z.string(),
   /** Rows that count. */
   rows: z.int().nonnegative(),
-  /** The same for the same rows in any order, under one version of DuckDB. */
+  /** The same for the same rows in any order, under one version of DuckDB; of one that Spark made, for the same files. */
   fingerprint: z.string(),
 })
 
@@ -110,6 +110,15 @@ const coverageSchema = z.object({
   sha256: sha256Schema,
 })
 
+const sparkSchema = z.object({
+  version: z.string(),
+  /** Of models and checks: from other ones the next build cannot go on. */
+  fingerprint: z.string(),
+  /** The snapshots below `inputs/` and `core/` that the build read and wrote. */
+  inputs: snapshotIdSchema,
+  core: snapshotIdSchema,
+})
+
 const notKeptSchema = z.object({
   people: z.int().nonnegative(),
   /** ISO 8601; null: events of any age are kept. */
@@ -135,6 +144,8 @@ const manifestSchema = z.object({
   /** What is erased and left out by then: how many people, and events from before a day. */
   not_kept: notKeptSchema,
   versions: z.object({ jobtide: z.string(), duckdb: z.string() }),
+  /** Where Spark built the models; absent: DuckDB did. */
+  spark: sparkSchema.optional(),
   tables: z.array(tableSchema),
   /** Bytes of data files that the snapshot before did not have. */
   new_bytes: z.int().nonnegative(),

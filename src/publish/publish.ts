@@ -4,23 +4,17 @@
  * in between. What a failed publish left in the store is never looked at, and is garbage a day later.
  */
 
-import { isoInstant, type Clock } from '../support/clock.ts'
+import type { Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { changesSince } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { incompatibilities, refuseIncompatible } from './columns.ts'
-import { schemaString } from './delta/schema.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
-import { UnusableFilesError, exportTable, type PreviousTable } from './export.ts'
+import { exportSnapshot, type ExportedSnapshot } from './export-snapshot.ts'
 import { FileCache } from './file-cache.ts'
-import { keysOfSnapshot } from './keys.ts'
-import { readChecks, readLedger } from './ledger.ts'
 import {
   POINTER_KEY,
-  buildManifest,
   formatJson,
   objectsOf,
   parsePointer,
@@ -33,8 +27,6 @@ import {
   type NotKept,
   type SnapshotTotals,
 } from './manifest.ts'
-import { WrongChangesError } from './known-rows.ts'
-import type { ScratchFile } from './parquet.ts'
 import { SPLIT_ABOVE_ROWS } from './partitions.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
@@ -49,8 +41,23 @@ export interface PublishChoices extends LossChoices {
   readonly acceptSchemaChange?: boolean
 }
 
+/** Tables that were made elsewhere. Their files are in the store. */
+export interface MadeElsewhere {
+  readonly tables: ReadonlyMap<
+    string,
+    { readonly table: ManifestTable; readonly newFiles: readonly { readonly bytes: number }[] }
+  >
+  /** The snapshot that they go on from; another one in its place is not replaced. */
+  readonly current: CurrentSnapshot | null
+  readonly spark: Manifest['spark']
+  /** Checks that passed there. */
+  readonly checks: number
+}
+
 export interface PublishOptions extends PublishChoices {
   readonly warehouse: Warehouse
+  /** Of the tables those that are not exported from the warehouse. */
+  readonly made?: MadeElsewhere
   /** What goes into the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   readonly store: ObjectStore
@@ -113,7 +120,8 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   const { store, cacheFolder, signal } = options
   const { destination } = store
   const cache = new FileCache(store, cacheFolder, signal)
-  const current = await readCurrent(store)
+  const { made } = options
+  const current = made === undefined ? await readCurrent(store) : made.current
   const exported = await exportSnapshot(options, current, cache)
   const { manifest } = exported
   const before = current?.manifest ?? null
@@ -154,117 +162,6 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   await syncDeltaLogs({ ...options, manifest: shown })
   cache.keepOnly(objectsOf(shown).map(({ key }) => key))
   return report
-}
-
-interface ExportedSnapshot {
-  readonly manifest: Manifest
-  readonly files: readonly ScratchFile[]
-  /** Keys of those of them that are not in the store as part of the snapshot before. */
-  readonly missing: ReadonlySet<string>
-  readonly newFiles: number
-}
-
-/** Says what the snapshot before has of a table, where its files can be used. */
-type Previous = (table: ManifestTable, isSameEngine: boolean) => PreviousTable
-
-async function exportSnapshot(
-  options: PublishOptions,
-  current: CurrentSnapshot | null,
-  cache: FileCache,
-): Promise<ExportedSnapshot> {
-  const { warehouse, store, logger } = options
-  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
-  const unusable = new Set<string>()
-  const misjudged = new Set<string>()
-  const previous: Previous = (table, isSameEngine) => ({
-    table: unusable.has(table.name) ? { ...table, files: [] } : table,
-    isSameEngine,
-    isThere: ({ key, bytes }) => sizes.get(key) === bytes,
-    localPath: (key) => cache.pathOf(key),
-  })
-  for (;;) {
-    try {
-      // One transaction: all tables, the coverage and the credits are those of one moment.
-      return await warehouse.transaction(() =>
-        exportTables(options, current, sizes, previous, misjudged),
-      )
-    } catch (error) {
-      const isKnown = error instanceof UnusableFilesError || error instanceof WrongChangesError
-      const seen = error instanceof WrongChangesError ? misjudged : unusable
-      if (!isKnown || seen.has(error.table)) throw error
-      seen.add(error.table)
-      const what = seen === misjudged ? 'publish.table_compared' : 'publish.table_rewritten'
-      logger.warn({ table: error.table, why: error.message }, what)
-    }
-  }
-}
-
-async function exportTables(
-  options: PublishOptions,
-  current: CurrentSnapshot | null,
-  sizes: ReadonlyMap<string, number>,
-  previous: Previous,
-  misjudged: ReadonlySet<string>,
-): Promise<ExportedSnapshot> {
-  const { warehouse, scratchFolder: folder, runId, clock, snapshotId } = options
-  const { compact = false, splitAboveRows = SPLIT_ABOVE_ROWS } = options
-  const before = current?.manifest
-  const checks = await readChecks(warehouse, current !== null)
-  const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
-  const builtFrom = before?.checks?.build_id
-  const changes = builtFrom === undefined ? null : await changesSince(warehouse, builtFrom)
-  const tables: ManifestTable[] = []
-  const files: ScratchFile[] = []
-  for (const definition of options.tables) {
-    options.signal?.throwIfAborted()
-    const { name } = definition
-    const known = before?.tables.find((table) => table.name === name)
-    const exported = await exportTable(definition, {
-      warehouse,
-      folder,
-      compact,
-      splitAboveRows,
-      changes: misjudged.has(name) ? null : changes,
-      previous: known && previous(known, before?.versions.duckdb === duckdb),
-      ownKey: keysOfSnapshot(known, snapshotId),
-    })
-    tables.push(exported.table)
-    files.push(...exported.files)
-    const { isRead, table } = exported
-    options.logger.debug(
-      { table: name, rows: table.rows, is_read: isRead },
-      'publish.table_exported',
-    )
-    const total = options.tables.length
-    options.onProgress?.({ phase: 'export', done: tables.length, total, name })
-  }
-  // A column that a Delta table cannot hold is refused now, and not when readers have the snapshot already.
-  for (const table of tables) schemaString(table)
-  const known = new Set(before === undefined ? [] : objectsOf(before).map(({ key }) => key))
-  const newFiles = files.filter(({ key }) => !known.has(key))
-  // What the snapshot before does not name is never taken over: garbage collection may be about to delete it.
-  const missing = files.filter(({ key, bytes }) => !known.has(key) || sizes.get(key) !== bytes)
-  const manifest = buildManifest({
-    snapshot_id: snapshotId,
-    sequence: (before?.sequence ?? 0) + 1,
-    previous: current && {
-      snapshot_id: current.pointer.snapshot_id,
-      manifest_sha256: current.pointer.manifest_sha256,
-    },
-    created_at: isoInstant(clock.now()),
-    destination: options.store.destination,
-    run_id: runId,
-    journal_id: options.journalId,
-    not_kept: options.notKept,
-    versions: { jobtide: options.version, duckdb },
-    tables,
-    new_bytes: sum(newFiles.map(({ bytes }) => bytes)),
-    coverage,
-    checks,
-    credits,
-  })
-  const missingKeys = new Set(missing.map(({ key }) => key))
-  return { files, newFiles: newFiles.length, missing: missingKeys, manifest }
 }
 
 /** Uploads the missing files, and moves all of them out of the scratch folder. */

@@ -121,7 +121,7 @@ async function fill(options: RestoreOptions, path: string): Promise<boolean> {
       if (other !== undefined) throw new DamagedSnapshotError(`${table.name}: ${other.message}`)
     }
     await warehouse.run('checkpoint')
-    return isSameEngine
+    return isSameEngine && snapshot.manifest.spark === undefined
   })
 }
 

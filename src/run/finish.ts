@@ -162,10 +162,14 @@ function build(parts: RunParts): Promise<BuildReport> {
     () =>
       inWarehouse(parts, async (warehouse) => {
         await storeWatchLists(warehouse, parts.job, readSuppression(parts.session.journal))
-        return buildStage(warehouse, parts.world)
+        return buildStage(warehouse, parts.world, hasSpark(parts.job))
       }),
     ({ models, checks }) => ({ models: models.length, checks: checks.length }),
   )
+}
+
+function hasSpark({ snapshot }: Job): boolean {
+  return snapshot?.spark !== undefined
 }
 
 async function publish(

@@ -29,6 +29,7 @@ import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
 import { ownEntryAt } from './data-directory.ts'
 import { findPipeline } from './pipeline-file.ts'
+import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
 export interface Overrides {
@@ -40,6 +41,8 @@ export interface Overrides {
   readonly requestsPerSecond?: number
   readonly concurrency?: number
   readonly snapshotTo?: string | undefined
+  /** What builds the models. */
+  readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
   /** Goes on without journal segments that are lost. */
@@ -93,6 +96,8 @@ export interface SnapshotTarget {
   readonly to: string
   readonly keep: Keep
   readonly s3: S3Options
+  /** What builds the models of a snapshot; absent: DuckDB has built them. */
+  readonly spark?: SparkBuild | undefined
 }
 
 const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
@@ -240,7 +245,7 @@ function questionOf(
 }
 
 function snapshotTarget(
-  spec: Pick<PipelineSpec, 'snapshot'>,
+  spec: Pick<PipelineSpec, 'snapshot' | 'build'>,
   overrides: Overrides,
   dataDir: string,
 ): SnapshotTarget | null {
@@ -254,7 +259,8 @@ function snapshotTarget(
   refuseOwnFolder(to, dataDir)
   const s3 = snapshot?.s3 ?? {}
   checkS3Options(s3)
-  return { to, keep: parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT), s3 }
+  const spark = sparkBuildOf(spec.build, overrides.engine)
+  return { to, keep: parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT), s3, spark }
 }
 
 const KEPT_BY_DEFAULT = 30

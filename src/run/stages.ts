@@ -27,6 +27,7 @@ import { openStore } from '../publish/store/open-store.ts'
 import {
   publishSnapshot,
   type PublishChoices,
+  type PublishOptions,
   type PublishReport,
   type PublishStep,
 } from '../publish/publish.ts'
@@ -41,6 +42,8 @@ import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { SnapshotTarget } from './job.ts'
+import { publishFromSpark } from './spark-publish.ts'
+import type { SubmitWorld } from './spark-submit.ts'
 import type { EndedStage } from './stage-times.ts'
 
 /** The world of a run, as an argument. */
@@ -55,6 +58,8 @@ export interface RunWorld {
   readonly s3Endpoint: string | undefined
   /** Stops cleanly; requests in flight are finished. Its reason is the error to end with. */
   readonly stop: AbortSignal
+  /** Of the process; what starts Spark gets it. Default: nothing. */
+  readonly environment?: SubmitWorld['environment']
   /** Breaks off requests in flight. */
   readonly abort: AbortSignal
   readonly onProgress: (progress: RunProgress) => void
@@ -90,15 +95,18 @@ export async function loadStage(
   })
 }
 
+/** @param titlesOnly whether Spark builds the models */
 export async function buildStage(
   warehouse: Warehouse,
   world: Pick<RunWorld, 'clock' | 'onProgress' | 'stop'>,
+  titlesOnly = false,
 ): Promise<BuildReport> {
   world.stop.throwIfAborted()
   return buildModels(warehouse, {
     buildId: newUlid(world.clock.now()),
     builtAt: new Date(world.clock.now()),
     clock: world.clock,
+    titlesOnly,
     onProgress: (step) => {
       world.stop.throwIfAborted()
       world.onProgress({ stage: 'build', ...step })
@@ -174,7 +182,7 @@ export async function publishStage(
   await refuseOlderList(warehouse, suppression)
   try {
     const store = by.store ?? (await openTarget(target, world))
-    const report = await publishSnapshot({
+    const options: PublishOptions = {
       ...choices,
       ...source,
       warehouse,
@@ -205,7 +213,11 @@ export async function publishStage(
           bytes: published.bytes,
           new_bytes: published.newBytes,
         }),
-    })
+    }
+    const report =
+      target.spark === undefined
+        ? await publishSnapshot(options)
+        : await publishFromSpark(options, target.spark, { environment: {}, ...world })
     const gc = report.nothingRead ? NOTHING_DELETED : await gcTarget(store, target.keep, world)
     return { ...report, gc }
   } catch (error) {

@@ -21,7 +21,7 @@ export interface TableDefinition {
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]
   /** A view stores no rows of its own: it is computed where it is read. Default: a table. */
-  readonly kind?: 'table' | 'view'
+  readonly kind?: 'computed' | 'table' | 'view'
 }
 
 /** One model: a SQL file with one `select` that makes one table. */

@@ -138,7 +138,8 @@ export async function changesSince(
     'select distinct table_name as name from ops.changed_rows where build > $1 and key_hash is null',
     [build],
   )
-  return { build, inAll: new Set(rows.map(({ name }) => name)) }
+  // Coverage is what all records add up to: who writes it does not know what it was.
+  return { build, inAll: new Set(['organization_coverage', ...rows.map(({ name }) => name)]) }
 }
 
 /**

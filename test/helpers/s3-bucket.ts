@@ -154,7 +154,9 @@ export class Bucket {
     const prefix = query.get('prefix') ?? ''
     switch (operation) {
       case 'PutObject':
-        return this.#put(request)
+        return request.headers['x-amz-copy-source'] === undefined
+          ? this.#put(request)
+          : this.#copy(request)
       case 'GetObject':
       case 'HeadObject':
         return this.#get(request)
@@ -208,6 +210,16 @@ export class Bucket {
     const sse = headers['x-amz-server-side-encryption']
     const done = sse === undefined ? {} : { 'x-amz-server-side-encryption': sse }
     return { status: 200, headers: { etag, ...done } }
+  }
+
+  #copy({ key, headers, ...request }: S3Request): S3Response {
+    const [, ...source] = decodeURIComponent(headers['x-amz-copy-source'] ?? '').split('/')
+    const object = this.#history.get(source.join('/'))?.at(-1)?.object
+    if (object === undefined) throw new S3Error(404, 'NoSuchKey')
+    const { body, etag, sha256 } = object
+    const attributes = attributesOf({ ...request, key, headers })
+    this.#write(key, { body, etag, sha256, ...attributes, lastModified: new Date() })
+    return document('CopyObjectResult', xml('ETag', etag))
   }
 
   #get({ key, operation }: S3Request): S3Response {

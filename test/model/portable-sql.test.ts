@@ -1,5 +1,5 @@
 /**
- * The models stay SQL that DuckDB and Spark both run. test/spark/build_models.py proves it on Spark itself, and is needed for
+ * The models stay SQL that DuckDB and Spark both run. test/spark proves it on Spark itself, and is needed for
  * what no pattern finds: order by a column that can be null (Spark: nulls first, DuckDB: last; in structs, too), casting a
  * fraction to an integer (Spark cuts, DuckDB rounds), date - date, division by 0 and ln(0).
  */

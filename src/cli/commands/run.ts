@@ -2,6 +2,7 @@
 
 import {
   AGAIN_OPTION,
+  ENGINE_OPTION,
   GUARD_OPTIONS,
   LOSS_OPTION,
   MAX_AGE_OPTION,
@@ -87,6 +88,7 @@ export const RUN_COMMANDS: readonly Declaration[] = [
       ['--pipeline <pipeline>', 'whose snapshot destination to use', null, 'nightly'],
       ['--snapshot-to <folder|s3://…>', 'where the snapshot goes'],
       ['--keep <n|rules>', 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24'],
+      ENGINE_OPTION,
       ['--compact', 'write every table as whole files, not only what changed'],
       ['--accept-schema-change', 'publish although tables or columns went or changed type'],
       ...GUARD_OPTIONS,

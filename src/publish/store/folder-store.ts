@@ -114,6 +114,10 @@ class FolderStore implements ObjectStore {
     await this.#write(key, (temporary) => copyFile(path, temporary, mode))
   }
 
+  copy(from: string, to: string): Promise<void> {
+    return this.putFile(to, this.localPath(from))
+  }
+
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
     const write = (temporary: string) => writeFile(temporary, bytes, { flag: 'wx' })
     return this.#write(key, write, async (temporary, path) => {

@@ -70,6 +70,8 @@ export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<void>
   /** As `put`, from a local file of any size. */
   putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
+  /** As `put`, from another object of the store. */
+  copy(from: string, to: string): Promise<void>
   /**
    * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
    * was ever stored there.

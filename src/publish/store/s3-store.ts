@@ -5,6 +5,7 @@
  */
 
 import {
+  CopyObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
@@ -175,6 +176,16 @@ class S3Store implements ObjectStore {
       signal?.removeEventListener('abort', onAbort)
       body.destroy()
     }
+  }
+
+  async copy(from: string, to: string): Promise<void> {
+    const { Bucket: bucket, Key: key } = this.#s3.at(from)
+    const source = [bucket, ...key.split('/').map(encodeURIComponent)].join('/')
+    const input = { ...this.#inputFor(to), ...this.#ofData, CopySource: source }
+    const { CopyObjectResult: copied } = await this.#s3.call('write', to, () =>
+      this.#s3.client.send(new CopyObjectCommand(input)),
+    )
+    this.#etagOf(copied?.ETag, to)
   }
 
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {

@@ -141,10 +141,12 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
   const writer = journal.writer()
+  const by = { runId: null, writer }
   const open = { path: directory.warehouse, mode: 'write', mostMemory: PUBLISHING_MEMORY } as const
   try {
     await withWarehouse(open, (warehouse) =>
-      publishStage(warehouse, target, { runId: null, writer }, world, { compact: true }),
+      // The warehouse was rebuilt by itself, whatever builds the models of its runs.
+      publishStage(warehouse, { ...target, spark: undefined }, by, world, { compact: true }),
     )
   } finally {
     await writer.close()

@@ -37,6 +37,7 @@ export function memoryStore(now: () => number): MemoryStore {
     urlOf: (key) => `memory/${key}`,
     localPath: () => null,
     putFile: never,
+    copy: never,
     download: never,
     head: never,
     put: async (key, bytes) => write(key, bytes),

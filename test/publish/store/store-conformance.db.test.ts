@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
+import { PublishError } from '../../../src/publish/errors.ts'
 import type { ObjectStore, S3Options } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { packageRoot } from '../../../src/support/assets.ts'
@@ -91,6 +92,16 @@ describe.each(places)('a store in $place', ({ open }) => {
     expect(await store.download('none', copy)).toBe(false)
     expect(readFileSync(copy, 'utf8')).toBe('older')
     await store.remove(['none'])
+  })
+
+  it('copies an object, and refuses to copy what is not there', async () => {
+    const store = await open()
+    await store.put('copied/from', Buffer.from('told twice'))
+    await store.copy('copied/from', 'copied/a=b/to')
+    const copied = await store.get('copied/a=b/to')
+    expect(Buffer.from(copied?.bytes ?? []).toString()).toBe('told twice')
+    await expect(store.copy('copied/none', 'copied/other')).rejects.toThrow(PublishError)
+    expect(await store.head('copied/other')).toBeNull()
   })
 
   it('lists what lies under a prefix, with size and time, in order', async () => {

@@ -1,0 +1,1 @@
+"""Builds the models of Jobtide on Spark: reads published inputs, writes Parquet files and one result, and nothing else."""

@@ -1,0 +1,100 @@
+/** Starts the job of a Spark build, and waits for its end. */
+
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { PipelineSpec } from '../plan/pipeline.ts'
+import { PublishError } from '../publish/errors.ts'
+import { onAbort } from '../support/abort.ts'
+import { ConfigError, messageOf } from '../support/errors.ts'
+import type { Logger } from '../support/logger.ts'
+
+/** Stands for the address of the job in the arguments of a command; where none has it, the address is the last argument. */
+const JOB = '{job}'
+const LINES_SHOWN = 5
+
+/** How Spark builds the models, as a pipeline file says it. */
+export interface SparkBuild {
+  /** What starts the job, and ends when it has ended. */
+  readonly submit: readonly string[]
+  /** The destination as Spark calls it; null: as Jobtide does. */
+  readonly address: string | null
+}
+
+/**
+ * What a pipeline says of Spark; undefined where DuckDB builds.
+ * @param engine what the command line says of it
+ * @throws ConfigError when it does not say how a job is started
+ */
+export function sparkBuildOf(
+  build: PipelineSpec['build'],
+  engine: 'duckdb' | 'spark' | undefined,
+): SparkBuild | undefined {
+  const { engine: said = 'duckdb', submit, address } = build ?? {}
+  if ((engine ?? said) === 'duckdb') return undefined
+  if (submit !== undefined) return { submit, address: address ?? null }
+  throw new ConfigError('the pipeline does not say how a Spark job is started', {
+    hint: 'Add `build: {engine: spark, submit: [spark-submit, …]}` to it; nothing was sent.',
+  })
+}
+
+export interface SubmitWorld {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly logger: Logger
+  readonly stop: AbortSignal
+}
+
+/** The command with the address of the job. */
+export function commandOf({ submit }: SparkBuild, address: string): string[] {
+  const named = submit.map((part) => part.replaceAll(JOB, address))
+  return named.join('\0') === submit.join('\0') ? [...submit, address] : named
+}
+
+/**
+ * Runs the command to its end. What it prints goes to the log.
+ * @throws PublishError when it cannot be started, or ends with another code than 0
+ */
+export async function submitJob(
+  build: SparkBuild,
+  address: string,
+  { environment, logger, stop }: SubmitWorld,
+): Promise<void> {
+  const [program = '', ...args] = commandOf(build, address)
+  // Our own key is of no use there.
+  const env = Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !name.startsWith('JOBTIDE_')),
+  )
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const last: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      logger.debug({ line }, 'spark')
+      if (line.trim() === '') return
+      last.push(line.trim())
+      if (last.length > LINES_SHOWN) last.shift()
+    })
+  }
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const stopListening = onAbort(stop, () => void child.kill('SIGTERM'))
+  if (stop.aborted) child.kill('SIGTERM')
+  try {
+    const ended = await new Promise<string | number | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code, signal) => resolve(code ?? signal))
+    })
+    stop.throwIfAborted()
+    if (ended === 0) return
+    throw new PublishError(`the Spark job ended with ${ended}: ${last.join(' | ')}`, {
+      hint: 'What it printed is in the log at level debug.',
+    })
+  } catch (error) {
+    stop.throwIfAborted()
+    if (error instanceof PublishError) throw error
+    throw new PublishError(`${program} cannot be started: ${messageOf(error)}`, {
+      hint: 'Mend `build: {submit: …}` in the pipeline file.',
+    })
+  } finally {
+    process.removeListener('exit', kill)
+    stopListening()
+  }
+}

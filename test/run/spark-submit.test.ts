@@ -1,0 +1,55 @@
+/** How the job of a Spark build is started, and what its end means. */
+
+import { describe, expect, it } from 'vitest'
+import { commandOf, sparkBuildOf, submitJob } from '../../src/run/spark-submit.ts'
+import { silentLogger } from '../../src/support/logger.ts'
+
+const world = {
+  environment: { JOBTIDE_API_KEY: 'a secret', SHOWN: 'shown' },
+  logger: silentLogger,
+  stop: new AbortController().signal,
+}
+const submitted = (script: string) =>
+  submitJob(
+    { submit: [process.execPath, '-e', script, '{job}'], address: null },
+    'file:///x',
+    world,
+  )
+
+describe('the command', () => {
+  it('gets the address of the job in the place that it names, else at its end', () => {
+    const command = (submit: string[]) => commandOf({ submit, address: null }, 's3a://b/job.json')
+    expect(command(['run', '["{job}"]'])).toEqual(['run', '["s3a://b/job.json"]'])
+    expect(command(['spark-submit', 'job.py'])).toEqual([
+      'spark-submit',
+      'job.py',
+      's3a://b/job.json',
+    ])
+  })
+
+  it('is that of the pipeline, unless the command line names DuckDB', () => {
+    const build = { engine: 'spark' as const, submit: ['spark-submit'] }
+    expect(sparkBuildOf(build, undefined)).toEqual({ submit: ['spark-submit'], address: null })
+    expect(sparkBuildOf(build, 'duckdb')).toBeUndefined()
+    expect(sparkBuildOf(undefined, undefined)).toBeUndefined()
+    expect(() => sparkBuildOf(undefined, 'spark')).toThrow(
+      /does not say how a Spark job is started/,
+    )
+  })
+
+  it('has succeeded when it ends with 0, and gets no key of ours', async () => {
+    const keys =
+      "process.exit('JOBTIDE_API_KEY' in process.env || process.env.SHOWN !== 'shown' ? 1 : 0)"
+    await expect(submitted(keys)).resolves.toBeUndefined()
+  })
+
+  it('has failed when it ends with another code, and its last words are told', async () => {
+    const failed = submitted("console.error('out of memory'); process.exit(3)")
+    await expect(failed).rejects.toThrow('the Spark job ended with 3: out of memory')
+  })
+
+  it('that is not there is told as such', async () => {
+    const started = submitJob({ submit: ['no-such-program'], address: null }, 'file:///x', world)
+    await expect(started).rejects.toThrow(/no-such-program cannot be started/)
+  })
+})
