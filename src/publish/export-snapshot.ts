@@ -15,7 +15,7 @@ import { readChecks, readLedger } from './ledger.ts'
 import { buildManifest, objectsOf, type Manifest, type ManifestTable } from './manifest.ts'
 import type { ScratchFile } from './parquet.ts'
 import { SPLIT_ABOVE_ROWS } from './partitions.ts'
-import type { PublishOptions } from './publish.ts'
+import type { PublishOptions } from './publish-options.ts'
 import type { CurrentSnapshot } from './read-snapshot.ts'
 
 export interface ExportedSnapshot {

@@ -4,10 +4,6 @@
  * in between. What a failed publish left in the store is never looked at, and is garbage a day later.
  */
 
-import type { Clock } from '../support/clock.ts'
-import type { Logger } from '../support/logger.ts'
-import type { TableDefinition } from '../warehouse/catalog.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import { incompatibilities, refuseIncompatible } from './columns.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
@@ -23,87 +19,13 @@ import {
   snapshotKeys,
   totalsOf,
   type Manifest,
-  type ManifestTable,
-  type NotKept,
-  type SnapshotTotals,
 } from './manifest.ts'
-import { SPLIT_ABOVE_ROWS } from './partitions.ts'
+import type { PublishOptions, PublishReport } from './publish-options.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
-import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
-import { withScratch, type Step } from './scratch.ts'
+import { isEmpty, isOfAnotherJournal, refuseLoss } from './refuse-loss.ts'
+import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { viewsSql } from './live-rows.ts'
-
-export interface PublishChoices extends LossChoices {
-  /** Writes every partition as one whole file, whatever changed. Default: false. */
-  readonly compact?: boolean
-  /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
-  readonly acceptSchemaChange?: boolean
-}
-
-/** Tables that were made elsewhere. Their files are in the store. */
-export interface MadeElsewhere {
-  readonly tables: ReadonlyMap<
-    string,
-    { readonly table: ManifestTable; readonly newFiles: readonly { readonly bytes: number }[] }
-  >
-  /** The snapshot that they go on from; another one in its place is not replaced. */
-  readonly current: CurrentSnapshot | null
-  readonly spark: Manifest['spark']
-  /** Checks that passed there. */
-  readonly checks: number
-}
-
-export interface PublishOptions extends PublishChoices {
-  readonly warehouse: Warehouse
-  /** Of the tables those that are not exported from the warehouse. */
-  readonly made?: MadeElsewhere
-  /** What goes into the snapshot, in this order. */
-  readonly tables: readonly TableDefinition[]
-  readonly store: ObjectStore
-  /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
-  readonly scratchFolder: string
-  /** Where copies of published files are kept when the store is no folder: what the next publish compares with. */
-  readonly cacheFolder: string
-  readonly clock: Clock
-  /** ULID of the new snapshot; never used before. */
-  readonly snapshotId: string
-  /** The run that publishes; null for a publish by itself. */
-  readonly runId: string | null
-  /** The journal that the warehouse is made from, a ULID. */
-  readonly journalId: string
-  /** What was erased on purpose: fewer rows are no loss then. */
-  readonly notKept: NotKept
-  /** The MACs of the suppression list and of those before it. */
-  readonly lists: readonly string[]
-  readonly version: string
-  readonly logger: Logger
-  readonly onProgress?: (step: PublishStep) => void
-  /** Called once readers see a new snapshot, before anything else can fail. */
-  readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
-  /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
-  readonly splitAboveRows?: number
-  /** Stops between two tables or files; readers keep the previous snapshot. */
-  readonly signal?: AbortSignal
-}
-
-/** A finished step: a table written to scratch, or a file that is now in the store. */
-export interface PublishStep extends Step {
-  readonly phase: 'export' | 'upload'
-}
-
-export interface PublishReport extends SnapshotTotals {
-  /** The snapshot that readers now see: the one before where nothing changed; null where they see none. */
-  readonly snapshotId: string | null
-  /** True when nothing was published, because nothing was read yet: there is no row, and no organisation is covered. */
-  readonly nothingRead: boolean
-  /** True when the store already showed exactly this: then there is no new snapshot. */
-  readonly unchanged: boolean
-  /** Files that the snapshot before did not have. */
-  readonly newFiles: number
-  readonly newBytes: number
-  readonly destination: string
-}
 
 /**
  * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.

@@ -7,7 +7,7 @@ import { keysOfSnapshot } from '../publish/keys.ts'
 import { LAYOUT_LIMITS } from '../publish/layout.ts'
 import type { Manifest, ManifestTable } from '../publish/manifest.ts'
 import { SPLIT_ABOVE_ROWS } from '../publish/partitions.ts'
-import type { PublishOptions } from '../publish/publish.ts'
+import type { PublishOptions } from '../publish/publish-options.ts'
 import { readManifests, type CurrentSnapshot } from '../publish/read-snapshot.ts'
 import {
   JOB_FORMAT,

@@ -11,12 +11,8 @@ import { PublishError } from '../publish/errors.ts'
 import { collectGarbage } from '../publish/gc/gc.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import type { Manifest } from '../publish/manifest.ts'
-import {
-  publishSnapshot,
-  type MadeElsewhere,
-  type PublishOptions,
-  type PublishReport,
-} from '../publish/publish.ts'
+import { publishSnapshot } from '../publish/publish.ts'
+import type { MadeElsewhere, PublishOptions, PublishReport } from '../publish/publish-options.ts'
 import { readCurrent } from '../publish/read-snapshot.ts'
 import { workFolder } from '../publish/spark/spark-job.ts'
 import {

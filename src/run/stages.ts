@@ -24,13 +24,13 @@ import type { LossChoices } from '../publish/refuse-loss.ts'
 import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import {
-  publishSnapshot,
-  type PublishChoices,
-  type PublishOptions,
-  type PublishReport,
-  type PublishStep,
-} from '../publish/publish.ts'
+import { publishSnapshot } from '../publish/publish.ts'
+import type {
+  PublishChoices,
+  PublishOptions,
+  PublishReport,
+  PublishStep,
+} from '../publish/publish-options.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import { sha256Hex } from '../support/hash.ts'
