@@ -5,7 +5,7 @@ create table ops.builds (
     build_id varchar not null,
     duckdb varchar not null
 );
-comment on table ops.builds is 'One row per build since the last full refresh, that one included; at most 20. Key: build.';
+comment on table ops.builds is 'One row per build since the last full refresh, that one included; at most 8. Key: build.';
 comment on column ops.builds.build is 'Its number, from 1, without gaps.';
 comment on column ops.builds.build_id is 'The build, as ops.checks names it.';
 comment on column ops.builds.duckdb is 'The version of DuckDB that computed the hashes.';

@@ -17,7 +17,7 @@ export interface TypedColumn {
 type NotedTable = Pick<TableDefinition, 'name' | 'key' | 'partitionByYearOf' | 'leftOut'>
 
 /** Builds that are kept. A night that was not published for so long is compared as the first one was. */
-const BUILDS_KEPT = 20
+const BUILDS_KEPT = 8
 
 /**
  * A hash of a row, 64 bits. The engine's own is fast and mixes values of many columns well; it may differ between versions
