@@ -4,13 +4,13 @@ import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.t
 import { collect, type CollectOptions } from '../../src/extract/collect.ts'
 import type { ExtractProgress } from '../../src/extract/options.ts'
 import { lookupKey } from '../../src/journal/lookup-history.ts'
-import type { Transport } from '../../src/api/transport.ts'
 import {
   aService,
   buyingOptions,
   memoryJournal,
   type Asked,
   type Service,
+  until,
 } from './extract-fixture.ts'
 
 /** A service whose company search shows this list, in pages of so many. A page with items costs 5. */
@@ -67,10 +67,7 @@ export function aCollection(service: Service, endpoint: Endpoint, request: Looku
       process?.kill()
       process = journal.open(true)
       const { signal } = (gone = new AbortController())
-      const transport: Transport = {
-        ...service,
-        send: (path, body, stop) => service.send(path, body, AbortSignal.any([stop, signal])),
-      }
+      const transport = until(signal, service)
       const run = journal.run()
       const work = collect({
         ...buyingOptions(service, process.writer, { transport }),

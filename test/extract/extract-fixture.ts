@@ -326,10 +326,7 @@ export function aRun(
       process?.kill()
       process = journal.open(true)
       const { signal } = (gone = new AbortController())
-      const transport: Transport = {
-        ...service,
-        send: (path, body, stop) => service.send(path, body, AbortSignal.any([stop, signal])),
-      }
+      const transport = until(signal, service)
       latest = journal.run()
       const work = extract({
         ...buyingOptions(service, process.writer, { transport, logger, ...overrides }),
@@ -388,4 +385,12 @@ export async function buyAll(
   const bought = run.bought()
   expect(eventsIn(source).filter((event) => !bought.has(nameOf(event)))).toEqual([])
   return service.account.filter(({ charged }) => charged > 0).length
+}
+
+/** A transport over which no answer arrives any more once `gone` is aborted, as when the process is killed. */
+export function until(gone: AbortSignal, service: Transport): Transport {
+  return {
+    ...service,
+    send: (path, body, stop) => service.send(path, body, AbortSignal.any([stop, gone])),
+  }
 }
