@@ -1,13 +1,8 @@
 /** Merges a chunk of the journal into the warehouse, in one transaction. */
 
 import { loadedTable } from '../warehouse/catalog.ts'
-import {
-  areChangesNoted,
-  noteAnyRow,
-  noteRows,
-  typedColumns,
-  type TypedColumn,
-} from '../warehouse/changed-rows.ts'
+import { areChangesNoted, noteAnyRow, noteRows } from '../warehouse/changed-rows.ts'
+import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
@@ -122,7 +117,7 @@ export class Merger {
 
   /** Notes, for the publisher, events as they were before the merge (-1) or are after it (1). */
   async #noteEvents(rows: string, change: 1 | -1): Promise<void> {
-    this.#columns ??= (await typedColumns(this.#warehouse)).get(EVENTS.name)
+    this.#columns ??= (await columnsOfAll(this.#warehouse)).get(EVENTS.name)
     await noteRows(this.#warehouse, EVENTS, this.#columns ?? [], rows, String(change))
   }
 

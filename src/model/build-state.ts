@@ -3,9 +3,9 @@
  * by the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
  */
 
+import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Project } from './project.ts'
-import { columnsOfAll } from './tables.ts'
 
 const FINGERPRINT = 'fingerprint'
 
@@ -21,7 +21,7 @@ export async function fullRefreshReasonOf(
     return 'models, checks, titles or the version are not those of the last build'
   const there = await columnsOfAll(warehouse)
   for (const { name, columns: described } of project.nodes) {
-    const columns = there.get(name)
+    const columns = there.get(name)?.map((column) => column.name)
     if (columns === undefined) return `the table ${name} is not there`
     if (columns.toSorted().join() !== [...described.keys()].toSorted().join()) {
       return `the table ${name} has other columns than it was made with`

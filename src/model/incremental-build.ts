@@ -7,7 +7,8 @@
  */
 
 import { loadedTables, WATCH_ENTRIES } from '../warehouse/catalog.ts'
-import { noteAnyRow, noteRows, typedColumns, type TypedColumn } from '../warehouse/changed-rows.ts'
+import { noteAnyRow, noteRows } from '../warehouse/changed-rows.ts'
+import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import {
   deltasOf,
   isByPeople,
@@ -40,7 +41,7 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   const work: IncrementalWork = { ...build, temporaries, people, tables: new Map() }
   for (const { name } of loadedTables) work.tables.set(name, await readLoaded(work, name))
   work.tables.set(WATCH_ENTRIES, changedInAll(WATCH_ENTRIES, []))
-  const columns = await typedColumns(warehouse)
+  const columns = await columnsOfAll(warehouse)
   const built = await takeSteps(
     work,
     async (node) => {

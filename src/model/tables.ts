@@ -92,19 +92,6 @@ export async function columnsOf(warehouse: Warehouse, table: string): Promise<st
   return rows.map((row) => row.name)
 }
 
-/** The columns of every table in `main` and `core`, by its name. */
-export async function columnsOfAll(
-  warehouse: Warehouse,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const rows = await warehouse.all<{ table: string; columns: string[] }>(
-    `select table_name as table, list(column_name order by column_index) as columns
-     from duckdb_columns()
-     where database_name = current_database() and schema_name in ('main', 'core')
-     group by table_name`,
-  )
-  return new Map(rows.map(({ table, columns }) => [table, columns]))
-}
-
 async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Promise<void> {
   // A question to the catalog would read all of it, for each model again.
   const none = await warehouse.columns(`from ${node.schema}.${quoteIdentifier(node.name)} limit 0`)

@@ -18,7 +18,7 @@ import { KnownRows, WrongChangesError } from './known-rows.ts'
 import { localRows, type RowSource } from './live-rows.ts'
 import { objectsOf, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { sha256OfFile, writeParquet, type ScratchFile } from './parquet.ts'
-import { splitColumn, type Partition } from './partitions.ts'
+import { isOfFiles, splitColumn, type Partition } from './partitions.ts'
 import { TableRows, type RowsToExport } from './table-rows.ts'
 
 export interface ExportContext {
@@ -131,6 +131,8 @@ function changesOf(
   { table, isSameEngine, isThere }: PreviousTable,
 ): ChangesSince | null {
   if (changes === null || changes.inAll.has(name) || compact || !isSameEngine) return null
+  // Nor does a fingerprint of files follow from what rows came and went.
+  if (table.partitions.some(({ fingerprint }) => isOfFiles(fingerprint))) return null
   const objects = objectsOf({ tables: [table] })
   return objects.length > 0 && objects.every(isThere) ? changes : null
 }

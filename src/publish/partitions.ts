@@ -110,7 +110,8 @@ export function fingerprintOfFiles(hashes: readonly string[]): string {
   return OF_FILES + sha256Hex(Buffer.from(hashes.toSorted().join()))
 }
 
-function isOfFiles(fingerprint: string): boolean {
+/** Whether a fingerprint is that of files: it says nothing of rows. */
+export function isOfFiles(fingerprint: string): boolean {
   return fingerprint.startsWith(OF_FILES)
 }
 

@@ -5,14 +5,9 @@
  */
 
 import type { TableDefinition } from './catalog.ts'
+import type { TypedColumn } from './columns.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import type { Warehouse } from './warehouse.ts'
-
-export interface TypedColumn {
-  readonly name: string
-  /** As DuckDB writes it. */
-  readonly type: string
-}
 
 type NotedTable = Pick<TableDefinition, 'name' | 'key' | 'partitionByYearOf' | 'leftOut'>
 
@@ -44,22 +39,6 @@ export function yearSql(partitionByYearOf: string | null): string {
 /** Whether changes are noted: there was a full refresh to go on from. */
 export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
-}
-
-/** The columns of every table in `main`, in order. */
-export async function typedColumns(
-  warehouse: Warehouse,
-): Promise<ReadonlyMap<string, readonly TypedColumn[]>> {
-  const rows = await warehouse.all<TypedColumn & { readonly table: string }>(
-    `select table_name as table, column_name as name, data_type as type from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main'
-     order by table_name, column_index`,
-  )
-  const columns = new Map<string, TypedColumn[]>()
-  for (const { table, ...column } of rows) {
-    columns.set(table, [...(columns.get(table) ?? []), column])
-  }
-  return columns
 }
 
 const THIS_BUILD = '(select max(build) + 1 from ops.builds)'

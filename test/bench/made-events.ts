@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadedTable } from '../../src/warehouse/catalog.ts'
-import { noteRows, typedColumns } from '../../src/warehouse/changed-rows.ts'
+import { noteRows } from '../../src/warehouse/changed-rows.ts'
+import { columnsOfAll } from '../../src/warehouse/columns.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 
 /** How much to make. */
@@ -46,7 +47,7 @@ export async function makeNight(
   const at = '2024-12-02 02:15:00+00'
   const all = people + Math.ceil(events / 40)
   const corrected = `hash(event_key) % 1000000 < ${Math.round((1_000_000 * events) / 20 / (people * 4))}`
-  const columns = (await typedColumns(warehouse)).get(EVENTS.name) ?? []
+  const columns = (await columnsOfAll(warehouse)).get(EVENTS.name) ?? []
   const note = (rows: string, change: number) =>
     noteRows(warehouse, EVENTS, columns, rows, String(change))
   await warehouse.run(`${SQL};
