@@ -8,7 +8,7 @@ from job_change_events as event
 semi join jobtide_load.staged_sightings as staged on staged.event_key = event.event_key;
 
 create or replace temp table known_events as
-select event.*, attributes_of(event) as attributes
+select event.*, event.rowid as place, attributes_of(event) as attributes
 from job_change_events as event
 where event.rowid in (from known_rows);
 
@@ -28,8 +28,7 @@ from jobtide_load.staged_sightings as staged
 semi join repeated_keys on repeated_keys.event_key = staged.event_key;
 
 -- One row per repeated event, with the attributes of its newest sighting (by detected_at, then by receipt, then by content),
--- what all its sightings in the chunk add up to, and how it compares with what is known. Sorted by key, because MERGE is
--- fastest so.
+-- what all its sightings in the chunk add up to, and how it compares with what is known.
 create or replace temp table repeated_events as
 with
     ranked as (
@@ -57,6 +56,7 @@ with
 select
     ranked.* exclude (nth, run_id, attributes),
     totals.* exclude (event_key),
+    known.place,
     known.event_key is null as is_new,
     -- A newer sighting replaces attributes; an older or equal one only counts.
     known.event_key is not null
@@ -67,8 +67,7 @@ select
 from ranked
 inner join totals on totals.event_key = ranked.event_key
 left join known_events as known on known.event_key = ranked.event_key
-where ranked.nth = 1
-order by ranked.event_key;
+where ranked.nth = 1;
 
 -- Events that were received with different attributes: every distinct version, with when it was received first and last.
 -- The versions of an event are put together from those kept, the event as it stands and this chunk, so any order of loading
@@ -83,7 +82,7 @@ with
 
     -- An event without versions was always received as it stands.
     standing as (
-        select event.* exclude (attributes_seen_at, last_run_id, times_seen)
+        select event.* exclude (attributes_seen_at, last_run_id, times_seen, place)
         from known_events as event
         anti join kept on kept.event_key = event.event_key
     ),

@@ -35,7 +35,7 @@ from single_sightings;
 
 insert into job_change_events by name
 select
-    * exclude (received_at, is_new, is_newer, is_changed, is_seen_earlier),
+    * exclude (received_at, place, is_new, is_newer, is_changed, is_seen_earlier),
     received_at as attributes_seen_at
 from repeated_events
 where is_new;

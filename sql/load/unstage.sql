@@ -12,3 +12,4 @@ drop table if exists repeated_sightings;
 drop table if exists repeated_events;
 drop table if exists repeated_versions;
 drop table if exists known_events;
+drop table if exists counted_events;

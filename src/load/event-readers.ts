@@ -60,6 +60,11 @@ export class EventReaders {
     await this.#warehouse.run(loadSql('hand_over'))
   }
 
+  /** Nothing is read any more. */
+  async giveThreadsBack(): Promise<void> {
+    await this.#warehouse.run(`set threads = ${this.#threads}`)
+  }
+
   /** Closes the connections and gives the threads back. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#reading)

@@ -123,7 +123,8 @@ class Load {
     const readers = await EventReaders.open(this.#warehouse, this.#suppression)
     try {
       for (const segment of segments) {
-        for await (const loaded of this.#loadSegment(segment, readers, merger)) {
+        const isLast = segment === segments.at(-1)
+        for await (const loaded of this.#loadSegment(segment, isLast, readers, merger)) {
           this.#options.onProgress?.({ bytesDone: bytesDone + loaded, bytes })
         }
         bytesDone += segment.size - segment.from
@@ -141,18 +142,23 @@ class Load {
    */
   async *#loadSegment(
     { name, from }: OpenSegment,
+    isLast: boolean,
     readers: EventReaders,
     merger: Merger,
   ): AsyncGenerator<number> {
     const frames = this.#journal.read(name, from)
     try {
-      for (let next = frames.next(); next.done !== true; next = frames.next()) {
+      let next = frames.next()
+      while (next.done !== true) {
         const chunk = new Chunk(this.#notRead, this.#suppression)
         const end = await this.#readChunk(chunk, { readers, merger }, next.value, frames)
         const notes = await readers.end()
         await merger.merging
         await readers.handOver()
         await this.#sizeChunks()
+        next = frames.next()
+        // Nothing is read beside the last merge.
+        if (next.done === true && isLast) await readers.giveThreadsBack()
         merger.merge(chunk, notes, { segment: name, bytes: end })
         yield end - from
       }

@@ -27,8 +27,6 @@ export interface LoadReport {
 }
 
 const EVENTS = loadedTable('job_change_events')
-const SIGHTED_EVENTS = `job_change_events
-  semi join jobtide_load.staged_sightings as staged on staged.event_key = job_change_events.event_key`
 
 /** A place in the journal: what is loaded of a segment. */
 export interface Position {
@@ -104,11 +102,13 @@ export class Merger {
       loadSql('count_changes'),
     )
     if (isNoted) await this.#noteEvents('known_events', -1)
+    const last = await warehouse.number('select coalesce(max(rowid), -1) from job_change_events')
     await warehouse.run(loadSql('merge_events'))
-    // It reads all of the table.
     if ((changes?.known ?? 0) > 0) await warehouse.run(loadSql('update_events'))
     if (isNoted) {
-      await this.#noteEvents(SIGHTED_EVENTS, 1)
+      // By their places: by their keys all of the table would be read.
+      await this.#noteEvents(`job_change_events where rowid > ${last}`, 1)
+      await this.#noteEvents(`job_change_events where rowid in (select place from known_events)`, 1)
       await noteAnyRow(warehouse, 'job_change_event_versions')
     }
     this.#report.inserted += changes?.inserted ?? 0
