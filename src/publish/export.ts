@@ -177,7 +177,8 @@ class TableExport {
     const { columns, lastFieldId } = this.#columns
     const plans: PartitionPlan[] = []
     for (const partition of partitions) plans.push(await this.#plan(partition))
-    await this.#rows.forgetHashes()
+    const added = plans.filter(({ state }) => state === 'appended' || state === 'replaced')
+    await this.#rows.readFresh(added.map(({ partition }) => partition))
     const all: ManifestFile[] = []
     for (const plan of plans) all.push(...plan.kept, ...(await this.#writeRows(plan)))
     const { files, deletionVector } = await this.#writeDeletes(all)

@@ -13,11 +13,12 @@ import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import type { ManifestTable } from './manifest.ts'
 import { movedFingerprint, placeOf, type Partition } from './partitions.ts'
-import type { FilesOfPartition, RowsToExport } from './table-rows.ts'
+import { ofYears, type FilesOfPartition, type RowsToExport } from './table-rows.ts'
 
 const CHANGES = 'temp."changed rows"'
 const GONE = 'temp."gone rows"'
 const FRESH = 'temp."fresh rows"'
+const WRITTEN = 'temp."rows to write"'
 
 /** What was noted of a table does not fit what is found. */
 export class WrongChangesError extends Error {
@@ -35,6 +36,8 @@ export class KnownRows implements RowsToExport {
   readonly #warehouse: Warehouse
   readonly #definition: TableDefinition
   readonly #columns: readonly PublishedColumn[]
+  /** SQL: the columns. */
+  readonly #listed: string
   readonly #before: ManifestTable
   readonly #source: string
   readonly #key: string
@@ -50,6 +53,7 @@ export class KnownRows implements RowsToExport {
     this.#warehouse = warehouse
     this.#definition = definition
     this.#columns = columns
+    this.#listed = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
     this.#before = before
     this.#source = `main.${quoteIdentifier(definition.name)}`
     this.#key = keyHashSql(definition.key)
@@ -131,7 +135,7 @@ export class KnownRows implements RowsToExport {
     { kept, others }: FilesOfPartition,
   ): Promise<{ readonly gone: number; readonly fresh: number }> {
     const { year, name } = partition
-    const ofYear = `year is not distinct from cast(${year ?? 'null'} as integer)`
+    const ofYear = ofYears([partition])
     const all = [kept, ...(others === null ? [] : [others])]
       .map(locatedRowsSql)
       .join('\nunion all\n')
@@ -162,22 +166,28 @@ export class KnownRows implements RowsToExport {
     return { gone: Number(gone), fresh: Number(came) + again - Number(found - gone) }
   }
 
-  freshOf(partition: Partition): string {
-    const columns = this.#columns.map(({ name }) => quoteIdentifier(name)).join(', ')
-    const ofYear = `year is not distinct from cast(${partition.year ?? 'null'} as integer)`
-    const came = `select ${columns} from ${this.#source}
-      where rowid in (select place from ${FRESH} where ${ofYear})`
-    const others = this.#others.get(partition.name)
+  async readFresh(partitions: readonly Partition[]): Promise<void> {
+    // A view has no places; but nothing of one is fresh here.
+    const which =
+      partitions.length === 0
+        ? 'limit 0'
+        : `where rowid in (select place from ${FRESH} where ${ofYears(partitions)})`
+    await this.#warehouse.run(
+      `create temp table ${WRITTEN} as select ${this.#listed} from ${this.#source} ${which}`,
+    )
+  }
+
+  freshOf({ name, condition }: Partition): string {
+    const came = `select ${this.#listed} from ${WRITTEN} where ${condition}`
+    const others = this.#others.get(name)
     if (others === undefined) return `(${came})`
-    return `(${came} union all select ${columns} from (${locatedRowsSql(others)})
+    return `(${came} union all select ${this.#listed} from (${locatedRowsSql(others)})
       where (stored_in, stored_at) not in (select stored_in, stored_at from ${GONE}))`
   }
 
-  async forgetHashes(): Promise<void> {
-    // All of it is small.
-  }
-
   async drop(): Promise<void> {
-    await this.#warehouse.run(`drop table ${CHANGES}; drop table ${GONE}; drop table ${FRESH}`)
+    await this.#warehouse.run(
+      `drop table ${CHANGES}; drop table ${GONE}; drop table ${FRESH}; drop table ${WRITTEN}`,
+    )
   }
 }

@@ -13,6 +13,7 @@ import { partitionsOf, type Partition } from './partitions.ts'
 
 const HASHES = 'temp."hashed rows"'
 const DIFFERENCES = 'temp."different rows"'
+const WRITTEN = 'temp."rows to write"'
 
 /** The live rows of the files that a partition has in the snapshot before. */
 export interface FilesOfPartition {
@@ -36,10 +37,10 @@ export interface RowsToExport {
     partition: Partition,
     files: FilesOfPartition,
   ): Promise<{ readonly gone: number; readonly fresh: number }>
+  /** Ends comparing, and reads what `freshOf` will return of these partitions: all at once, because each time the table is scanned. */
+  readFresh(partitions: readonly Partition[]): Promise<void>
   /** SQL for `from`: the rows of a compared partition that are in none of the files that stay. */
   freshOf(partition: Partition): string
-  /** Ends comparing: what is written from here on takes the memory. */
-  forgetHashes(): Promise<void>
   /** Drops what was kept. Not where a statement failed: the engine takes no further one then, and the rollback drops it. */
   drop(): Promise<void>
 }
@@ -52,7 +53,7 @@ export class TableRows implements RowsToExport {
   /** SQL: the hashes of a row. The first is the one that partitions are fingerprinted by. */
   readonly #hashes: readonly [string, string]
 
-  /** @param source SQL for `from`: the table */
+  /** @param source SQL for `from`: the table, no view */
   constructor(warehouse: Warehouse, source: string, columns: readonly PublishedColumn[]) {
     this.#warehouse = warehouse
     this.#source = source
@@ -70,10 +71,10 @@ export class TableRows implements RowsToExport {
   ): Promise<Partition[]> {
     const [hashA, hashB] = this.#hashes
     const year = yearSql(partitionByYearOf)
-    const kept = `select ${year} as year, ${hashA} as hash_a, ${hashB} as hash_b from ${this.#source}`
+    const kept = `select ${year} as year, ${hashA} as hash_a, ${hashB} as hash_b, rowid as place from ${this.#source}`
     await this.#warehouse.run(
       `create temp table ${HASHES} as ${kept} ${isCompared ? '' : 'limit 0'};
-       create temp table ${DIFFERENCES} (year integer, hash_a ubigint, hash_b ubigint, stored_in varchar, stored_at bigint)`,
+       create temp table ${DIFFERENCES} (year integer, place bigint, stored_in varchar, stored_at bigint)`,
     )
     const hashed = isCompared ? `select year, hash_a as row_hash from ${HASHES}` : undefined
     return partitionsOf(this.#warehouse, partitionByYearOf, columns, this.#source, hashed)
@@ -91,27 +92,39 @@ export class TableRows implements RowsToExport {
     const [hashA, hashB] = this.#hashes
     await this.#warehouse.run(
       `insert into ${DIFFERENCES}
-       select ${own}, now.hash_a, now.hash_b, stored.stored_in, stored.stored_at
+       select ${own}, now.place, stored.stored_in, stored.stored_at
        from (select stored_in, stored_at, ${hashA} as hash_a, ${hashB} as hash_b from (${locatedRowsSql(kept)})) as stored
-       full join (select hash_a, hash_b from ${HASHES} where year is not distinct from ${own}) as now
+       full join (select hash_a, hash_b, place from ${HASHES} where year is not distinct from ${own}) as now
            on now.hash_a = stored.hash_a and now.hash_b = stored.hash_b
        where now.hash_a is null or stored.hash_a is null`,
     )
     const [counted] = await this.#warehouse.all<{ gone: bigint; fresh: bigint }>(
-      `select count(stored_in) as gone, count(hash_a) as fresh from ${DIFFERENCES} where year is not distinct from ${own}`,
+      `select count(stored_in) as gone, count(place) as fresh from ${DIFFERENCES} where year is not distinct from ${own}`,
     )
     return { gone: Number(counted?.gone ?? 0), fresh: Number(counted?.fresh ?? 0) }
   }
 
-  freshOf(partition: Partition): string {
-    return `${this.of(partition)} and (${this.#hashes.join(', ')}) in (select hash_a, hash_b from ${DIFFERENCES} where hash_a is not null)`
+  async readFresh(partitions: readonly Partition[]): Promise<void> {
+    const places = `select place from ${DIFFERENCES} where place is not null and ${ofYears(partitions)}`
+    await this.#warehouse.run(
+      `drop table ${HASHES};
+       create temp table ${WRITTEN} as from ${this.#source} where rowid in (${places})`,
+    )
   }
 
-  async forgetHashes(): Promise<void> {
-    await this.#warehouse.run(`drop table ${HASHES}`)
+  freshOf({ condition }: Partition): string {
+    return `${WRITTEN} where ${condition}`
   }
 
   async drop(): Promise<void> {
-    await this.#warehouse.run(`drop table ${DIFFERENCES}`)
+    await this.#warehouse.run(`drop table ${DIFFERENCES}; drop table ${WRITTEN}`)
   }
+}
+
+/** SQL for `where`: that the column `year` is that of one of these partitions. */
+export function ofYears(partitions: readonly Partition[]): string {
+  const conditions = partitions.map(
+    ({ year }) => `year is not distinct from cast(${year ?? 'null'} as integer)`,
+  )
+  return conditions.length === 0 ? 'false' : `(${conditions.join(' or ')})`
 }

@@ -102,7 +102,9 @@ describe('a publish after 36 of 12,000 rows changed', () => {
         const store = newStore()
         await publishThings(warehouse, store, { tables: [definition] })
         await warehouse.run(`update things set text = 'changed' where id % 1000 = 7; ${change}`)
-        const { newFiles } = await publishThings(warehouse, store, { tables: [definition] })
+        const kind = change === BEHIND_VIEW ? 'view' : 'table'
+        const tables = [{ ...definition, kind } as const]
+        const { newFiles } = await publishThings(warehouse, store, { tables })
         keys.push(await contentKeys(store))
         // New rows of 2 years, or of all, and the list of those that are gone.
         expect(newFiles).toBe(files)
@@ -252,7 +254,7 @@ describe('night after night', () => {
           const [warehouse, store] = [await manyThings(365), newStore()]
           if (isView) await warehouse.run(BEHIND_VIEW)
           const stored = isView ? 'stored_things' : 'things'
-          const tables = [definition]
+          const tables = [{ ...definition, kind: isView ? 'view' : 'table' } as const]
           await publish(warehouse, store, { tables })
           for (const [night, { update, remove, insert, compact }] of changes.entries()) {
             const drawn = (salt: number) => `hash(id, ${night}, ${salt}) % 12000`
