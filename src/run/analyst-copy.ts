@@ -30,7 +30,7 @@ const OWNER_ONLY = 0o600
 
 export interface AnalystCopyReport {
   readonly path: string
-  /** Size of the new copy; 0 when there is none. */
+  /** Size of the copy; 0 when there is no new one, though the warehouse has changed. */
   readonly bytes: number
   readonly durationMs: number
   /** Why the copy before, where there is one, is still the one to read; null when the new one is there. */
@@ -91,10 +91,16 @@ async function replaceCopy(warehouse: string, path: string): Promise<number> {
     await writeLogIntoFile(warehouse)
     // Open for reading only: that keeps writers away and lets readers in. Copying drops the engine's lock, but not before
     // the last byte is copied.
-    const original = await withWarehouse({ path: warehouse, mode: 'read' }, () =>
-      copyUnchanged(warehouse, tempPath),
+    const original = await withWarehouse({ path: warehouse, mode: 'read' }, async () =>
+      isCopyOf(path, warehouse) ? null : copyUnchanged(warehouse, tempPath),
     )
     await removeLeft(path)
+    if (original === null) {
+      await rm(logOf(path), { force: true })
+      // Who may read it can be another group now.
+      openToReaders(path, path)
+      return statSync(path).size
+    }
     await syncFile(tempPath)
     await utimes(tempPath, original.atime, new Date(milliseconds(original)))
     openToReaders(tempPath, path)
@@ -141,6 +147,11 @@ async function copyUnchanged(from: string, to: string): Promise<Stats> {
   throw new StorageError(`the copy ${to} has ${size} of ${before.size} bytes`, {
     hint: 'Look after the disk; the next publish makes the copy for analysts.',
   })
+}
+
+function isCopyOf(path: string, warehouse: string): boolean {
+  const copy = statSync(path, { throwIfNoEntry: false })
+  return copy !== undefined && isSame(copy, statSync(warehouse))
 }
 
 function isSame(one: Stats, other: Stats): boolean {

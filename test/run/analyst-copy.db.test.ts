@@ -98,6 +98,20 @@ async function eventsIn(path: string): Promise<number> {
 }
 
 describe('the copy for analysts', () => {
+  it('stays the same file while the warehouse does, and is a new one after 1 event more', async () => {
+    const directory = await warehouseOf(1_000)
+    const copied = async () => {
+      const { path, bytes, problem } = await makeCopy(directory)
+      expect(problem).toBeNull()
+      expect(bytes).toBe(statSync(path).size)
+      return statSync(path).ino
+    }
+    const first = await copied()
+    expect(await copied()).toBe(first)
+    await addEvents(directory, 1_000, 1)
+    expect(await copied()).not.toBe(first)
+  })
+
   it('has every byte of the warehouse, cannot be written, and says as of when it is, until that is written, also into its log', async () => {
     const directory = await warehouseOf(1)
     expect(findAnalystCopy(directory)).toBeNull()
@@ -202,8 +216,13 @@ describe('the copy for analysts', () => {
       import { makeAnalystCopy } from ${dist('run/analyst-copy.js')}
       import { dataDirectory } from ${dist('run/data-directory.js')}
       import { realClock } from ${dist('support/clock.js')}
+      import { utimesSync } from 'node:fs'
       const directory = dataDirectory(process.argv[1])
-      for (;;) await makeAnalystCopy({ directory, clock: realClock })`
+      for (let second = 1; ; second += 1) {
+        // An unchanged warehouse is not copied.
+        utimesSync(directory.warehouse, second, second)
+        await makeAnalystCopy({ directory, clock: realClock })
+      }`
     let leftBehind = 0
     for (let round = 0; round < ROUNDS_OF_KILLS; round += 1) {
       const args = ['--input-type=module', '-e', script, directory.root]
