@@ -288,7 +288,8 @@ async function expectedTenures(
  */
 export async function backfillMedians(warehouse: Warehouse) {
   const waits = await warehouse.all<{ days: number; is_censored: boolean }>(
-    `select days_observed as days, is_censored from time_to_backfill where utc_date(left_at) < cutoff_on`,
+    `select days_observed as days, is_censored from time_to_backfill inner join data_cutoffs using (organization_id)
+     where utc_date(left_at) < cutoff_on`,
   )
   const curve = kaplanMeier(
     waits.map(({ days, is_censored: isCensored }) => ({ at: days, isExit: !isCensored })),

@@ -32,9 +32,10 @@ vacancies as (
         case when backfills.is_censored then 0 else 1 end as is_filled,
         case when backfills.is_expired then 1 else 0 end as is_expired
     from time_to_backfill as backfills
+    inner join data_cutoffs as cutoffs on cutoffs.organization_id = backfills.organization_id
     inner join organization_observation as observed on observed.organization_id = backfills.organization_id
     where
-        utc_date(backfills.left_at) < backfills.cutoff_on
+        utc_date(backfills.left_at) < cutoffs.cutoff_on
         and (observed.observed_from_on is null or utc_date(backfills.left_at) >= observed.observed_from_on)
 ),
 

@@ -27,11 +27,9 @@
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows.
 --   is_open: Whether nobody was seen to fill the place.
---   is_expired: Whether it stayed open for 365 days before cutoff_on: nobody fills it any more.
---   is_censored: Whether the end of the wait was not seen before cutoff_on: the place was open then, or expired.
---   days_observed: Days from leaving to joining, or, where is_censored, to cutoff_on, 365 at most; 0 or more: the duration for a survival curve.
---   cutoff_on: Up to when joinings are complete enough to be counted; see data_cutoffs.
---   observed_until_on: First day of the month up to which joinings were looked for; see organization_observation.
+--   is_expired: Whether it stayed open for 365 days before the cutoff_on of data_cutoffs: nobody fills it any more.
+--   is_censored: Whether the end of the wait was not seen before that day: the place was open then, or expired.
+--   days_observed: Days from leaving to joining, or, where is_censored, to that day, 365 at most; 0 or more: the duration for a survival curve.
 with
 
 vacancies as (
@@ -58,8 +56,7 @@ vacancies as (
         filled.left_event_key is null
         or utc_date(filled.joined_at) >= cutoffs.cutoff_on
         or utc_date(leavers.left_at) >= cutoffs.cutoff_on as is_censored,
-        greatest(0, days_between_dates(utc_date(leavers.left_at), cutoffs.cutoff_on)) as days_to_cutoff,
-        cutoffs.cutoff_on
+        greatest(0, days_between_dates(utc_date(leavers.left_at), cutoffs.cutoff_on)) as days_to_cutoff
     from leavers
     inner join data_cutoffs as cutoffs on cutoffs.organization_id = leavers.organization_id
     -- By the organisation, too, so that a query for one reads the rest of neither table.
@@ -92,8 +89,5 @@ select
     vacancies.is_censored,
     cast(
         case when vacancies.is_censored then least(365, vacancies.days_to_cutoff) else vacancies.days_to_backfill end as integer
-    ) as days_observed,
-    vacancies.cutoff_on,
-    observed.observed_until_on
+    ) as days_observed
 from vacancies
-inner join organization_observation as observed on observed.organization_id = vacancies.organization_id
