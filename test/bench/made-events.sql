@@ -1,6 +1,6 @@
 -- Events of many careers: 4 events a person, organisations of very different size, titles put together from real words,
--- people who come back, dates known to the month. The same for the same numbers. `careers(people, organizations)` has up to
--- 7 events of each person, in order; which of them there are is the caller's choice.
+-- people who come back, dates known to the month. The same for the same numbers. `careers(organizations)` has the event of
+-- each row of the table `steps`: the step (0 to 6) of a person (0 and more), as it was first seen or corrected.
 
 -- Hashed twice: of two arguments the engine's hash mixes the last one only a little.
 create or replace temp macro drawn(one, other, salt) as hash(hash(one, other, salt));
@@ -32,28 +32,30 @@ create or replace temp macro title_of(p, step) as concat(
 -- How many events a person has.
 create or replace temp macro events_of(p) as 1 + drawn(p, 0, 14) % 7;
 
-create or replace temp macro careers(people, organizations) as table
-with steps as (
+create temp table steps (p bigint, step bigint, corrected boolean);
+
+create or replace temp macro careers(organizations) as table
+with chosen as (
     select
         p,
         step,
+        corrected,
         ['joined', 'title_change', 'left', 'joined', 'left', 'joined', 'title_change'][step + 1] as event_type,
         -- One in twenty comes back to the first organisation.
         case when step < 3 then 0 when step < 5 then 1 when drawn(p, 0, 1) % 20 = 0 then 0 else 2 end as stint,
         -- A leaving has the title of the step before.
         case when step in (2, 4) then step - 1 else step end as titled
-    from range(people) as all_people(p), range(7) as all_steps(step)
+    from steps
 ),
 placed as (
     select
         *,
-        concat('per_', p) as profile_id,
-        concat('org_', cast(organizations * pow(random_of(p, stint, 8), 3) as bigint)) as organization_id,
+        cast(organizations * pow(random_of(p, stint, 8), 3) as bigint) as organization,
         list_sum([
             cast(random_of(p, n, 7) * case when n in (3, 5) then 60 else 500 end as bigint) for n in range(step + 1)
         ]) as days,
         cast(-40 * ln(0.001 + random_of(p, step, 11)) as integer) as detection_lag_days
-    from steps
+    from chosen
 ),
 dated as (
     select
@@ -65,25 +67,33 @@ dated as (
 select
     p,
     step,
-    md5(concat_ws('|', profile_id, organization_id, event_type, changed_on, step)) as event_key,
-    profile_id,
-    organization_id,
-    event_type,
-    cast(changed_on as timestamp) at time zone 'UTC' as changed_at,
-    (cast(changed_on as timestamp) + interval 1 day * detection_lag_days) at time zone 'UTC' as detected_at,
-    detection_lag_days,
-    title_of(p, titled) as title_current,
-    case when event_type = 'title_change' then title_of(p, step - 1) end as title_previous,
-    concat('handle-', p) as person_handle,
-    concat('Given', drawn(p, 0, 12) % 3000, ' Family', drawn(p, 0, 13) % 70000) as person_full_name,
-    concat('Given', drawn(p, 0, 12) % 3000) as person_first_name,
-    concat('Family', drawn(p, 0, 13) % 70000) as person_last_name,
-    concat('Headline of about the usual length, number ', hash(p) % 100000) as person_headline,
-    concat('https://network.example/in/', p) as person_network_url,
-    concat('Organisation ', organization_id) as organization_name,
-    concat('organisation-', organization_id) as organization_slug,
-    concat('https://network.example/company/', organization_id) as organization_network_url
+    corrected,
+    organization // 50 as batch,
+    concat('org_', organization) as organization_id,
+    (cast(changed_on as timestamp) + interval 1 day * (detection_lag_days + if(corrected, 3, 0))) as detected_at,
+    to_json({
+        event_type: event_type,
+        detected_at: strftime(detected_at, '%Y-%m-%dT%H:%M:%S.000Z'),
+        changed_at: strftime(changed_on, '%Y-%m-%dT00:00:00.000Z'),
+        detection_lag_days: detection_lag_days,
+        title: {
+            "current": concat(if(corrected, 'Senior ', ''), title_of(p, titled)),
+            previous: case when event_type = 'title_change' then title_of(p, step - 1) end
+        },
+        person: {
+            profile_id: concat('per_', p),
+            handle: concat('handle-', p),
+            full_name: concat('Given', drawn(p, 0, 12) % 3000, ' Family', drawn(p, 0, 13) % 70000),
+            first_name: concat('Given', drawn(p, 0, 12) % 3000),
+            last_name: concat('Family', drawn(p, 0, 13) % 70000),
+            headline: concat('Headline of about the usual length, number ', hash(p) % 100000),
+            network_url: concat('https://network.example/in/', p)
+        },
+        organization: {
+            organization_id: organization_id,
+            "name": concat('Organisation ', organization),
+            slug: concat('organisation-', organization),
+            network_url: concat('https://network.example/company/', organization)
+        }
+    }) as event
 from dated;
-
-create or replace temp macro natural_key(profile_id, organization_id, event_type, changed_at, title_current) as
-    hash(profile_id, organization_id, event_type, changed_at, case when event_type = 'title_change' then title_current end);

@@ -1,14 +1,19 @@
 /** All tables of two nights, from a folder and from S3, by readers that did not write them: row for row the warehouse. */
 
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openJournal } from '../../src/journal/journal.ts'
+import { load } from '../../src/load/load.ts'
 import { buildModels } from '../../src/model/build.ts'
 import { computedModels } from '../../src/model/computed-models.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { stableJson } from '../../src/support/json.ts'
 import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
 import { quoteIdentifier } from '../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { makeEvents, makeNight } from '../bench/made-events.ts'
+import { writeBackfill, writeNight } from '../bench/made-journal.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { expectReadersToSee, manifestIn, publish, readByHand } from './fixtures.ts'
 import { folderAndS3 } from './places.ts'
@@ -19,13 +24,15 @@ const NIGHT = 60
 
 /** About 24,000 events, published; then a night of 60 more, published over that. */
 async function twoNights(warehouse: Warehouse, store: ObjectStore): Promise<void> {
+  const journal = openJournal(join(temporaryFolder(), 'journal'), realClock)
   const night = async (buildId: string) => {
+    await load({ warehouse, journal })
     await buildModels(warehouse, { buildId, builtAt: new Date('2024-12-02T03:00:00Z') })
     await publish(warehouse, store, { tables })
   }
-  await makeEvents(warehouse, SIZE)
+  await writeBackfill(journal, SIZE)
   await night('first')
-  await makeNight(warehouse, SIZE, NIGHT)
+  await writeNight(journal, SIZE, NIGHT)
   await night('second')
 }
 

@@ -1,0 +1,164 @@
+/** A journal of events that SQL makes (made-events.sql): a backfill in batches of 50 organisations, and nights after it. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Journal, JournalWriter } from '../../src/journal/journal.ts'
+import { DAY } from '../../src/support/units.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { aBatch, aPage, finishBatch, startRun } from '../load/load-fixture.ts'
+
+/** How much a backfill has: about 4 events of each person. */
+export interface MadeSize {
+  readonly people: number
+  readonly organizations: number
+}
+
+/** One run that reads what it has not read yet. */
+interface MadeRun {
+  readonly id: string
+  readonly at: number
+  readonly organizations: number
+  /** A query for the steps that it gets: p, step, corrected. */
+  readonly steps: string
+}
+
+const SQL = readFileSync(join(import.meta.dirname, 'made-events.sql'), 'utf8')
+const PAGE = 50
+const BACKFILL_AT = Date.UTC(2024, 11, 1, 2, 15)
+
+/** Writes a run that reads everything: nobody's last event yet. @returns events */
+export function writeBackfill(
+  journal: Journal,
+  { people, organizations }: MadeSize,
+): Promise<number> {
+  const steps = `
+    select p, step, false as corrected
+    from range(${people}) as all_people(p), range(7) as all_steps(step)
+    where events_of(p) > step`
+  return writeRun(journal, { id: 'backfill', at: BACKFILL_AT, organizations, steps })
+}
+
+/**
+ * Writes the run of a night: the next events of some people, new people with theirs, and corrections of earlier ones.
+ * @param events about how many; one in twenty is a correction
+ * @returns events
+ */
+export function writeNight(
+  journal: Journal,
+  { people, organizations }: MadeSize,
+  events: number,
+): Promise<number> {
+  const newPeople = Math.ceil(events / 40)
+  const steps = `
+    select p, step, false as corrected
+    from range(${people}) as all_people(p), range(1, 7) as all_steps(step)
+    where events_of(p) = step and random_of(p, 0, 15) < ${events / people}
+    union all
+    select p, step, false
+    from range(${people}, ${people + newPeople}) as all_people(p), range(7) as all_steps(step)
+    where events_of(p) > step
+    union all
+    select p, step, true
+    from range(${people}) as all_people(p), range(7) as all_steps(step)
+    where events_of(p) > step and random_of(p, step, 17) < ${events / 20 / (people * 4)}`
+  return writeRun(journal, { id: 'night', at: BACKFILL_AT + DAY, organizations, steps })
+}
+
+async function writeRun(journal: Journal, run: MadeRun): Promise<number> {
+  const engine = await memoryWarehouse()
+  const writer = journal.writer()
+  const pages = new Pages(writer, run)
+  try {
+    // Ordered by few columns, and all others made of them afterwards.
+    await engine.run(`${SQL};
+      insert into steps ${run.steps};
+      create table in_order as
+      select p, step, corrected, batch from careers(${run.organizations}) order by batch, detected_at desc, p, step;
+      truncate steps;
+      insert into steps select p, step, corrected from in_order`)
+    await writeStart(engine, writer, run)
+    const { batches } = await engine.stream(
+      `select batch, event from careers(${run.organizations})`,
+    )
+    for await (const rows of batches) {
+      for (const [batch, event] of rows) {
+        pages.add(Number(batch), String(event))
+      }
+    }
+    pages.endBatch()
+  } finally {
+    await writer.close()
+    engine.close()
+  }
+  return pages.events
+}
+
+async function writeStart(engine: Warehouse, writer: JournalWriter, run: MadeRun): Promise<void> {
+  const { batch: batches = [] } = await engine.columns<bigint>(
+    'select distinct batch from in_order order by 1',
+  )
+  startRun(
+    writer,
+    batches.map((batch) => batchOf(Number(batch))),
+    run.id,
+    run.at,
+  )
+}
+
+const batchOf = (batch: number) =>
+  aBatch({
+    batch_id: String(batch),
+    organizations: Array.from({ length: 50 }, (_, i) => ({
+      by: 'id' as const,
+      value: `org_${batch * 50 + i}`,
+    })),
+  })
+
+/** Puts the events of each batch on its pages. */
+class Pages {
+  events = 0
+  readonly #writer: JournalWriter
+  readonly #run: MadeRun
+  #batch: number | null = null
+  #page = 0
+  #waiting: string[] = []
+
+  constructor(writer: JournalWriter, run: MadeRun) {
+    this.#writer = writer
+    this.#run = run
+  }
+
+  add(batch: number, event: string): void {
+    if (batch !== this.#batch) this.endBatch()
+    this.#batch = batch
+    this.#waiting.push(event)
+    this.events += 1
+    if (this.#waiting.length === PAGE) this.#endPage(true)
+  }
+
+  endBatch(): void {
+    if (this.#batch === null) return
+    this.#endPage(false)
+    const { id, at } = this.#run
+    finishBatch(this.#writer, batchOf(this.#batch), { from: null, to: at }, id, at)
+    this.#batch = null
+    this.#page = 0
+  }
+
+  #endPage(hasMore: boolean): void {
+    this.#page += 1
+    const { id, at } = this.#run
+    const events: unknown[] = JSON.parse(`[${this.#waiting.join(',')}]`)
+    const { record, body } = aPage(events, {
+      runId: id,
+      batchId: String(this.#batch),
+      page: this.#page,
+      requestId: `${id}_${this.#batch}_${this.#page}`,
+      at,
+      hasMore,
+    })
+    this.#writer.write(record, body)
+    this.#waiting = []
+  }
+}
