@@ -2,7 +2,8 @@
 
 import { readProject, type Project, type ProjectNode } from '../model/project.ts'
 import { columnText, publishedColumns } from '../publish/columns.ts'
-import { readStoredLog } from '../publish/delta/log.ts'
+import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
+import { PublishError } from '../publish/errors.ts'
 import { keysOfSnapshot } from '../publish/keys.ts'
 import { LAYOUT_LIMITS } from '../publish/layout.ts'
 import type { Manifest, ManifestTable } from '../publish/manifest.ts'
@@ -164,10 +165,16 @@ async function jobInputs(
   const found: JobInput[] = []
   for (const table of inputs.tables) {
     const before = tableIn(base?.inputs, table.name)
+    const { state } = await readStoredLog(source, table.name)
+    if (sequenceOf(state) > inputs.sequence) {
+      throw new PublishError(`another publisher has written to ${source.store.destination}`, {
+        hint: 'Run publish again.',
+      })
+    }
     found.push({
       name: table.name,
       columns: table.schema,
-      version: (await readStoredLog(source, table.name)).state.version,
+      version: state.version,
       is_computed: nodes.some(({ name, computed }) => name === table.name && computed !== null),
       change: before === undefined ? null : changeOf(before, table, prefix),
       before: before === undefined ? null : storedTable(before, prefix),
