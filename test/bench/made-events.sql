@@ -1,6 +1,7 @@
 -- Events of many careers: 4 events a person, organisations of very different size, titles put together from real words,
--- people who come back, dates known to the month. The same for the same numbers. `careers(organizations)` has the event of
--- each row of the table `steps`: the step (0 to 6) of a person (0 and more), as it was first seen or corrected.
+-- people who come back, dates known to the month. The same for the same numbers. `careers(organizations, largest)` has the event of
+-- each row of the table `steps`: the step (0 to 6) of a person (0 and more), as it was first seen or corrected; of a share
+-- `largest` of all stints it is that of the first organisation.
 
 -- Hashed twice: of two arguments the engine's hash mixes the last one only a little.
 create or replace temp macro drawn(one, other, salt) as hash(hash(one, other, salt));
@@ -34,7 +35,7 @@ create or replace temp macro events_of(p) as 1 + drawn(p, 0, 14) % 7;
 
 create temp table steps (p bigint, step bigint, corrected boolean);
 
-create or replace temp macro careers(organizations) as table
+create or replace temp macro careers(organizations, largest) as table
 with chosen as (
     select
         p,
@@ -50,7 +51,10 @@ with chosen as (
 placed as (
     select
         *,
-        cast(organizations * pow(random_of(p, stint, 8), 3) as bigint) as organization,
+        case
+            when random_of(p, stint, 18) < largest then 0
+            else cast(organizations * pow(random_of(p, stint, 8), 3) as bigint)
+        end as organization,
         list_sum([
             cast(random_of(p, n, 7) * case when n in (3, 5) then 60 else 500 end as bigint) for n in range(step + 1)
         ]) as days,

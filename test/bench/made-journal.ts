@@ -12,13 +12,15 @@ import { aBatch, aPage, finishBatch, startRun } from '../load/load-fixture.ts'
 export interface MadeSize {
   readonly people: number
   readonly organizations: number
+  /** The share of all stints that the largest organisation has on top, 0 to 1; default 0. */
+  readonly largest?: number
 }
 
 /** One run that reads what it has not read yet. */
 interface MadeRun {
   readonly id: string
   readonly at: number
-  readonly organizations: number
+  readonly size: MadeSize
   /** A query for the steps that it gets: p, step, corrected. */
   readonly steps: string
 }
@@ -28,15 +30,12 @@ const PAGE = 50
 const BACKFILL_AT = Date.UTC(2024, 11, 1, 2, 15)
 
 /** Writes a run that reads everything: nobody's last event yet. @returns events */
-export function writeBackfill(
-  journal: Journal,
-  { people, organizations }: MadeSize,
-): Promise<number> {
+export function writeBackfill(journal: Journal, size: MadeSize): Promise<number> {
   const steps = `
     select p, step, false as corrected
-    from range(${people}) as all_people(p), range(7) as all_steps(step)
+    from range(${size.people}) as all_people(p), range(7) as all_steps(step)
     where events_of(p) > step`
-  return writeRun(journal, { id: 'backfill', at: BACKFILL_AT, organizations, steps })
+  return writeRun(journal, { id: 'backfill', at: BACKFILL_AT, size, steps })
 }
 
 /**
@@ -44,11 +43,8 @@ export function writeBackfill(
  * @param events about how many; one in twenty is a correction
  * @returns events
  */
-export function writeNight(
-  journal: Journal,
-  { people, organizations }: MadeSize,
-  events: number,
-): Promise<number> {
+export function writeNight(journal: Journal, size: MadeSize, events: number): Promise<number> {
+  const { people } = size
   const newPeople = Math.ceil(events / 40)
   const steps = `
     select p, step, false as corrected
@@ -62,11 +58,13 @@ export function writeNight(
     select p, step, true
     from range(${people}) as all_people(p), range(7) as all_steps(step)
     where events_of(p) > step and random_of(p, step, 17) < ${events / 20 / (people * 4)}`
-  return writeRun(journal, { id: 'night', at: BACKFILL_AT + DAY, organizations, steps })
+  return writeRun(journal, { id: 'night', at: BACKFILL_AT + DAY, size, steps })
 }
 
 async function writeRun(journal: Journal, run: MadeRun): Promise<number> {
   const engine = await memoryWarehouse()
+  const { organizations, largest = 0 } = run.size
+  const careers = `careers(${organizations}, ${largest})`
   const writer = journal.writer()
   const pages = new Pages(writer, run)
   try {
@@ -74,13 +72,11 @@ async function writeRun(journal: Journal, run: MadeRun): Promise<number> {
     await engine.run(`${SQL};
       insert into steps ${run.steps};
       create table in_order as
-      select p, step, corrected, batch from careers(${run.organizations}) order by batch, detected_at desc, p, step;
+      select p, step, corrected, batch from ${careers} order by batch, detected_at desc, p, step;
       truncate steps;
       insert into steps select p, step, corrected from in_order`)
     await writeStart(engine, writer, run)
-    const { batches } = await engine.stream(
-      `select batch, event from careers(${run.organizations})`,
-    )
+    const { batches } = await engine.stream(`select batch, event from ${careers}`)
     for await (const rows of batches) {
       for (const [batch, event] of rows) {
         pages.add(Number(batch), String(event))

@@ -29,30 +29,34 @@ export function findPython(): { readonly python: string | null; readonly why: st
   }
 }
 
+const SETTINGS = {
+  'spark.ui.enabled': 'false',
+  // A machine of tests may be stopped for minutes.
+  'spark.executor.heartbeatInterval': '1000s',
+  'spark.network.timeout': '7200s',
+  'spark.log.level': 'ERROR',
+}
+
+// What helps with many rows costs more than it saves with few.
+const FOR_FEW_ROWS = {
+  'spark.sql.shuffle.partitions': '1',
+  'spark.sql.adaptive.enabled': 'false',
+  'spark.sql.codegen.wholeStage': 'false',
+  'spark.sql.codegen.factoryMode': 'NO_CODEGEN',
+  'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1',
+}
+
 /** What a pipeline file says of a build by a small Spark. */
-export function submitCommand(python: string, master = 'local[2]'): string[] {
-  // A test has few rows: what helps with many costs more than it saves.
-  const settings = {
-    'spark.sql.shuffle.partitions': '1',
-    'spark.sql.adaptive.enabled': 'false',
-    'spark.sql.codegen.wholeStage': 'false',
-    'spark.sql.codegen.factoryMode': 'NO_CODEGEN',
-    'spark.ui.enabled': 'false',
-    // A machine of tests may be stopped for minutes.
-    'spark.executor.heartbeatInterval': '1000s',
-    'spark.network.timeout': '7200s',
-    'spark.log.level': 'ERROR',
-  }
+export function submitCommand(python: string, master = 'local[2]', isLarge = false): string[] {
+  const settings = { ...SETTINGS, ...(isLarge ? {} : FOR_FEW_ROWS) }
   return [
     join(dirname(python), 'spark-submit'),
     '--master',
     master,
     '--driver-memory',
-    '2g',
+    isLarge ? '6g' : '2g',
     '--packages',
     DELTA,
-    '--driver-java-options',
-    '-XX:TieredStopAtLevel=1',
     ...Object.entries(settings).flatMap(([name, value]) => ['--conf', `${name}=${value}`]),
     join(packageRoot, 'spark', 'job.py'),
   ]

@@ -1,0 +1,66 @@
+/**
+ * Models of a million events by Spark, as a whole and after a night of 0.5 % more, with the seconds that the job says of itself.
+ * JOBTIDE_BENCH_EVENTS takes another number; JOBTIDE_BENCH_LARGEST is the share of all stints that the largest organisation has
+ * on top, 0 to 1. JOBTIDE_SPARK_PYTHON names a Python with PySpark.
+ */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { HOUR } from '../../src/support/units.ts'
+import { environmentOf, findPython, submitCommand } from '../spark/python.ts'
+import { command, writeJournal } from './command.ts'
+import { writeBackfill, writeNight } from './made-journal.ts'
+
+const EVENTS = Number(process.env['JOBTIDE_BENCH_EVENTS'] ?? 1_000_000)
+const LARGEST = Number(process.env['JOBTIDE_BENCH_LARGEST'] ?? 0)
+const MASTER = process.env['JOBTIDE_SPARK_MASTER'] ?? 'local[2]'
+const SIZE = { people: EVENTS / 4, organizations: EVENTS / 250, largest: LARGEST }
+const NIGHT = EVENTS / 200
+const { python } = findPython()
+
+/** A pipeline whose snapshots Spark builds. */
+function pipelineIn(folder: string): string {
+  const path = join(folder, 'spark.yaml')
+  writeFileSync(join(folder, 'organizations.csv'), 'id\norg_1\n')
+  writeFileSync(
+    path,
+    [
+      'name: spark',
+      'organizations: organizations.csv',
+      'window: all',
+      'snapshot: { to: ../lake }',
+      `build: {engine: spark, submit: ${JSON.stringify(submitCommand(python ?? '', MASTER, true))}}`,
+      '',
+    ].join('\n'),
+  )
+  return path
+}
+
+it.skipIf(python === null)(
+  `builds ${EVENTS} events with Spark, then a night of ${NIGHT}`,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
+    const pipeline = pipelineIn(folder)
+    const build = async (name: string) => {
+      await command(`load${name}`, folder, ['load'])
+      await command(`build${name}`, folder, ['build'])
+      const args = ['publish', '--pipeline', pipeline, '--log-level', 'info']
+      await command(`Spark${name}`, folder, args, environmentOf(python ?? ''))
+      const log = readFileSync(join(folder, 'stderr.txt'), 'utf8')
+      const ended = /"seconds":(\{[^}]*\})/.exec(log)?.[1]
+      expect(ended).toBeDefined()
+      process.stdout.write(`    of that, by the job: ${ended}\n`)
+    }
+    try {
+      await writeJournal(folder, (to) => writeBackfill(to, SIZE))
+      await build('')
+      await writeJournal(folder, (to) => writeNight(to, SIZE, NIGHT))
+      await build(' of a night')
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+  3 * HOUR,
+)
