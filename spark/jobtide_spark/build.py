@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from .ctes import shared, split, with_those
 from .lake import Lake, input_delta
 from .stored import SIGN, StoredTables
 from .tables import ALL, PERSON, Delta, Table, changed_keys, is_by_person, of_keys
@@ -32,6 +33,7 @@ class Build:
             for name in model["reads"]:
                 self._reads[name] = self._reads.get(name, 0) + 1
         self._names = threading.Lock()
+        self._kept = 0
 
     def run(self) -> None:
         for function in self.job["functions"]:
@@ -54,7 +56,23 @@ class Build:
                 raise
 
     def sql(self, text: str, shown: dict[str, DataFrame]) -> DataFrame:
-        """A select over tables that show these rows under their names."""
+        """A select over tables that show these rows under their names. What would stand in several places of its plan is kept."""
+        ctes, last = split(text)
+        # One with the name of a table hides it, and only from what stands after it.
+        kept = shared(ctes, last) - shown.keys()
+        shown, inline = dict(shown), []
+        for name, body in ctes:
+            if name not in kept:
+                inline.append((name, body))
+                continue
+            with self._names:
+                self._kept += 1
+                number = self._kept
+            rows = self._select(with_those(inline, body), shown)
+            shown[name] = self.lake.keep(f"expressions/{number}-{name}", rows)
+        return self._select(with_those(inline, last), shown)
+
+    def _select(self, text: str, shown: dict[str, DataFrame]) -> DataFrame:
         with self._names:
             for name, rows in shown.items():
                 rows.createOrReplaceTempView(name)
@@ -89,7 +107,8 @@ class Build:
         model = self.models.get(AS_OF)
         if model is None:
             return none
-        now = self.sql(model["sql"], {name: self.tables[name].now for name in model["reads"]}).collect()
+        shown = {name: self.tables[name].now for name in model["reads"]}
+        now = self.sql(model["sql"], shown).collect()
         before = self.stored.before(model).collect()
         if not now or not before or now[0]["as_of_on"] == before[0]["as_of_on"]:
             return none

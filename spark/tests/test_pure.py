@@ -2,6 +2,7 @@
 
 import unittest
 
+from jobtide_spark.ctes import shared, split, with_those
 from jobtide_spark.layout import keep
 from jobtide_spark.run import new_files, split_address
 from jobtide_spark.stored import _file, _key_of
@@ -35,6 +36,29 @@ class Layout(unittest.TestCase):
 
     def test_a_file_without_a_row_does_not_stay(self) -> None:
         self.assertEqual(self.names([file("a", 100_000), file("b", 10)], 1, {"b": 10}), ["a"])
+
+
+class Expressions(unittest.TestCase):
+    SQL = """
+        -- One, two (not the end
+        with one as (select ')' as a from t group by a), two as (select a from one), three as (select x.a from two as x join one on true)
+        select * from three join two on true"""
+
+    def test_a_with_is_taken_apart_whatever_stands_in_texts_and_comments(self) -> None:
+        ctes, last = split(self.SQL)
+        self.assertEqual([name for name, _ in ctes], ["one", "two", "three"])
+        self.assertEqual(ctes[0][1], "select ')' as a from t group by a")
+        self.assertEqual(last, "select * from three join two on true")
+        self.assertEqual(split("select 1"), ([], "select 1"))
+
+    def test_what_works_and_would_stand_in_several_places_is_shared(self) -> None:
+        # `two` stands in two places and does nothing, so `one` stands in three.
+        self.assertEqual(shared(*split(self.SQL)), {"one"})
+
+    def test_a_part_is_read_behind_what_it_needs_and_no_more(self) -> None:
+        ctes = [("a", "select 1"), ("b", "select * from a"), ("c", "select 2")]
+        self.assertEqual(with_those(ctes, "select * from b"), "with a as (select 1),\nb as (select * from a)\nselect * from b")
+        self.assertEqual(with_those(ctes, "select 3"), "select 3")
 
 
 class Types(unittest.TestCase):

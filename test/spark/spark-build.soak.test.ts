@@ -1,24 +1,60 @@
 /** Nights whose models Spark builds: every table is the one that DuckDB builds from the same rows. */
 
 import { execFileSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Manifest } from '../../src/publish/manifest.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
-import { done, openSite } from '../helpers/run-cli.ts'
+import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { differences } from './compare.ts'
 import { environmentOf, findPython, submitCommand } from './python.ts'
 
 const { python, why } = findPython()
+const MASTER = process.env['JOBTIDE_SPARK_MASTER'] ?? 'local[2]'
 
-async function manifestAt(folder: string) {
+async function manifestAt(folder: string): Promise<Manifest> {
   const current = await readCurrent(openFolderStore(folder, realClock))
   if (current === null) throw new Error(`nothing is published at ${folder}`)
   return current.manifest
+}
+
+/** A copy of the command line in which `detection_lag` has one column more. */
+function installWithNewColumn(): string {
+  const folder = temporaryFolder()
+  for (const name of ['dist', 'sql', 'spark', 'config', 'pipelines', 'package.json']) {
+    cpSync(join(packageRoot, name), join(folder, name), { recursive: true })
+  }
+  symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
+  const model = join(folder, 'sql', 'models', 'marts', 'detection_lag.sql')
+  const [last, from] = [' as first_seen_lag_days_p99\n', '\nwith\n']
+  const before = readFileSync(model, 'utf8')
+  const after = before
+    .replace(from, `\n--   lag_days_max: The most days after which one was detected.${from}`)
+    .replace(last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`)
+  expect(after.length - before.length).toBeGreaterThan(90)
+  writeFileSync(model, after)
+  return join(folder, 'dist', 'cli.js')
+}
+
+/** What a night brought, as its run says: new and changed events. */
+interface Loaded {
+  readonly load: { readonly inserted: number; readonly updated: number }
+}
+
+/** Two people of the warehouse, erased everywhere. */
+async function forgetTwo(site: Site): Promise<void> {
+  const people = await site.query<{ profile_id: string }>(
+    'select profile_id from people order by 1 limit 2',
+  )
+  const ids = people.map(({ profile_id: id }) => id)
+  expect(ids).toHaveLength(2)
+  done(await site.run(['forget', ...ids, '--yes', '--pipeline', site.pipeline]))
 }
 
 describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: ${why})`}`, () => {
@@ -28,41 +64,51 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
   })
 
   it(
-    'are those of DuckDB after a backfill and five nights',
-    { timeout: 120 * MINUTE },
+    'are those of DuckDB after a backfill and five nights: corrected, late and erased events, and a new column',
+    { timeout: 180 * MINUTE },
     async () => {
-      const submit = JSON.stringify(submitCommand(python ?? ''))
+      const submit = JSON.stringify(submitCommand(python ?? '', MASTER))
       const site = await openSite({
         companies: 12,
         events: 4_000,
         pipelineLines: [`build: {engine: spark, submit: ${submit}}`],
       })
       const env = environmentOf(python ?? '')
-      const [ofSpark, ofDuckDb] = [temporaryFolder(), temporaryFolder()].map((folder) =>
-        join(folder, 'lake'),
-      )
+      const newer = installWithNewColumn()
+      const loaded = { inserted: 0, updated: 0 }
+      const incremental: boolean[] = []
       for (let night = 0; night <= 5; night += 1) {
-        const days = ['--days', night === 0 ? '365' : '30']
-        done(
-          await site.run(['run', site.pipeline, ...days, '--snapshot-to', ofSpark ?? ''], { env }),
+        if (night === 2) await forgetTwo(site)
+        const cli = night >= 3 ? { cli: newer } : {}
+        const days = ['--days', night === 0 ? '300' : '365']
+        const ran = done(
+          await site.run(['run', site.pipeline, ...days, '--json', '--log-level', 'info'], {
+            env,
+            ...cli,
+          }),
         )
-        done(await site.run(['build']))
-        done(
-          await site.run([
-            'publish',
-            '--engine',
-            'duckdb',
-            '--pipeline',
-            site.pipeline,
-            '--snapshot-to',
-            ofDuckDb ?? '',
-          ]),
-        )
-        const [built, wanted] = [await manifestAt(ofSpark ?? ''), await manifestAt(ofDuckDb ?? '')]
-        expect(built.spark?.version).toMatch(/^4\./)
-        expect(await differences(built, wanted)).toEqual([])
+        incremental.push(ran.stderr.includes('"incremental":true'))
+        const { load } = JSON.parse(ran.stdout) as Loaded
+        expect(load.inserted, `night ${night}`).toBeGreaterThan(0)
+        if (night > 0) loaded.updated += load.updated
+        done(await site.run(['build'], cli))
+        const ofDuckDb = join(temporaryFolder(), 'lake')
+        const to = ['--pipeline', site.pipeline, '--snapshot-to', ofDuckDb]
+        done(await site.run(['publish', '--engine', 'duckdb', ...to], cli))
+        const built = await manifestAt(join(site.dataDir, 'snapshots'))
+        expect(built.spark?.version, `night ${night}`).toMatch(/^4\./)
+        expect(await differences(built, await manifestAt(ofDuckDb)), `night ${night}`).toEqual([])
         site.advance(DAY)
       }
+      expect(loaded.updated).toBeGreaterThan(0)
+      // The first night makes everything, and so do those after an erasure and a change to the models.
+      expect(incremental).toEqual([false, true, false, false, true, true])
+      const late = await site.query<{ n: number }>(
+        `select count(*)::int as n from job_change_events
+         where first_run_id <> (select min(first_run_id) from job_change_events)
+           and first_seen_at - changed_at > interval 60 day`,
+      )
+      expect(late[0]?.n).toBeGreaterThan(0)
     },
   )
 })
