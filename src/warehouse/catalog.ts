@@ -86,6 +86,7 @@ export const loadedTables: readonly TableDefinition[] = [
     key: ['organization_id', 'event_types', 'covered_to_at'],
     partitionByYearOf: null,
     leftOut: [],
+    kind: 'view',
   },
   {
     name: 'answers',
