@@ -101,8 +101,11 @@ export class Merger {
     const [changes] = await warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
       loadSql('count_changes'),
     )
-    if (isNoted) await this.#noteEvents('known_events', -1)
-    const last = await warehouse.number('select coalesce(max(rowid), -1) from job_change_events')
+    let last = -1
+    if (isNoted) {
+      await this.#noteEvents('known_events', -1)
+      last = await warehouse.number('select coalesce(max(rowid), -1) from job_change_events')
+    }
     await warehouse.run(loadSql('merge_events'))
     if ((changes?.known ?? 0) > 0) await warehouse.run(loadSql('update_events'))
     if (isNoted) {

@@ -13,12 +13,11 @@ import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import type { ManifestTable } from './manifest.ts'
 import { movedFingerprint, placeOf, type Partition } from './partitions.ts'
-import { ofYears, type FilesOfPartition, type RowsToExport } from './table-rows.ts'
+import { WRITTEN, ofYears, type FilesOfPartition, type RowsToExport } from './table-rows.ts'
 
 const CHANGES = 'temp."changed rows"'
 const GONE = 'temp."gone rows"'
 const FRESH = 'temp."fresh rows"'
-const WRITTEN = 'temp."rows to write"'
 
 /** What was noted of a table does not fit what is found. */
 export class WrongChangesError extends Error {
@@ -167,13 +166,10 @@ export class KnownRows implements RowsToExport {
   }
 
   async readFresh(partitions: readonly Partition[]): Promise<void> {
-    // A view has no places; but nothing of one is fresh here.
-    const which =
-      partitions.length === 0
-        ? 'limit 0'
-        : `where rowid in (select place from ${FRESH} where ${ofYears(partitions)})`
+    if (partitions.length === 0) return
     await this.#warehouse.run(
-      `create temp table ${WRITTEN} as select ${this.#listed} from ${this.#source} ${which}`,
+      `create temp table ${WRITTEN} as select ${this.#listed} from ${this.#source}
+       where rowid in (select place from ${FRESH} where ${ofYears(partitions)})`,
     )
   }
 
@@ -187,7 +183,7 @@ export class KnownRows implements RowsToExport {
 
   async drop(): Promise<void> {
     await this.#warehouse.run(
-      `drop table ${CHANGES}; drop table ${GONE}; drop table ${FRESH}; drop table ${WRITTEN}`,
+      `drop table ${CHANGES}; drop table ${GONE}; drop table ${FRESH}; drop table if exists ${WRITTEN}`,
     )
   }
 }

@@ -13,7 +13,8 @@ import { partitionsOf, type Partition } from './partitions.ts'
 
 const HASHES = 'temp."hashed rows"'
 const DIFFERENCES = 'temp."different rows"'
-const WRITTEN = 'temp."rows to write"'
+/** The rows that `readFresh` has read, of one table at a time. */
+export const WRITTEN = 'temp."rows to write"'
 
 /** The live rows of the files that a partition has in the snapshot before. */
 export interface FilesOfPartition {
@@ -37,7 +38,10 @@ export interface RowsToExport {
     partition: Partition,
     files: FilesOfPartition,
   ): Promise<{ readonly gone: number; readonly fresh: number }>
-  /** Ends comparing, and reads what `freshOf` will return of these partitions: all at once, because each time the table is scanned. */
+  /**
+   * Ends comparing, and reads what `freshOf` will return of these partitions, if any: all at once, because each time the table
+   * is scanned.
+   */
   readFresh(partitions: readonly Partition[]): Promise<void>
   /** SQL for `from`: the rows of a compared partition that are in none of the files that stay. */
   freshOf(partition: Partition): string
@@ -85,30 +89,32 @@ export class TableRows implements RowsToExport {
   }
 
   async compare(
-    { year }: Partition,
+    partition: Partition,
     { kept }: FilesOfPartition,
   ): Promise<{ readonly gone: number; readonly fresh: number }> {
-    const own = `cast(${year ?? 'null'} as integer)`
+    const own = `cast(${partition.year ?? 'null'} as integer)`
+    const ofYear = ofYears([partition])
     const [hashA, hashB] = this.#hashes
     await this.#warehouse.run(
       `insert into ${DIFFERENCES}
        select ${own}, now.place, stored.stored_in, stored.stored_at
        from (select stored_in, stored_at, ${hashA} as hash_a, ${hashB} as hash_b from (${locatedRowsSql(kept)})) as stored
-       full join (select hash_a, hash_b, place from ${HASHES} where year is not distinct from ${own}) as now
+       full join (select hash_a, hash_b, place from ${HASHES} where ${ofYear}) as now
            on now.hash_a = stored.hash_a and now.hash_b = stored.hash_b
        where now.hash_a is null or stored.hash_a is null`,
     )
     const [counted] = await this.#warehouse.all<{ gone: bigint; fresh: bigint }>(
-      `select count(stored_in) as gone, count(place) as fresh from ${DIFFERENCES} where year is not distinct from ${own}`,
+      `select count(stored_in) as gone, count(place) as fresh from ${DIFFERENCES} where ${ofYear}`,
     )
     return { gone: Number(counted?.gone ?? 0), fresh: Number(counted?.fresh ?? 0) }
   }
 
   async readFresh(partitions: readonly Partition[]): Promise<void> {
+    await this.#warehouse.run(`drop table ${HASHES}`)
+    if (partitions.length === 0) return
     const places = `select place from ${DIFFERENCES} where place is not null and ${ofYears(partitions)}`
     await this.#warehouse.run(
-      `drop table ${HASHES};
-       create temp table ${WRITTEN} as from ${this.#source} where rowid in (${places})`,
+      `create temp table ${WRITTEN} as from ${this.#source} where rowid in (${places})`,
     )
   }
 
@@ -117,14 +123,14 @@ export class TableRows implements RowsToExport {
   }
 
   async drop(): Promise<void> {
-    await this.#warehouse.run(`drop table ${DIFFERENCES}; drop table ${WRITTEN}`)
+    await this.#warehouse.run(`drop table ${DIFFERENCES}; drop table if exists ${WRITTEN}`)
   }
 }
 
-/** SQL for `where`: that the column `year` is that of one of these partitions. */
+/** SQL for `where`: that the column `year` is that of one of these partitions, of which there is one. */
 export function ofYears(partitions: readonly Partition[]): string {
   const conditions = partitions.map(
     ({ year }) => `year is not distinct from cast(${year ?? 'null'} as integer)`,
   )
-  return conditions.length === 0 ? 'false' : `(${conditions.join(' or ')})`
+  return `(${conditions.join(' or ')})`
 }
