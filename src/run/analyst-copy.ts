@@ -30,7 +30,7 @@ const OWNER_ONLY = 0o600
 
 export interface AnalystCopyReport {
   readonly path: string
-  /** Size of the copy; 0 when there is no new one, though the warehouse has changed. */
+  /** Size of the copy; 0 when there is a `problem`. */
   readonly bytes: number
   readonly durationMs: number
   /** Why the copy before, where there is one, is still the one to read; null when the new one is there. */
@@ -51,7 +51,7 @@ export async function makeAnalystCopy({
   let bytes = 0
   let problem: JobtideError | null = null
   try {
-    bytes = await replaceCopy(directory.warehouse, path)
+    bytes = await replaceCopy(directory, path)
   } catch (error) {
     const refused = asStorageError(error, path)
     if (!(refused instanceof JobtideError)) throw refused
@@ -85,29 +85,28 @@ export function findAnalystCopy({ root, warehouse }: DataDirectory): AnalystCopy
   })
 }
 
-async function replaceCopy(warehouse: string, path: string): Promise<number> {
+async function replaceCopy(directory: DataDirectory, path: string): Promise<number> {
+  const { warehouse } = directory
   const tempPath = `${path}.new`
   try {
     await writeLogIntoFile(warehouse)
     // Open for reading only: that keeps writers away and lets readers in. Copying drops the engine's lock, but not before
     // the last byte is copied.
     const original = await withWarehouse({ path: warehouse, mode: 'read' }, async () =>
-      isCopyOf(path, warehouse) ? null : copyUnchanged(warehouse, tempPath),
+      findAnalystCopy(directory)?.isCurrent === true ? null : copyUnchanged(warehouse, tempPath),
     )
     await removeLeft(path)
-    if (original === null) {
-      await rm(logOf(path), { force: true })
-      // Who may read it can be another group now.
-      openToReaders(path, path)
-      return statSync(path).size
+    if (original !== null) {
+      await syncFile(tempPath)
+      await utimes(tempPath, original.atime, new Date(milliseconds(original)))
     }
-    await syncFile(tempPath)
-    await utimes(tempPath, original.atime, new Date(milliseconds(original)))
-    openToReaders(tempPath, path)
+    const newest = original === null ? path : tempPath
+    // Also the one before: who may read it can be another group now.
+    openToReaders(newest, path)
     // Left by a program that wrote into the old copy in spite of its mode: it would be read as the new one's.
     await rm(logOf(path), { force: true })
-    await rename(tempPath, path)
-    return original.size
+    await rename(newest, path)
+    return statSync(path).size
   } finally {
     await rm(tempPath, { force: true })
   }
@@ -147,11 +146,6 @@ async function copyUnchanged(from: string, to: string): Promise<Stats> {
   throw new StorageError(`the copy ${to} has ${size} of ${before.size} bytes`, {
     hint: 'Look after the disk; the next publish makes the copy for analysts.',
   })
-}
-
-function isCopyOf(path: string, warehouse: string): boolean {
-  const copy = statSync(path, { throwIfNoEntry: false })
-  return copy !== undefined && isSame(copy, statSync(warehouse))
 }
 
 function isSame(one: Stats, other: Stats): boolean {
