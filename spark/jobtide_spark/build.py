@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,7 +34,7 @@ class Build:
             for name in model["reads"]:
                 self._reads[name] = self._reads.get(name, 0) + 1
         self._names = threading.Lock()
-        self._kept = 0
+        self._numbers = itertools.count(1)
 
     def run(self) -> None:
         for function in self.job["functions"]:
@@ -65,11 +66,8 @@ class Build:
             if name not in kept:
                 inline.append((name, body))
                 continue
-            with self._names:
-                self._kept += 1
-                number = self._kept
             rows = self._select(with_those(inline, body), shown)
-            shown[name] = self.lake.keep(f"expressions/{number}-{name}", rows)
+            shown[name] = self.lake.keep(f"expressions/{next(self._numbers)}-{name}", rows)
         return self._select(with_those(inline, last), shown)
 
     def _select(self, text: str, shown: dict[str, DataFrame]) -> DataFrame:

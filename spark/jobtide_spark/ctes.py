@@ -35,9 +35,8 @@ def split(sql: str) -> tuple[list[tuple[str, str]], str]:
 
 def shared(ctes: list[tuple[str, str]], last: str) -> set[str]:
     """Those that join, group or sort, and whose text would stand in more than one place."""
-    words = [[token.lower() for token in _TOKEN.findall(text)] for _, text in ctes]
-    last_words = [token.lower() for token in _TOKEN.findall(last)]
-    places = [_places(last_words, name) for name, _ in ctes]
+    words = [_words(text) for _, text in ctes]
+    places = [_places(_words(last), name) for name, _ in ctes]
     found = set()
     # From the last one: a text names only what stands before it.
     for at in range(len(ctes) - 1, -1, -1):
@@ -62,12 +61,13 @@ def with_those(ctes: list[tuple[str, str]], last: str) -> str:
     return "with " + ",\n".join(f"{name} as ({body})" for name, body in needed) + "\n" + last
 
 
+def _words(text: str) -> list[str]:
+    return [token.lower() for token in _TOKEN.findall(text) if not token.isspace()]
+
+
 def _places(words: list[str], name: str) -> int:
     """How often a name stands after `from` or `join`."""
-    spaceless = [word for word in words if not word.isspace()]
-    return sum(
-        word == name and before in ("from", "join") for before, word in zip(spaceless, spaceless[1:])
-    )
+    return sum(word == name and before in ("from", "join") for before, word in zip(words, words[1:]))
 
 
 def _next(tokens: list[str], at: int) -> int:

@@ -46,13 +46,13 @@ const FOR_FEW_ROWS = {
   'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1',
 }
 
-/** What a pipeline file says of a build by a small Spark. */
-export function submitCommand(python: string, master = 'local[2]', isLarge = false): string[] {
+/** What a pipeline file says of a build by a small Spark. JOBTIDE_SPARK_MASTER names another one than `local[2]`. */
+export function submitCommand(python: string, isLarge = false): string[] {
   const settings = { ...SETTINGS, ...(isLarge ? {} : FOR_FEW_ROWS) }
   return [
     join(dirname(python), 'spark-submit'),
     '--master',
-    master,
+    process.env['JOBTIDE_SPARK_MASTER'] ?? 'local[2]',
     '--driver-memory',
     isLarge ? '6g' : '2g',
     '--packages',

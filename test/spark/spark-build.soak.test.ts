@@ -4,25 +4,19 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Manifest } from '../../src/publish/manifest.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { manifestIn } from '../publish/fixtures.ts'
 import { differences } from './compare.ts'
 import { environmentOf, findPython, submitCommand } from './python.ts'
 
 const { python, why } = findPython()
-const MASTER = process.env['JOBTIDE_SPARK_MASTER'] ?? 'local[2]'
 
-async function manifestAt(folder: string): Promise<Manifest> {
-  const current = await readCurrent(openFolderStore(folder, realClock))
-  if (current === null) throw new Error(`nothing is published at ${folder}`)
-  return current.manifest
-}
+const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
 /** A copy of the command line in which `detection_lag` has one column more. */
 function installWithNewColumn(): string {
@@ -67,7 +61,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
     'are those of DuckDB after a backfill and five nights: corrected, late and erased events, and a new column',
     { timeout: 180 * MINUTE },
     async () => {
-      const submit = JSON.stringify(submitCommand(python ?? '', MASTER))
+      const submit = JSON.stringify(submitCommand(python ?? ''))
       const site = await openSite({
         companies: 12,
         events: 4_000,
@@ -75,7 +69,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
       })
       const env = environmentOf(python ?? '')
       const newer = installWithNewColumn()
-      const loaded = { inserted: 0, updated: 0 }
+      let updated = 0
       const incremental: boolean[] = []
       for (let night = 0; night <= 5; night += 1) {
         if (night === 2) await forgetTwo(site)
@@ -90,7 +84,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
         incremental.push(ran.stderr.includes('"incremental":true'))
         const { load } = JSON.parse(ran.stdout) as Loaded
         expect(load.inserted, `night ${night}`).toBeGreaterThan(0)
-        if (night > 0) loaded.updated += load.updated
+        if (night > 0) updated += load.updated
         done(await site.run(['build'], cli))
         const ofDuckDb = join(temporaryFolder(), 'lake')
         const to = ['--pipeline', site.pipeline, '--snapshot-to', ofDuckDb]
@@ -100,7 +94,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
         expect(await differences(built, await manifestAt(ofDuckDb)), `night ${night}`).toEqual([])
         site.advance(DAY)
       }
-      expect(loaded.updated).toBeGreaterThan(0)
+      expect(updated).toBeGreaterThan(0)
       // The first night makes everything, and so do those after an erasure and a change to the models.
       expect(incremental).toEqual([false, true, false, false, true, true])
       const late = await site.query<{ n: number }>(
