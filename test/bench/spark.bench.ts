@@ -15,7 +15,6 @@ import { writeBackfill, writeNight } from './made-journal.ts'
 
 const EVENTS = Number(process.env['JOBTIDE_BENCH_EVENTS'] ?? 1_000_000)
 const LARGEST = Number(process.env['JOBTIDE_BENCH_LARGEST'] ?? 0)
-const MASTER = process.env['JOBTIDE_SPARK_MASTER'] ?? 'local[2]'
 const SIZE = { people: EVENTS / 4, organizations: EVENTS / 250, largest: LARGEST }
 const NIGHT = EVENTS / 200
 const { python } = findPython()
@@ -31,7 +30,7 @@ function pipelineIn(folder: string): string {
       'organizations: organizations.csv',
       'window: all',
       'snapshot: { to: ../lake }',
-      `build: {engine: spark, submit: ${JSON.stringify(submitCommand(python ?? '', MASTER, true))}}`,
+      `build: {engine: spark, submit: ${JSON.stringify(submitCommand(python ?? '', true))}}`,
       '',
     ].join('\n'),
   )
