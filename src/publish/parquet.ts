@@ -30,8 +30,10 @@ export interface ScratchFile extends Pick<WrittenFile, 'path' | 'bytes' | 'rows'
   readonly key: string
 }
 
+// The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
+// for 1.9 million events, for a file that was 3 % smaller.
 const COPY_OPTIONS =
-  'format parquet, compression zstd, compression_level 3, row_group_size 250000, use_tmp_file true, return_stats'
+  'format parquet, compression zstd, compression_level 3, row_group_size 122880, use_tmp_file true, return_stats'
 
 interface CopyResult {
   readonly count: bigint
