@@ -39,7 +39,7 @@ known as (
     group by monthly.organization_id, monthly.month_start_on
 ),
 
-raw as (
+changes as (
     select organization_id, month_start_on, 'joined' as change, joiners as people
     from known
     where joiners > 0
@@ -47,6 +47,24 @@ raw as (
     select organization_id, month_start_on, 'left' as change, leavers as people
     from known
     where leavers > 0
+),
+
+-- Only where any month has so many people is anybody looked at; fewer are never told.
+raw as (
+    select
+        changes.organization_id,
+        changes.month_start_on,
+        changes.change,
+        changes.people
+    from changes
+    inner join (
+        select organization_id, change
+        from changes
+        group by organization_id, change
+        having max(people) >= 10
+    ) as busy
+        on busy.organization_id = changes.organization_id
+        and busy.change = changes.change
 ),
 
 involved as (
