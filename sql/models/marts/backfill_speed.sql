@@ -84,7 +84,7 @@ waiting as (
         expired,
         vacancies,
         at_risk,
-        sum(cast(case when filled < at_risk then ln(1 - cast(filled as double) / at_risk) else 0 end as decimal(28, 18))) over (
+        sum(cast(case when filled < at_risk then ln(1 - cast(filled as double) / at_risk) else 0 end as decimal(18, 14))) over (
             partition by organization_id, function order by days rows between unbounded preceding and current row
         ) as log_open
     from exposed

@@ -45,7 +45,7 @@ waiting as (
         promoted,
         censored,
         at_risk,
-        sum(cast(case when promoted < at_risk then ln(1 - cast(promoted as double) / at_risk) else 0 end as decimal(28, 18))) over (
+        sum(cast(case when promoted < at_risk then ln(1 - cast(promoted as double) / at_risk) else 0 end as decimal(18, 14))) over (
             partition by organization_id, from_level order by months rows between unbounded preceding and current row
         ) as log_waiting
     from exposed

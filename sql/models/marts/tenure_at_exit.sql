@@ -48,7 +48,7 @@ staying as (
         exits,
         censored,
         at_risk,
-        sum(cast(case when exits < at_risk then ln(1 - cast(exits as double) / at_risk) else 0 end as decimal(28, 18))) over (
+        sum(cast(case when exits < at_risk then ln(1 - cast(exits as double) / at_risk) else 0 end as decimal(18, 14))) over (
             partition by organization_id, cohort_year
             order by tenure_calendar_months
             rows between unbounded preceding and current row

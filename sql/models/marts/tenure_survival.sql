@@ -81,7 +81,7 @@ exposed as (
     from pooled
 ),
 
--- Sums of decimals: those of floating-point numbers would depend on the order of the rows.
+-- Sums of decimals: those of floating-point numbers would depend on the order of the rows. 18 digits fit into 64 bits.
 staying as (
     select
         organization_id,
@@ -93,7 +93,7 @@ staying as (
         censored,
         at_risk,
         cast(
-            sum(cast(case when exits < at_risk then ln(1 - cast(exits as double) / at_risk) else 0 end as decimal(28, 18))) over (
+            sum(cast(case when exits < at_risk then ln(1 - cast(exits as double) / at_risk) else 0 end as decimal(18, 14))) over (
                 partition by organization_id, cohort order by months rows between unbounded preceding and current row
             )
             as double
@@ -102,7 +102,7 @@ staying as (
             sum(
                 cast(
                     case when exits < at_risk then cast(exits as double) / (cast(at_risk as double) * (at_risk - exits)) else 0 end
-                    as decimal(28, 18)
+                    as decimal(18, 14)
                 )
             ) over (
                 partition by organization_id, cohort order by months rows between unbounded preceding and current row
@@ -130,10 +130,7 @@ curves as (
         case
             when exits < at_risk and log_survival < 0
                 then round(exp(log_survival * exp(-1.96 * sqrt(log_variance) / -log_survival)), 9)
-        end as high,
-        max(case when months <= 12 then months end) over (partition by organization_id, cohort) as row_12,
-        max(case when months <= 24 then months end) over (partition by organization_id, cohort) as row_24,
-        max(case when months <= 36 then months end) over (partition by organization_id, cohort) as row_36
+        end as high
     from staying
 ),
 
@@ -147,15 +144,15 @@ summaries as (
         sum(exits) as exits,
         max(months) as longest,
         min(survival) as survival_at_end,
-        max(case when months = row_12 then survival end) as survival_12,
-        max(case when months = row_12 then low end) as low_12,
-        max(case when months = row_12 then high end) as high_12,
-        max(case when months = row_24 then survival end) as survival_24,
-        max(case when months = row_24 then low end) as low_24,
-        max(case when months = row_24 then high end) as high_24,
-        max(case when months = row_36 then survival end) as survival_36,
-        max(case when months = row_36 then low end) as low_36,
-        max(case when months = row_36 then high end) as high_36,
+        max_by(survival, case when months <= 12 then months end) as survival_12,
+        nullif(max_by(coalesce(low, -1), case when months <= 12 then months end), -1) as low_12,
+        nullif(max_by(coalesce(high, -1), case when months <= 12 then months end), -1) as high_12,
+        max_by(survival, case when months <= 24 then months end) as survival_24,
+        nullif(max_by(coalesce(low, -1), case when months <= 24 then months end), -1) as low_24,
+        nullif(max_by(coalesce(high, -1), case when months <= 24 then months end), -1) as high_24,
+        max_by(survival, case when months <= 36 then months end) as survival_36,
+        nullif(max_by(coalesce(low, -1), case when months <= 36 then months end), -1) as low_36,
+        nullif(max_by(coalesce(high, -1), case when months <= 36 then months end), -1) as high_36,
         min(case when survival <= 0.5 then months end) as median_months,
         min(case when survival = 0 or low <= 0.5 then months end) as median_low,
         min(case when high <= 0.5 then months end) as median_high
