@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from urllib.parse import unquote
 
 from pyspark.sql import functions as F
 
@@ -81,5 +82,5 @@ def new_files(table: dict) -> list[dict]:
 
 
 def tail(address: str) -> str:
-    """What tells the files of a job apart: their names hold an id that Spark gives to each write."""
-    return address.rsplit("/", 1)[1]
+    """What tells the files of a job apart. Their names do not: those of one task are the same in each year's folder."""
+    return unquote(address).rsplit("/files/", 1)[1]

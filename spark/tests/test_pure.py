@@ -4,7 +4,7 @@ import unittest
 
 from jobtide_spark.ctes import shared, split, with_those
 from jobtide_spark.layout import keep
-from jobtide_spark.run import new_files, split_address
+from jobtide_spark.run import new_files, split_address, tail
 from jobtide_spark.stored import _file, _key_of
 from jobtide_spark.types import schema_text, spark_type, type_faults
 
@@ -91,6 +91,11 @@ class Addresses(unittest.TestCase):
         described = _file(model, key, {"rows": 3, "min a": "1", "max a": "2", "nulls a": 0, "nulls b": 2})
         self.assertEqual(described["partition"], "joined_year=2019")
         self.assertEqual((described["min"], described["max"], described["nulls"]), ({"a": "1"}, {"a": "2"}, {"b": 2}))
+
+    def test_files_of_one_name_are_told_apart_by_their_year(self) -> None:
+        key = "work/01K/files/t/__year=2019/part-0.parquet"
+        self.assertEqual(tail("s3a://b/p/work/01K/files/t/__year%3D2019/part-0.parquet"), tail(key))
+        self.assertNotEqual(tail(key.replace("2019", "2020")), tail(key))
 
     def test_new_files_have_no_hash_yet(self) -> None:
         table = {"files": [file("a"), {"key": "b"}], "vector": {"key": "c", "is_new": True}}
