@@ -18,21 +18,32 @@ const { python, why } = findPython()
 
 const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
-/** A copy of the command line in which `detection_lag` has one column more. */
-function installWithNewColumn(): string {
+/** A copy of the command line in which `detection_lag` has one column more, and tables are split by year as large ones are. */
+function installNewer(): string {
   const folder = temporaryFolder()
   for (const name of ['dist', 'sql', 'spark', 'config', 'pipelines', 'package.json']) {
     cpSync(join(packageRoot, name), join(folder, name), { recursive: true })
   }
   symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
-  const model = join(folder, 'sql', 'models', 'marts', 'detection_lag.sql')
-  const [last, from] = [' as first_seen_lag_days_p99\n', '\nwith\n']
-  const before = readFileSync(model, 'utf8')
-  const after = before
-    .replace(from, `\n--   lag_days_max: The most days after which one was detected.${from}`)
-    .replace(last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`)
-  expect(after.length - before.length).toBeGreaterThan(90)
-  writeFileSync(model, after)
+  const edit = (path: readonly string[], ...replaced: readonly [string, string][]) => {
+    const file = join(folder, ...path)
+    let text = readFileSync(file, 'utf8')
+    for (const [from, to] of replaced) {
+      expect(text.split(from), from).toHaveLength(2)
+      text = text.replace(from, to)
+    }
+    writeFileSync(file, text)
+  }
+  const last = ' as first_seen_lag_days_p99\n'
+  edit(
+    ['sql', 'models', 'marts', 'detection_lag.sql'],
+    ['\nwith\n', '\n--   lag_days_max: The most days after which one was detected.\nwith\n'],
+    [last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`],
+  )
+  edit(
+    ['dist', 'publish', 'partitions.js'],
+    ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'],
+  )
   return join(folder, 'dist', 'cli.js')
 }
 
@@ -58,7 +69,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
   })
 
   it(
-    'are those of DuckDB after a backfill and five nights: corrected, late and erased events, and a new column',
+    'are those of DuckDB after a backfill and five nights: corrected, late and erased events, a new column, tables split by year',
     { timeout: 180 * MINUTE },
     async () => {
       const submit = JSON.stringify(submitCommand(python ?? ''))
@@ -68,7 +79,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
         pipelineLines: [`build: {engine: spark, submit: ${submit}}`],
       })
       const env = environmentOf(python ?? '')
-      const newer = installWithNewColumn()
+      const newer = installNewer()
       let updated = 0
       const incremental: boolean[] = []
       for (let night = 0; night <= 5; night += 1) {
@@ -91,6 +102,8 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
         done(await site.run(['publish', '--engine', 'duckdb', ...to], cli))
         const built = await manifestAt(join(site.dataDir, 'snapshots'))
         expect(built.spark?.version, `night ${night}`).toMatch(/^4\./)
+        const joiners = built.tables.find(({ name }) => name === 'joiners')
+        expect(joiners?.partition_by === null, `night ${night}`).toBe(night < 3)
         expect(await differences(built, await manifestAt(ofDuckDb)), `night ${night}`).toEqual([])
         site.advance(DAY)
       }
