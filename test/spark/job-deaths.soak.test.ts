@@ -1,6 +1,7 @@
 /**
  * Publishes whose Spark job, or who themselves, are killed, and two at once. A stand-in does the job (stand-in-job.mjs), so that
- * a kill costs seconds; 2 kills, 20 in `npm run test:soak`. JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others.
+ * a kill costs seconds; 2 kills, 20 in `npm run test:soak`. JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others. With Spark itself
+ * a kill costs a minute or two: 3 of them, or JOBTIDE_SPARK_KILLS.
  */
 
 import { copyFileSync, cpSync } from 'node:fs'
@@ -10,15 +11,19 @@ import { describe, expect, it } from 'vitest'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import { realClock } from '../../src/support/clock.ts'
-import { DAY } from '../../src/support/units.ts'
+import { DAY, MINUTE } from '../../src/support/units.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { rounds, seedOf } from '../helpers/tier.ts'
 import { manifestIn } from '../publish/fixtures.ts'
 import { differences } from './compare.ts'
+import { environmentOf, findPython, submitCommand } from './python.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 2, 20)
 const SEED = seedOf('JOBTIDE_KILL_SEED')
+const SPARK_KILLS = rounds('JOBTIDE_SPARK_KILLS', 3, 3)
 const PACE_MS = 20
+const HELPERS = import.meta.dirname
+const { python, why } = findPython()
 
 const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
@@ -38,43 +43,50 @@ const publishArgs = (
   lake,
 ]
 
+const STAND_IN = [process.execPath, join(HELPERS, 'stand-in-job.mjs'), 'built.duckdb', `${PACE_MS}`]
+
 /** A night that is published by Spark, one after it that is not yet, and what DuckDB makes of both. */
-async function twoNights() {
+async function twoNights(submit: readonly string[] = STAND_IN, env: Record<string, string> = {}) {
   const site = await openSite({
     companies: 6,
     events: 6_000,
-    pipelineLines: [
-      'build:',
-      `  submit: [${process.execPath}, ${join(import.meta.dirname, 'stand-in-job.mjs')}, built.duckdb, "${PACE_MS}"]`,
-    ],
+    pipelineLines: ['build:', `  submit: ${JSON.stringify(submit)}`],
   })
   const at = (name: string) => join(site.folder, name)
-  const night = async (engine: readonly string[]) => {
+  const night = async (engine: 'spark' | 'duckdb') => {
     done(await site.call(['run', site.pipeline, '--no-publish', '--days', '60']))
     copyFileSync(join(site.dataDir, 'jobtide.duckdb'), at('built.duckdb'))
-    for (const lake of engine) {
-      done(await site.call(publishArgs(site, { data: site.dataDir, lake: at(lake) }, lake)))
-    }
+    const args = publishArgs(site, { data: site.dataDir, lake: at(engine) }, engine)
+    done(await site.run(args, { env }))
   }
-  await night(['spark'])
+  await night('spark')
   site.advance(DAY)
-  await night(['duckdb'])
+  await night('duckdb')
   const before = await manifestAt(at('spark'))
   const wanted = await manifestAt(at('duckdb'))
   expect((await differences(before, wanted)).length).toBeGreaterThan(20)
-  return { site, at, before, wanted }
+  /** A copy of what there is before the second night is published. */
+  const trial = (name: string) => {
+    const of = { data: at(`${name}-data`), lake: at(`${name}-lake`) }
+    cpSync(site.dataDir, of.data, { recursive: true })
+    cpSync(at('spark'), of.lake, { recursive: true })
+    return of
+  }
+  /** Whether the snapshot is the whole new one; it is that or the one before. */
+  const isNew = async (lake: string, story: string): Promise<boolean> => {
+    const now = await manifestAt(lake)
+    const is = now.snapshot_id !== before.snapshot_id
+    if (is) expect(await differences(now, wanted), story).toEqual([])
+    else expect(now, story).toEqual({ ...before, destination: now.destination })
+    return is
+  }
+  return { site, at, before, wanted, trial, isNew }
 }
 
 describe('a Spark build', () => {
   it(`leaves the snapshot before, or the whole new one, at ${KILLS} kills of job or publisher`, async () => {
-    const { site, at, before, wanted } = await twoNights()
+    const { site, wanted, trial, isNew } = await twoNights()
     const random = seededRandom(SEED)
-    const trial = (name: string) => {
-      const of = { data: at(`${name}-data`), lake: at(`${name}-lake`) }
-      cpSync(site.dataDir, of.data, { recursive: true })
-      cpSync(at('spark'), of.lake, { recursive: true })
-      return of
-    }
     const { tookMs } = done(await site.run(publishArgs(site, trial('clean'))))
     let kept = 0
     for (let kill = 0; kill < KILLS; kill += 1) {
@@ -92,11 +104,7 @@ describe('a Spark build', () => {
       const { exitCode, stderr } = await running.ended
       if (ofJob && exitCode !== 0)
         expect(stderr, story).toContain('the Spark job ended with SIGKILL')
-      const now = await manifestAt(of.lake)
-      const isNew = now.snapshot_id !== before.snapshot_id
-      if (!isNew) kept += 1
-      if (isNew) expect(await differences(now, wanted), story).toEqual([])
-      else expect(now, story).toEqual({ ...before, destination: now.destination })
+      if (!(await isNew(of.lake, story))) kept += 1
       done(await site.run(publishArgs(site, of)))
       // Not before: a publish that dies after its pointer moved leaves its Delta logs to the next one.
       const verified = await site.call(['verify', of.lake, '--data-dir', of.data])
@@ -123,4 +131,35 @@ describe('a Spark build', () => {
     done(await site.run(publishArgs(site, { data: at('other-data'), lake: at('spark') })))
     expect(await differences(await manifestAt(at('spark')), wanted)).toEqual([])
   }, 120_000)
+
+  it.skipIf(python === null)(
+    `of Spark itself leaves the snapshot before at ${SPARK_KILLS} kills of it ${why && `(skipped: ${why})`}`,
+    { timeout: 120 * MINUTE },
+    async () => {
+      const submit = [
+        process.execPath,
+        join(HELPERS, 'kill-after.mjs'),
+        ...submitCommand(python ?? ''),
+      ]
+      const env = environmentOf(python ?? '')
+      const { site, wanted, trial, isNew } = await twoNights(submit, env)
+      const random = seededRandom(SEED)
+      const clean = trial('clean')
+      const { tookMs } = done(await site.run(publishArgs(site, clean), { env }))
+      expect(await isNew(clean.lake, 'no kill')).toBe(true)
+      for (let kill = 0; kill < SPARK_KILLS; kill += 1) {
+        const of = trial(`kill-${kill}`)
+        const afterMs = Math.round(random() * tookMs)
+        const story = `seed ${SEED}, kill ${kill} after ${afterMs} ms`
+        const ended = await site.run(publishArgs(site, of), {
+          env: { ...env, KILLED_AFTER_MS: `${afterMs}` },
+        })
+        const isPublished = ended.exitCode === 0
+        if (!isPublished) expect(ended.stderr, story).toContain('the Spark job ended with SIGKILL')
+        expect(await isNew(of.lake, story), story).toBe(isPublished)
+        done(await site.run(publishArgs(site, of, 'duckdb')))
+        expect(await differences(await manifestAt(of.lake), wanted), story).toEqual([])
+      }
+    },
+  )
 })
