@@ -10,7 +10,7 @@ import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
-import { PUBLISHING_MEMORY, buildStage, loadStage, publishStage } from '../run/stages.ts'
+import { buildStage, loadStage, publishStage } from '../run/stages.ts'
 import { copyWatchLists } from '../run/watch-lists.ts'
 import {
   ConfigError,
@@ -154,7 +154,6 @@ async function runAlone(
     const warehouse = await openWarehouse({
       path: directory.warehouse,
       mode: 'write',
-      ...(command === 'publish' ? { mostMemory: PUBLISHING_MEMORY } : {}),
     })
     try {
       return await work({ warehouse, journal, writer })

@@ -21,7 +21,6 @@ import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
 import type { Session } from './session.ts'
 import {
-  PUBLISHING_MEMORY,
   buildStage,
   loadStage,
   publishStage,
@@ -184,11 +183,7 @@ async function publish(
     parts,
     'publish',
     () =>
-      inWarehouse(
-        parts,
-        (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
-        PUBLISHING_MEMORY,
-      ),
+      inWarehouse(parts, (warehouse) => publishStage(warehouse, snapshot, by, world, publishing)),
     ({ snapshotId, rows, newFiles, newBytes }) => ({
       snapshot: snapshotId,
       rows,
@@ -210,11 +205,10 @@ async function show(parts: RunParts, how: Pick<LoadOptions, 'closing' | 'history
 async function inWarehouse<T>(
   { world: { directory }, session: { lock } }: RunParts,
   work: (warehouse: Warehouse) => Promise<T>,
-  mostMemory?: number,
 ): Promise<T> {
   // Of a folder that was moved another warehouse would be made here, an empty one.
   lock.refuseLost()
-  return withWarehouse({ path: directory.warehouse, mode: 'write', mostMemory }, work)
+  return withWarehouse({ path: directory.warehouse, mode: 'write' }, work)
 }
 
 async function close({ session, world }: RunParts, record: RunFinished): Promise<void> {

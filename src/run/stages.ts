@@ -37,7 +37,6 @@ import { sha256Hex } from '../support/hash.ts'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
-import { MIB } from '../support/units.ts'
 import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -113,12 +112,6 @@ export async function buildStage(
     },
   })
 }
-
-/**
- * The most memory, in bytes, that the engine gets while it publishes. It also holds what goes into a Parquet file: with
- * 1.5 GiB the tables of 10 million events took 2.5 GB in all, with this 1.9 GB and a tenth more time.
- */
-export const PUBLISHING_MEMORY = 900 * MIB
 
 export interface PublishStageReport extends PublishReport {
   readonly gc: GcReport

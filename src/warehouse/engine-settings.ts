@@ -15,8 +15,6 @@ export interface WarehouseOptions {
   readonly mode: 'read' | 'write'
   /** DuckDB's memory limit such as `1GB`; default: by the size of the file. */
   readonly memoryLimit?: string
-  /** The most that default may be, in bytes; default: 1.5 GiB. */
-  readonly mostMemory?: number | undefined
   /** Whether rows of any number come into a file that is small now: then its size says nothing. Default: false. */
   readonly isFilled?: boolean
   /** Where what does not fit into memory goes; default: {@link spillFolderOf} the file. */
@@ -124,11 +122,11 @@ export function memoryLimitNow(
   use: 'load' | 'models',
   needed = 0,
 ): string {
-  const { path, mode, isFilled = false, mostMemory = LARGEST_LIMIT } = options
+  const { path, mode, isFilled = false } = options
   const [largest, smallestPerThread] =
     use === 'models'
       ? [LARGEST_LIMIT_FOR_MODELS, SMALLEST_LIMIT_PER_THREAD_FOR_MODELS]
-      : [mostMemory, SMALLEST_LIMIT_PER_THREAD]
+      : [LARGEST_LIMIT, SMALLEST_LIMIT_PER_THREAD]
   // What an analyst asks is not known beforehand, and a person waits for it.
   const isOpenEnded = path === ':memory:' || mode === 'read' || isFilled
   const fileBytes = isOpenEnded ? largest : (statSync(path, { throwIfNoEntry: false })?.size ?? 0)

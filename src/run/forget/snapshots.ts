@@ -16,7 +16,7 @@ import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
-import { PUBLISHING_MEMORY, loadStage, openTarget, publishStage } from '../stages.ts'
+import { loadStage, openTarget, publishStage } from '../stages.ts'
 import type { StoreFindings } from './pending.ts'
 import {
   searchFolder,
@@ -142,7 +142,7 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   const journal = openJournal(directory.journal, clock)
   const writer = journal.writer()
   const by = { runId: null, writer }
-  const open = { path: directory.warehouse, mode: 'write', mostMemory: PUBLISHING_MEMORY } as const
+  const open = { path: directory.warehouse, mode: 'write' } as const
   try {
     await withWarehouse(open, (warehouse) =>
       // The warehouse was rebuilt by itself, whatever builds the models of its runs.
