@@ -1,5 +1,6 @@
 /**
- * Models of a million events by Spark, as a whole and after a night of 0.5 % more, with the seconds that the job says of itself.
+ * Models of a million events by Spark, as a whole and after a night of 0.5 % more, with the seconds that the job says of itself
+ * and its slowest models; several are made at once.
  * JOBTIDE_BENCH_EVENTS takes another number; JOBTIDE_BENCH_LARGEST is the share of all stints that the largest organisation has
  * on top, 0 to 1. JOBTIDE_SPARK_PYTHON names a Python with PySpark.
  */
@@ -17,6 +18,7 @@ const EVENTS = Number(process.env['JOBTIDE_BENCH_EVENTS'] ?? 1_000_000)
 const LARGEST = Number(process.env['JOBTIDE_BENCH_LARGEST'] ?? 0)
 const SIZE = { people: EVENTS / 4, organizations: EVENTS / 250, largest: LARGEST }
 const NIGHT = EVENTS / 200
+const SLOWEST_SHOWN = 8
 const { python } = findPython()
 
 /** A pipeline whose snapshots Spark builds. */
@@ -45,12 +47,19 @@ it.skipIf(python === null)(
     const build = async (name: string) => {
       await command(`load${name}`, folder, ['load'])
       await command(`build${name}`, folder, ['build'])
-      const args = ['publish', '--pipeline', pipeline, '--log-level', 'info']
+      const args = ['publish', '--pipeline', pipeline, '--log-level', 'debug']
       await command(`Spark${name}`, folder, args, environmentOf(python ?? ''))
       const log = readFileSync(join(folder, 'stderr.txt'), 'utf8')
       const ended = /"seconds":(\{[^}]*\})/.exec(log)?.[1]
       expect(ended).toBeDefined()
       process.stdout.write(`    of that, by the job: ${ended}\n`)
+      const models = [...log.matchAll(/"line":"(\w+): ([\d.]+) s"/g)].toSorted(
+        ([, , a], [, , b]) => Number(b) - Number(a),
+      )
+      expect(models.length).toBeGreaterThan(50)
+      for (const [, model, seconds] of models.slice(0, SLOWEST_SHOWN)) {
+        process.stdout.write(`    ${model} ${seconds} s\n`)
+      }
     }
     try {
       await writeJournal(folder, (to) => writeBackfill(to, SIZE))
