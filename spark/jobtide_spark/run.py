@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from urllib.parse import unquote
 
 from pyspark.sql import functions as F
 
@@ -12,6 +11,7 @@ from .build import Build
 from .checks import run_checks
 from .lake import Lake
 from .session import open_session
+from .stored import key_of
 
 FORMAT = 1
 # Spark jobs that are run side by side: most are too small to keep a cluster busy.
@@ -68,9 +68,10 @@ def hashed(lake: Lake, tables: dict[str, dict | None]) -> dict[str, dict | None]
     paths = [lake.path(file["key"]) for file in new]
     read = lake.spark.read.format("binaryFile").load(paths)
     found = read.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
-    known = {tail(row["path"]): row for row in found}
+    # By key: the files of one task have one name in the folder of each year.
+    known = {key_of(row["path"], lake.work): row for row in found}
     for file in new:
-        row = known[tail(file["key"])]
+        row = known[file["key"]]
         file["bytes"], file["sha256"] = row["length"], row["sha256"]
     return tables
 
@@ -79,8 +80,3 @@ def new_files(table: dict) -> list[dict]:
     vector = table["vector"]
     files = [file for file in table["files"] if "sha256" not in file]
     return files + ([vector] if vector is not None and vector["is_new"] else [])
-
-
-def tail(address: str) -> str:
-    """What tells the files of a job apart. Their names do not: those of one task are the same in each year's folder."""
-    return unquote(address).rsplit("/files/", 1)[1]

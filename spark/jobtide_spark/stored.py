@@ -140,13 +140,13 @@ class StoredTables:
 
     def _describe(self, model: dict, path: str) -> list[dict]:
         written = self.lake.parquet([self.lake.path(path)], schema_text(model["columns"]))
-        keys = sorted(_key_of(address, path) for address in written.inputFiles())
+        keys = sorted(key_of(address, path) for address in written.inputFiles())
         if not keys and model["split"] is not None:
             rows = self.lake.none(schema_text(model["columns"]))
             return self._write({**model, "split": None, "name": f"{model['name']}.none"}, rows)
         bounds = [bound for column in model["columns"] for bound in _bounds(column, model["key"])]
         found = written.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows"), *bounds)
-        stats = {_key_of(row["path"], path): row.asDict() for row in found.collect()}
+        stats = {key_of(row["path"], path): row.asDict() for row in found.collect()}
         return [_file(model, key, stats.get(key, {})) for key in keys]
 
     def _read(self, model: dict, files: list[dict], vector: str | None) -> DataFrame:
@@ -154,8 +154,8 @@ class StoredTables:
         return self.lake.live(files, vector, model["columns"]).select(*names)
 
 
-def _key_of(address: str, path: str) -> str:
-    """The key of a file, whatever Spark calls its address."""
+def key_of(address: str, path: str) -> str:
+    """The key of a file below the folder `path`, whatever Spark calls its address."""
     return path + re.sub(r"%3D", "=", address).split(path, 1)[1]
 
 
