@@ -2,7 +2,13 @@
 
 import { liveRowsSql } from '../../src/publish/live-rows.ts'
 import type { Manifest, ManifestTable } from '../../src/publish/manifest.ts'
+import { openFolderStore } from '../../src/publish/store/folder-store.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { manifestIn } from '../publish/fixtures.ts'
+
+/** The manifest of the snapshot in a folder. */
+export const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
 /** What is not the same in two snapshots of folders, one phrase for each table; nothing when all rows and types are. */
 export async function differences(a: Manifest, b: Manifest): Promise<string[]> {

@@ -8,14 +8,11 @@ import { copyFileSync, cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { rounds, seedOf } from '../helpers/tier.ts'
-import { manifestIn } from '../publish/fixtures.ts'
-import { differences } from './compare.ts'
+import { differences, manifestAt } from './compare.ts'
 import { environmentOf, findPython, submitCommand } from './python.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 2, 20)
@@ -24,8 +21,6 @@ const SPARK_KILLS = rounds('JOBTIDE_SPARK_KILLS', 3, 3)
 const PACE_MS = 20
 const HELPERS = import.meta.dirname
 const { python, why } = findPython()
-
-const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
 const publishArgs = (
   site: Site,

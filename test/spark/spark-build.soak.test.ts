@@ -4,19 +4,14 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { packageRoot } from '../../src/support/assets.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { manifestIn } from '../publish/fixtures.ts'
-import { differences } from './compare.ts'
+import { differences, manifestAt } from './compare.ts'
 import { environmentOf, findPython, submitCommand } from './python.ts'
 
 const { python, why } = findPython()
-
-const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
 /** A copy of the command line in which `detection_lag` has one column more, and tables are split by year as large ones are. */
 function installNewer(): string {
