@@ -151,10 +151,7 @@ async function runAlone(
     // What loads would take coverage and runs out of the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory)
     const writer = journal.writer()
-    const warehouse = await openWarehouse({
-      path: directory.warehouse,
-      mode: 'write',
-    })
+    const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
     try {
       return await work({ warehouse, journal, writer })
     } finally {

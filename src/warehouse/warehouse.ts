@@ -289,8 +289,8 @@ class OpenWarehouse {
   }
 
   /**
-   * Gives the engine the memory that loading or building models takes, by the file's size now. A limit that was asked for
-   * stays.
+   * Gives the engine the memory that loading or building models takes, by the file's size now; publishing takes that of
+   * models. A limit that was asked for stays.
    * @param needed bytes that are known to be needed, whatever the file's size
    * @returns the limit in bytes
    */

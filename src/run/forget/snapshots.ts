@@ -142,16 +142,17 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   const journal = openJournal(directory.journal, clock)
   const writer = journal.writer()
   const by = { runId: null, writer }
-  const open = { path: directory.warehouse, mode: 'write' } as const
   try {
-    await withWarehouse(open, (warehouse) =>
+    await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
       // The warehouse was rebuilt by itself, whatever builds the models of its runs.
       publishStage(warehouse, { ...target, spark: undefined }, by, world, { compact: true }),
     )
   } finally {
     await writer.close()
   }
-  await withWarehouse(open, (warehouse) => loadStage(warehouse, journal, world))
+  await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
+    loadStage(warehouse, journal, world),
+  )
 }
 
 /** Searches all of a destination; null where it is searched with the data directory. */
