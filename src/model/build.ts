@@ -6,7 +6,7 @@
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import { LARGEST_LIMIT_FOR_MODELS } from '../warehouse/engine-settings.ts'
-import { beginChanges, endChanges } from '../warehouse/changed-rows.ts'
+import { beginChanges, endChanges, lastBuild } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
@@ -79,11 +79,6 @@ function eventsThatFit(memory: number): number {
   return Math.max(memory - BYTES_FOR_NONE, memory / 4) / BYTES_FOR_AN_EVENT
 }
 
-/** The number of the last build since a full refresh; that is 1. */
-function builds(warehouse: Warehouse): Promise<number> {
-  return warehouse.number('select max(build) from ops.builds')
-}
-
 /**
  * Builds every model and runs every check.
  * @throws CheckFailedError when a check finds offenders; the tables are those of the last good build
@@ -118,7 +113,7 @@ export async function buildModels(
         options.onProgress?.({ done, total, name, ...changed })
       }
       const isMerged =
-        fullRefreshReason !== null || (await builds(warehouse)) % BUILDS_UNTIL_MERGED === 0
+        fullRefreshReason !== null || (await lastBuild(warehouse)) % BUILDS_UNTIL_MERGED === 0
       await warehouse.run(`set max_vacuum_tasks = ${isMerged ? ROW_GROUPS_MERGED : 0}`)
       const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
       const work = { warehouse, project, clock, eventsPerPart, finished }
