@@ -1,11 +1,20 @@
 -- Compares the sightings of a chunk with each other and with what is known. An event that is received once and is not known
 -- is simply new; all others are `repeated`, and only they take the long way.
 
+-- A backfill comes organisation by organisation: what is known of those in a chunk stands behind this place. Finding it takes
+-- 0.1 s among 30 million events, as their column has few values; looking for the keys in all of them takes 2 s.
+set variable first_place = (
+    select coalesce(min(rowid), 9223372036854775807)
+    from job_change_events
+    where organization_id in (select organization_id from jobtide_load.staged_sightings)
+);
+
 -- Found by their keys alone: a join over all columns would read all of the table.
 create or replace temp table known_rows as
 select event.rowid as row_number
 from job_change_events as event
-semi join jobtide_load.staged_sightings as staged on staged.event_key = event.event_key;
+semi join jobtide_load.staged_sightings as staged on staged.event_key = event.event_key
+where event.rowid >= getvariable('first_place');
 
 create or replace temp table known_events as
 select event.*, event.rowid as place, attributes_of(event) as attributes
