@@ -2,16 +2,17 @@
  * Load, build and publish of 10 million events, each a command of its own, then those of a night of 0.5 % more: the time of
  * each, the most memory that its process had, and the most that it had on the disk beyond what lay there.
  *
- * JOBTIDE_BENCH_EVENTS takes another number. JOBTIDE_BENCH_FOLDER keeps what was made in that folder: where it is there, only
- * the night is done, on a copy.
+ * JOBTIDE_BENCH_EVENTS takes another number. With JOBTIDE_BENCH_FOLDER all stays in that folder, and a benchmark that was stopped
+ * goes on with the command that it was at.
  */
 
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { openJournal } from '../../src/journal/journal.ts'
 import { saveCheckpoint } from '../../src/journal/read-history.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { HOUR } from '../../src/support/units.ts'
 import { command, inMib, writeJournal } from './command.ts'
 import { writeBackfill, writeNight } from './made-journal.ts'
@@ -28,14 +29,12 @@ interface Built {
 }
 
 /** @returns why the build was a full refresh; null: it was none */
-async function stages(folder: string, of: string): Promise<string | null> {
-  await command(`load${of}`, folder, ['load'])
-  const built = (await command(`build${of}`, folder, ['build'])) as Built
+async function build(name: string, folder: string): Promise<string | null> {
+  const built = (await command(name, folder, ['build'])) as Built
   const slowest = built.models.toSorted((a, b) => b.duration_ms - a.duration_ms)
-  for (const { name, duration_ms: ms } of slowest.slice(0, SLOWEST_SHOWN)) {
-    process.stdout.write(`    ${name} ${(ms / 1_000).toFixed(1)} s\n`)
+  for (const { name: model, duration_ms: ms } of slowest.slice(0, SLOWEST_SHOWN)) {
+    process.stdout.write(`    ${model} ${(ms / 1_000).toFixed(1)} s\n`)
   }
-  await publish(`publish${of}`, folder)
   return built.full_refresh_reason
 }
 
@@ -59,36 +58,38 @@ async function publish(name: string, folder: string): Promise<boolean> {
   return unchanged
 }
 
-async function backfill(folder: string): Promise<void> {
-  const journal = await writeJournal(folder, (to) => writeBackfill(to, SIZE))
-  expect(await stages(folder, '')).not.toBeNull()
-  expect(await publish('publish again', folder)).toBe(true)
+async function writeNightOf(folder: string): Promise<void> {
   // As a run does at its end.
-  saveCheckpoint(journal)
+  saveCheckpoint(openJournal(join(folder, 'data', 'journal'), realClock))
+  await writeJournal(folder, (to) => writeNight(to, SIZE, NIGHT))
 }
 
 it(
   `loads, builds and publishes ${EVENTS} events, then a night of ${NIGHT}`,
   async () => {
     const folder = KEPT ?? mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
-    const whole = join(folder, 'whole')
-    const night = KEPT === undefined ? whole : join(folder, 'night')
-    const done = join(folder, 'done')
+    mkdirSync(folder, { recursive: true })
+    const once = async (name: string, work: () => Promise<unknown>) => {
+      const done = join(folder, `done-${name.replaceAll(' ', '-')}`)
+      if (existsSync(done)) return
+      await work()
+      writeFileSync(done, '')
+    }
+    const stages: [string, (name: string) => Promise<unknown>][] = [
+      ['backfill', () => writeJournal(folder, (to) => writeBackfill(to, SIZE))],
+      ['load', (name) => command(name, folder, ['load'])],
+      ['build', async (name) => expect(await build(name, folder)).not.toBeNull()],
+      ['publish', (name) => publish(name, folder)],
+      ['publish again', async (name) => expect(await publish(name, folder)).toBe(true)],
+      ['night', () => writeNightOf(folder)],
+      ['load of a night', (name) => command(name, folder, ['load'])],
+      ['build of a night', async (name) => expect(await build(name, folder)).toBeNull()],
+      ['publish of a night', (name) => publish(name, folder)],
+    ]
     try {
-      if (!existsSync(done)) {
-        await backfill(whole)
-        writeFileSync(done, '')
-      }
-      if (night !== whole) {
-        rmSync(night, { recursive: true, force: true })
-        cpSync(whole, night, { recursive: true })
-      }
-      await writeJournal(night, (to) => writeNight(to, SIZE, NIGHT))
-      // Nobody shall wait for what was copied.
-      spawnSync('sync')
-      expect(await stages(night, ' of a night')).toBeNull()
+      for (const [name, work] of stages) await once(name, () => work(name))
     } finally {
-      rmSync(KEPT === undefined ? folder : night, { recursive: true, force: true })
+      if (KEPT === undefined) rmSync(folder, { recursive: true, force: true })
     }
   },
   6 * HOUR,
