@@ -38,7 +38,8 @@ class Lake:
             return self.none(f"{schema}, {FILE} string, {POSITION} bigint")
         return self.parquet([self.path(file["key"]) for file in files], schema).select(
             *names,
-            F.regexp_extract(F.col("_metadata.file_name"), "([0-9a-f]{64})", 1).alias(FILE),
+            # Files of a snapshot are called by it.
+            F.substring(F.col("_metadata.file_name"), 1, 64).alias(FILE),
             F.col("_metadata.row_index").alias(POSITION),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from .lake import FILE, POSITION, Lake
@@ -15,6 +15,8 @@ from .types import schema_text
 SIGN = "__sign"
 YEAR = "__year"
 WHOLE = "all"
+# What one task writes soon enough: into one file, whose statistics are taken on the way.
+FEW_ROWS = 100_000
 _NULL_YEAR = "__HIVE_DEFAULT_PARTITION__"
 _VECTOR = [{"name": "file", "type": "VARCHAR", "field_id": 1}, {"name": "position", "type": "BIGINT", "field_id": 2}]
 
@@ -90,13 +92,14 @@ class StoredTables:
     def _write_fresh(self, model: dict, changes: DataFrame, came: dict, dropped: list[dict]) -> list[dict]:
         names = [column["name"] for column in model["columns"]]
         rows = changes.where(f"{SIGN} > 0").select(*names)
+        most = sum(came.values()) + sum(file["rows"] - file["deletes"] for file in dropped)
         if dropped:
             gone = changes.where(f"{SIGN} < 0").select(FILE, POSITION)
             left = self.lake.live(dropped, model["before"]["vector"], model["columns"])
             rows = rows.unionByName(left.join(gone, [FILE, POSITION], "left_anti").select(*names))
         elif not came:
             return []
-        return self._write(model, rows)
+        return self._write(model, rows, most)
 
     def _write_vector(
         self, model: dict, changes: DataFrame, gone: dict, kept: list[dict], dropped: list[dict]
@@ -113,7 +116,7 @@ class StoredTables:
         places = places.unionByName(self.lake.vector(old, reduced))
         rows = places.select(F.col(FILE).alias("file"), F.col(POSITION).alias("position"))
         vector = {"name": f"{model['name']}.vector", "columns": _VECTOR, "key": ["file", "position"], "split": None}
-        (file,) = self._write({**vector, "store": model["store"]}, rows.coalesce(1))
+        (file,) = self._write_few({**vector, "store": model["store"]}, rows)
         return {"is_new": True, **file}
 
     def _partition(self, model: dict) -> Column:
@@ -123,31 +126,41 @@ class StoredTables:
         year = F.coalesce(F.year(split["column"]).cast("string"), F.lit(_NULL_YEAR))
         return F.concat(F.lit(f"{split['stem']}_year="), year)
 
-    def _write(self, model: dict, rows: DataFrame) -> list[dict]:
-        """Writes rows in the order of the key, and says what stands in each file."""
-        columns, split = model["columns"], model["split"]
-        fields = [F.col(one["name"]).alias(one["name"], metadata={"parquet.field.id": one["field_id"]}) for one in columns]
-        key = [one for one in model["key"]]
+    def _write(self, model: dict, rows: DataFrame, most: int | None = None) -> list[dict]:
+        """Writes rows, at most `most`, in the order of the key, and says what stands in each file."""
+        columns, split, path = model["columns"], model["split"], self._path(model)
+        if split is None and most is not None and most <= FEW_ROWS:
+            return self._write_few(model, rows)
         if split is None:
-            sorted_rows = rows.select(*fields).hint("rebalance").sortWithinPartitions(*key)
-            writer = sorted_rows.write
+            writer = rows.select(*_fields(columns)).hint("rebalance").sortWithinPartitions(*model["key"]).write
         else:
-            with_year = rows.select(*fields, F.year(split["column"]).alias(YEAR))
-            writer = with_year.hint("rebalance", YEAR).sortWithinPartitions(YEAR, *key).write.partitionBy(YEAR)
-        path = f"{self.lake.work}files/{model['store']}{model['name']}"
+            with_year = rows.select(*_fields(columns), F.year(split["column"]).alias(YEAR))
+            writer = with_year.hint("rebalance", YEAR).sortWithinPartitions(YEAR, *model["key"]).write.partitionBy(YEAR)
         writer.parquet(self.lake.path(path))
-        return self._describe(model, path)
-
-    def _describe(self, model: dict, path: str) -> list[dict]:
-        written = self.lake.parquet([self.lake.path(path)], schema_text(model["columns"]))
-        keys = sorted(key_of(address, path) for address in written.inputFiles())
-        if not keys and model["split"] is not None:
-            rows = self.lake.none(schema_text(model["columns"]))
+        keys, written = self._written(model)
+        if not keys and split is not None:
+            rows = self.lake.none(schema_text(columns))
             return self._write({**model, "split": None, "name": f"{model['name']}.none"}, rows)
-        bounds = [bound for column in model["columns"] for bound in _bounds(column, model["key"])]
-        found = written.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows"), *bounds)
+        found = written.groupBy(F.col("_metadata.file_path").alias("path")).agg(*_statistics(model))
         stats = {key_of(row["path"], path): row.asDict() for row in found.collect()}
         return [_file(model, key, stats.get(key, {})) for key in keys]
+
+    def _write_few(self, model: dict, rows: DataFrame) -> list[dict]:
+        """Writes one file. What its last step counts is right also where a task was tried twice."""
+        seen = Observation()
+        one = rows.select(*_fields(model["columns"])).coalesce(1).sortWithinPartitions(*model["key"])
+        one.observe(seen, *_statistics(model)).write.parquet(self.lake.path(self._path(model)))
+        (key,), _ = self._written(model)
+        return [_file(model, key, seen.get)]
+
+    def _path(self, model: dict) -> str:
+        return f"{self.lake.work}files/{model['store']}{model['name']}"
+
+    def _written(self, model: dict) -> tuple[list[str], DataFrame]:
+        """The keys of the files that were written of a table, and their rows."""
+        path = self._path(model)
+        rows = self.lake.parquet([self.lake.path(path)], schema_text(model["columns"]))
+        return sorted(key_of(address, path) for address in rows.inputFiles()), rows
 
     def _read(self, model: dict, files: list[dict], vector: str | None) -> DataFrame:
         names = [column["name"] for column in model["columns"]]
@@ -157,6 +170,16 @@ class StoredTables:
 def key_of(address: str, path: str) -> str:
     """The key of a file below the folder `path`, whatever Spark calls its address."""
     return path + re.sub(r"%3D", "=", address).split(path, 1)[1]
+
+
+def _fields(columns: list[dict]) -> list[Column]:
+    return [F.col(one["name"]).alias(one["name"], metadata={"parquet.field.id": one["field_id"]}) for one in columns]
+
+
+def _statistics(model: dict) -> list[Column]:
+    """What is said of a file: its rows, and the bounds and nulls of its columns."""
+    bounds = [bound for column in model["columns"] for bound in _bounds(column, model["key"])]
+    return [F.count("*").alias("rows"), *bounds]
 
 
 def _bounds(column: dict, key: list[str]) -> list[Column]:
