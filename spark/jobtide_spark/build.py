@@ -78,7 +78,12 @@ class Build:
 
     def _input(self, table: dict) -> Table:
         name, columns = table["name"], [column["name"] for column in table["columns"]]
-        own = Table(name, columns, self.lake.input(name, table["version"]).select(*columns), is_computed=table["is_computed"])
+        # Each query of a Delta table plans a look into its log: the many of a night read the files that the log names.
+        if self.is_incremental:
+            now = self.lake.live(table["now"]["files"], table["now"]["vector"], table["columns"])
+        else:
+            now = self.lake.input(name, table["version"])
+        own = Table(name, columns, now.select(*columns), is_computed=table["is_computed"])
         if self.is_incremental and table["change"] is not None:
             own.delta = Delta(self.lake.keep(f"delta/{name}", input_delta(self.lake, table)))
         return own

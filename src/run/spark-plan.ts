@@ -176,6 +176,7 @@ async function jobInputs(
       columns: table.schema,
       version: state.version,
       is_computed: nodes.some(({ name, computed }) => name === table.name && computed !== null),
+      now: storedTable(table, prefix),
       change: before === undefined ? null : changeOf(before, table, prefix),
       before: before === undefined ? null : storedTable(before, prefix),
     })

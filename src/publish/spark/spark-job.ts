@@ -21,6 +21,7 @@ export interface JobInput {
   /** Of its Delta log below `inputs/`. */
   readonly version: number
   readonly is_computed: boolean
+  readonly now: ReturnType<typeof storedTable>
   /** What differs from the inputs of the snapshot before; null: nothing. */
   readonly change: ReturnType<typeof changeOf>
   readonly before: ReturnType<typeof storedTable> | null
