@@ -44,6 +44,7 @@ const FOR_FEW_ROWS = {
   'spark.sql.codegen.wholeStage': 'false',
   'spark.sql.codegen.factoryMode': 'NO_CODEGEN',
   'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1',
+  'spark.executor.extraJavaOptions': '-XX:TieredStopAtLevel=1',
 }
 
 /** What a pipeline file says of a build by a small Spark. JOBTIDE_SPARK_MASTER names another one than `local[2]`. */

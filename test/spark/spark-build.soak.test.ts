@@ -1,61 +1,14 @@
-/** Nights whose models Spark builds: every table is the one that DuckDB builds from the same rows. */
+/** Models that Spark builds, after a backfill and five nights, and the tests of the package that builds them. */
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
-import { DAY, MINUTE } from '../../src/support/units.ts'
-import { done, openSite, type Site } from '../helpers/run-cli.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { differences, manifestAt } from './compare.ts'
-import { environmentOf, findPython, submitCommand } from './python.ts'
+import { MINUTE } from '../../src/support/units.ts'
+import { compareNights } from './compare-nights.ts'
+import { findPython } from './python.ts'
 
 const { python, why } = findPython()
-
-/** A copy of the command line in which `detection_lag` has one column more, and tables are split by year as large ones are. */
-function installNewer(): string {
-  const folder = temporaryFolder()
-  for (const name of ['dist', 'sql', 'spark', 'config', 'pipelines', 'package.json']) {
-    cpSync(join(packageRoot, name), join(folder, name), { recursive: true })
-  }
-  symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
-  const edit = (path: readonly string[], ...replaced: readonly [string, string][]) => {
-    const file = join(folder, ...path)
-    let text = readFileSync(file, 'utf8')
-    for (const [from, to] of replaced) {
-      expect(text.split(from), from).toHaveLength(2)
-      text = text.replace(from, to)
-    }
-    writeFileSync(file, text)
-  }
-  const last = ' as first_seen_lag_days_p99\n'
-  edit(
-    ['sql', 'models', 'marts', 'detection_lag.sql'],
-    ['\nwith\n', '\n--   lag_days_max: The most days after which one was detected.\nwith\n'],
-    [last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`],
-  )
-  edit(
-    ['dist', 'publish', 'partitions.js'],
-    ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'],
-  )
-  return join(folder, 'dist', 'cli.js')
-}
-
-/** What a night brought, as its run says: new and changed events. */
-interface Loaded {
-  readonly load: { readonly inserted: number; readonly updated: number }
-}
-
-/** Two people of the warehouse, erased everywhere. */
-async function forgetTwo(site: Site): Promise<void> {
-  const people = await site.query<{ profile_id: string }>(
-    'select profile_id from people order by 1 limit 2',
-  )
-  const ids = people.map(({ profile_id: id }) => id)
-  expect(ids).toHaveLength(2)
-  done(await site.run(['forget', ...ids, '--yes', '--pipeline', site.pipeline]))
-}
 
 describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: ${why})`}`, () => {
   it('are built by a package whose own tests pass', () => {
@@ -67,41 +20,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
     'are those of DuckDB after a backfill and five nights: corrected, late and erased events, a new column, tables split by year',
     { timeout: 180 * MINUTE },
     async () => {
-      const submit = JSON.stringify(submitCommand(python ?? ''))
-      const site = await openSite({
-        companies: 12,
-        events: 4_000,
-        pipelineLines: [`build: {engine: spark, submit: ${submit}}`],
-      })
-      const env = environmentOf(python ?? '')
-      const newer = installNewer()
-      let updated = 0
-      const incremental: boolean[] = []
-      for (let night = 0; night <= 5; night += 1) {
-        if (night === 2) await forgetTwo(site)
-        const cli = night >= 3 ? { cli: newer } : {}
-        const days = ['--days', night === 0 ? '300' : '365']
-        const ran = done(
-          await site.run(['run', site.pipeline, ...days, '--json', '--log-level', 'info'], {
-            env,
-            ...cli,
-          }),
-        )
-        incremental.push(ran.stderr.includes('"incremental":true'))
-        const { load } = JSON.parse(ran.stdout) as Loaded
-        expect(load.inserted, `night ${night}`).toBeGreaterThan(0)
-        if (night > 0) updated += load.updated
-        done(await site.run(['build'], cli))
-        const ofDuckDb = join(temporaryFolder(), 'lake')
-        const to = ['--pipeline', site.pipeline, '--snapshot-to', ofDuckDb]
-        done(await site.run(['publish', '--engine', 'duckdb', ...to], cli))
-        const built = await manifestAt(join(site.dataDir, 'snapshots'))
-        expect(built.spark?.version, `night ${night}`).toMatch(/^4\./)
-        const joiners = built.tables.find(({ name }) => name === 'joiners')
-        expect(joiners?.partition_by === null, `night ${night}`).toBe(night < 3)
-        expect(await differences(built, await manifestAt(ofDuckDb)), `night ${night}`).toEqual([])
-        site.advance(DAY)
-      }
+      const { site, incremental, updated } = await compareNights(python ?? '', 5)
       expect(updated).toBeGreaterThan(0)
       // The first night makes everything, and so do those after an erasure and a change to the models.
       expect(incremental).toEqual([false, true, false, false, true, true])
