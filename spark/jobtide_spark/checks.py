@@ -95,12 +95,14 @@ def _of_reference(reference: dict, reads: list[Table]) -> dict[str, DataFrame]:
     if target.name == table.name:
         return {table.name: table.now}
     if target.delta is None:
-        return {table.name: _new_rows(table), target.name: target.now}
-    if not target.delta.is_known:
-        return {table.name: table.now, target.name: target.now}
-    column = F.col(reference["target_column"]).alias("__value")
-    changed = target.delta.rows.select(column).distinct()
-    # Mostly none; then Spark does not read the table.
-    gone = changed.join(target.now.select(column), "__value", "left_anti")
-    left = table.now.join(gone, table.now[reference["column"]] == gone["__value"], "left_semi")
-    return {table.name: _new_rows(table).unionByName(left), target.name: target.now}
+        rows = _new_rows(table)
+    elif not target.delta.is_known:
+        rows = table.now
+    else:
+        column = F.col(reference["target_column"]).alias("__value")
+        changed = target.delta.rows.select(column).distinct()
+        # Mostly none; then Spark does not read the table.
+        gone = changed.join(target.now.select(column), "__value", "left_anti")
+        left = table.now.join(gone, table.now[reference["column"]] == gone["__value"], "left_semi")
+        rows = _new_rows(table).unionByName(left)
+    return {table.name: rows, target.name: target.now}
