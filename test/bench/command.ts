@@ -76,3 +76,15 @@ export async function writeJournal(folder: string, write: Write): Promise<Journa
   process.stdout.write(`${events} events written to the journal in ${seconds.toFixed(1)} s\n`)
   return journal
 }
+
+const SLOWEST_SHOWN = 8
+
+/** Prints the models that took longest. */
+export function printSlowest(
+  models: readonly { readonly name: string; readonly seconds: number }[],
+) {
+  const slowest = models.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_SHOWN)
+  for (const { name, seconds } of slowest) {
+    process.stdout.write(`    ${name} ${seconds.toFixed(1)} s\n`)
+  }
+}

@@ -14,14 +14,13 @@ import { openJournal } from '../../src/journal/journal.ts'
 import { saveCheckpoint } from '../../src/journal/read-history.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { HOUR } from '../../src/support/units.ts'
-import { command, inMib, writeJournal } from './command.ts'
+import { command, inMib, printSlowest, writeJournal } from './command.ts'
 import { writeBackfill, writeNight } from './made-journal.ts'
 
 const EVENTS = Number(process.env['JOBTIDE_BENCH_EVENTS'] ?? 10_000_000)
 const KEPT = process.env['JOBTIDE_BENCH_FOLDER']
 const SIZE = { people: EVENTS / 4, organizations: EVENTS / 250 }
 const NIGHT = EVENTS / 200
-const SLOWEST_SHOWN = 8
 
 interface Built {
   readonly full_refresh_reason: string | null
@@ -31,10 +30,9 @@ interface Built {
 /** @returns why the build was a full refresh; null: it was none */
 async function build(name: string, folder: string): Promise<string | null> {
   const built = (await command(name, folder, ['build'])) as Built
-  const slowest = built.models.toSorted((a, b) => b.duration_ms - a.duration_ms)
-  for (const { name: model, duration_ms: ms } of slowest.slice(0, SLOWEST_SHOWN)) {
-    process.stdout.write(`    ${model} ${(ms / 1_000).toFixed(1)} s\n`)
-  }
+  printSlowest(
+    built.models.map(({ name: model, duration_ms: ms }) => ({ name: model, seconds: ms / 1_000 })),
+  )
   return built.full_refresh_reason
 }
 

@@ -11,14 +11,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { HOUR } from '../../src/support/units.ts'
 import { environmentOf, findPython, submitCommand } from '../spark/python.ts'
-import { command, writeJournal } from './command.ts'
+import { command, printSlowest, writeJournal } from './command.ts'
 import { writeBackfill, writeNight } from './made-journal.ts'
 
 const EVENTS = Number(process.env['JOBTIDE_BENCH_EVENTS'] ?? 1_000_000)
 const LARGEST = Number(process.env['JOBTIDE_BENCH_LARGEST'] ?? 0)
 const SIZE = { people: EVENTS / 4, organizations: EVENTS / 250, largest: LARGEST }
 const NIGHT = EVENTS / 200
-const SLOWEST_SHOWN = 8
 const { python } = findPython()
 
 /** A pipeline whose snapshots Spark builds. */
@@ -53,13 +52,13 @@ it.skipIf(python === null)(
       const ended = /"seconds":(\{[^}]*\})/.exec(log)?.[1]
       expect(ended).toBeDefined()
       process.stdout.write(`    of that, by the job: ${ended}\n`)
-      const models = [...log.matchAll(/"line":"(\w+): ([\d.]+) s"/g)].toSorted(
-        ([, , a], [, , b]) => Number(b) - Number(a),
-      )
+      const lines = [...log.matchAll(/"line":"(\w+): ([\d.]+) s"/g)]
+      const models = lines.map(([, model = '', seconds]) => ({
+        name: model,
+        seconds: Number(seconds),
+      }))
       expect(models.length).toBeGreaterThan(50)
-      for (const [, model, seconds] of models.slice(0, SLOWEST_SHOWN)) {
-        process.stdout.write(`    ${model} ${seconds} s\n`)
-      }
+      printSlowest(models)
     }
     try {
       await writeJournal(folder, (to) => writeBackfill(to, SIZE))
