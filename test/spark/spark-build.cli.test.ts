@@ -1,20 +1,135 @@
-/** Models that Spark builds, after a backfill and one night: for CI on machines whose JOBTIDE_SPARK_PYTHON names a Python with PySpark. */
+/**
+ * Nights whose models Spark builds: after each, every table is the one that DuckDB builds from the same rows. One night after the
+ * backfill, where JOBTIDE_SPARK_PYTHON names a Python with PySpark; 5 in `npm run test:soak`, or JOBTIDE_SPARK_NIGHTS. Before the
+ * second, two people are erased; from the third on, a table has a new column, and tables are split by year.
+ */
 
+import { execFileSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { MINUTE } from '../../src/support/units.ts'
-import { compareNights } from './compare-nights.ts'
-import { findPython } from './python.ts'
+import { worldSightings } from '../../src/simulator/world.ts'
+import { packageRoot } from '../../src/support/assets.ts'
+import { DAY, MINUTE } from '../../src/support/units.ts'
+import { done, openSite, worldOf, type Site } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { rounds } from '../helpers/tier.ts'
+import { differences, manifestAt } from './compare.ts'
+import { environmentOf, findPython, submitCommand } from './python.ts'
 
+const NIGHTS = rounds('JOBTIDE_SPARK_NIGHTS', 1, 5)
+const COMPANIES = 12
+const BETWEEN_NIGHTS = 6 * DAY
 const { python, why } = findPython()
 
+/** A copy of the command line in which `detection_lag` has one column more, and tables are split by year as large ones are. */
+function installNewer(): string {
+  const folder = temporaryFolder()
+  for (const name of ['dist', 'sql', 'spark', 'config', 'pipelines', 'package.json']) {
+    cpSync(join(packageRoot, name), join(folder, name), { recursive: true })
+  }
+  symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
+  const edit = (path: readonly string[], ...replaced: readonly [string, string][]) => {
+    const file = join(folder, ...path)
+    let text = readFileSync(file, 'utf8')
+    for (const [from, to] of replaced) {
+      expect(text.split(from), from).toHaveLength(2)
+      text = text.replace(from, to)
+    }
+    writeFileSync(file, text)
+  }
+  const last = ' as first_seen_lag_days_p99\n'
+  edit(
+    ['sql', 'models', 'marts', 'detection_lag.sql'],
+    ['\nwith\n', '\n--   lag_days_max: The most days after which one was detected.\nwith\n'],
+    [last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`],
+  )
+  edit(
+    ['dist', 'publish', 'partitions.js'],
+    ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'],
+  )
+  return join(folder, 'dist', 'cli.js')
+}
+
+/** What a night brought, as its run says: new and changed events. */
+interface Loaded {
+  readonly load: { readonly inserted: number; readonly updated: number }
+}
+
+/** Two people of the warehouse, erased everywhere. */
+async function forgetTwo(site: Site): Promise<void> {
+  const people = await site.query<{ profile_id: string }>(
+    'select profile_id from people order by 1 limit 2',
+  )
+  const ids = people.map(({ profile_id: id }) => id)
+  expect(ids).toHaveLength(2)
+  done(await site.run(['forget', ...ids, '--yes', '--pipeline', site.pipeline]))
+}
+
+/** So many events that one is corrected in the nights to come. */
+function eventsWithCorrections(): number {
+  const until = Date.now() + NIGHTS * BETWEEN_NIGHTS
+  for (let events = 4_000; ; events += 1_000) {
+    const world = worldOf({ companies: COMPANIES, events })
+    const isCorrected = [...worldSightings(world)].some(({ event, isCorrection }) => {
+      const at = Date.parse(event.detected_at)
+      return isCorrection && at > Date.now() && at < until
+    })
+    if (isCorrected) return events
+  }
+}
+
 describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: ${why})`}`, () => {
+  it('are built by a package whose own tests pass', () => {
+    const args = ['-m', 'unittest', 'discover', '-s', 'tests', '-t', '.']
+    execFileSync(python ?? '', args, { cwd: join(packageRoot, 'spark'), stdio: 'pipe' })
+  })
+
   it(
-    'are those of DuckDB after a backfill and after an incremental night',
-    { timeout: 30 * MINUTE },
+    `are those of DuckDB after a backfill and each night of ${NIGHTS}: corrected and late events, from the second people erased, from the third a new column`,
+    { timeout: 180 * MINUTE },
     async () => {
-      const { incremental, updated } = await compareNights(python ?? '', 1)
-      expect(incremental).toEqual([false, true])
+      const submit = JSON.stringify(submitCommand(python ?? ''))
+      const site = await openSite({
+        companies: COMPANIES,
+        events: eventsWithCorrections(),
+        pipelineLines: [`build: {engine: spark, submit: ${submit}}`],
+      })
+      const env = environmentOf(python ?? '')
+      const newer = installNewer()
+      let updated = 0
+      const incremental: boolean[] = []
+      for (let night = 0; night <= NIGHTS; night += 1) {
+        if (night === 2) await forgetTwo(site)
+        const cli = night >= 3 ? { cli: newer } : {}
+        const days = ['--days', night === 0 ? '300' : '365']
+        const args = ['run', site.pipeline, ...days, '--json', '--log-level', 'info']
+        const ran = done(await site.run(args, { env, ...cli }))
+        incremental.push(ran.stderr.includes('"incremental":true'))
+        const { load } = JSON.parse(ran.stdout) as Loaded
+        expect(load.inserted, `night ${night}`).toBeGreaterThan(0)
+        if (night > 0) updated += load.updated
+        done(await site.run(['build'], cli))
+        const ofDuckDb = join(temporaryFolder(), 'lake')
+        const to = ['--pipeline', site.pipeline, '--snapshot-to', ofDuckDb]
+        done(await site.run(['publish', '--engine', 'duckdb', ...to], cli))
+        const built = await manifestAt(join(site.dataDir, 'snapshots'))
+        expect(built.spark?.version, `night ${night}`).toMatch(/^4\./)
+        const joiners = built.tables.find(({ name }) => name === 'joiners')
+        expect(joiners?.partition_by === null, `night ${night}`).toBe(night < 3)
+        expect(await differences(built, await manifestAt(ofDuckDb)), `night ${night}`).toEqual([])
+        site.advance(BETWEEN_NIGHTS)
+      }
       expect(updated).toBeGreaterThan(0)
+      // The first night makes everything, and so do those after an erasure and a change to the models.
+      const expected = [false, true, false, false, true, true]
+      expect(incremental).toEqual(expected.slice(0, NIGHTS + 1))
+      const late = await site.query<{ n: number }>(
+        `select count(*)::int as n from job_change_events
+         where first_run_id <> (select min(first_run_id) from job_change_events)
+           and first_seen_at - changed_at > interval 60 day`,
+      )
+      expect(late[0]?.n).toBeGreaterThan(0)
     },
   )
 })
