@@ -7,10 +7,11 @@
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { changedRowsSql, keyHashSql, type ChangesSince } from '../warehouse/changed-rows.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { ChangedFiles, listOfColumns } from './changed-files.ts'
 import type { PublishedColumn } from './columns.ts'
-import { locatedRowsSql, type RowSource } from './live-rows.ts'
+import { locatedRowsSql } from './live-rows.ts'
 import type { ManifestTable } from './manifest.ts'
 import { movedFingerprint, placeOf, type Partition } from './partitions.ts'
 import { WRITTEN, ofYears, type FilesOfPartition, type RowsToExport } from './table-rows.ts'
@@ -40,8 +41,7 @@ export class KnownRows implements RowsToExport {
   readonly #before: ManifestTable
   readonly #source: string
   readonly #key: string
-  /** Of partitions to write: the live rows of files that do not stay. */
-  readonly #others = new Map<string, RowSource>()
+  readonly #files: ChangedFiles
 
   constructor(
     warehouse: Warehouse,
@@ -52,10 +52,11 @@ export class KnownRows implements RowsToExport {
     this.#warehouse = warehouse
     this.#definition = definition
     this.#columns = columns
-    this.#listed = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
+    this.#listed = listOfColumns(columns)
     this.#before = before
     this.#source = `main.${quoteIdentifier(definition.name)}`
     this.#key = keyHashSql(definition.key)
+    this.#files = new ChangedFiles(warehouse, columns, GONE)
   }
 
   /**
@@ -131,11 +132,11 @@ export class KnownRows implements RowsToExport {
   /** @throws WrongChangesError when the files do not hold the rows that are gone */
   async compare(
     partition: Partition,
-    { kept, others }: FilesOfPartition,
+    files: FilesOfPartition,
   ): Promise<{ readonly gone: number; readonly fresh: number }> {
     const { year, name } = partition
     const ofYear = ofYears([partition])
-    const all = [kept, ...(others === null ? [] : [others])]
+    const all = [files.kept, ...(files.others === null ? [] : [files.others])]
       .map(locatedRowsSql)
       .join('\nunion all\n')
     await this.#warehouse.run(
@@ -143,26 +144,19 @@ export class KnownRows implements RowsToExport {
        select cast(${year ?? 'null'} as integer), stored_in, stored_at from (${all})
        where ${this.#key} in (select key_hash from ${CHANGES} where ${ofYear} and change < 0)`,
     )
-    const stays = (kept.files ?? []).map(({ sha256 }) => quoteText(sha256)).join(', ')
-    const [counted] = await this.#warehouse.all<{
-      found: bigint
-      gone: bigint
-      noted: bigint
-      came: bigint
-    }>(
-      `select (select count(*) from ${GONE} where ${ofYear}) as found,
-         (select count(*) from ${GONE} where ${ofYear} and stored_in in (${stays})) as gone,
-         (select count(*) from ${CHANGES} where ${ofYear} and change < 0) as noted,
+    const [counted] = await this.#warehouse.all<{ noted: bigint; came: bigint }>(
+      `select (select count(*) from ${CHANGES} where ${ofYear} and change < 0) as noted,
          (select count(*) from ${FRESH} where ${ofYear}) as came`,
     )
-    const { found = 0n, gone = 0n, noted = 0n, came = 0n } = counted ?? {}
-    if (found !== noted) {
-      const what = `of ${noted} rows that are gone from ${name}, its files hold ${found}`
-      throw new WrongChangesError(this.#definition.name, what)
-    }
-    if (others !== null) this.#others.set(name, others)
-    const again = sum((others?.files ?? []).map((file) => file.rows - file.deletes))
-    return { gone: Number(gone), fresh: Number(came) + again - Number(found - gone) }
+    const noted = Number(counted?.noted ?? 0)
+    const { found, ...changes } = await this.#files.count(
+      partition,
+      files,
+      Number(counted?.came ?? 0),
+    )
+    if (found === noted) return changes
+    const what = `of ${noted} rows that are gone from ${name}, its files hold ${found}`
+    throw new WrongChangesError(this.#definition.name, what)
   }
 
   async readFresh(partitions: readonly Partition[]): Promise<void> {
@@ -173,12 +167,9 @@ export class KnownRows implements RowsToExport {
     )
   }
 
-  freshOf({ name, condition }: Partition): string {
-    const came = `select ${this.#listed} from ${WRITTEN} where ${condition}`
-    const others = this.#others.get(name)
-    if (others === undefined) return `(${came})`
-    return `(${came} union all select ${this.#listed} from (${locatedRowsSql(others)})
-      where (stored_in, stored_at) not in (select stored_in, stored_at from ${GONE}))`
+  freshOf(partition: Partition): string {
+    const came = `select ${this.#listed} from ${WRITTEN} where ${partition.condition}`
+    return this.#files.freshOf(partition, came)
   }
 
   async drop(): Promise<void> {

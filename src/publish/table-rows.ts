@@ -1,16 +1,18 @@
 /**
  * The rows of a table as it is now, for one export: in which partitions they are, which of them are in none of the files of
- * the snapshot before, and which rows of those files are gone. Rows are compared by two 64-bit hashes over all columns. Where
- * builds noted what changed, known-rows.ts does without.
+ * the snapshot before, and which rows of those files are gone. Rows are compared by two hashes of 64 bits, of all columns and of
+ * the key. Where builds noted what changed, known-rows.ts does without.
  */
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
+import { keyHashSql, rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import { partitionsOf, type Partition } from './partitions.ts'
 
+/** Rows of a view: several statements read them, and each would compute it again. */
+export const COPY = 'temp."copied view"'
 const HASHES = 'temp."hashed rows"'
 const DIFFERENCES = 'temp."different rows"'
 /** The rows that `readFresh` has read, of one table at a time. */
@@ -54,14 +56,21 @@ export class TableRows implements RowsToExport {
   readonly gone = DIFFERENCES
   readonly #warehouse: Warehouse
   readonly #source: string
-  /** SQL: the hashes of a row. The first is the one that partitions are fingerprinted by. */
-  readonly #hashes: readonly [string, string]
+  readonly #columns: readonly PublishedColumn[]
+  /** SQL: what a row is compared by. */
+  readonly #hashes: string
 
-  /** @param source SQL for `from`: the table, no view */
-  constructor(warehouse: Warehouse, source: string, columns: readonly PublishedColumn[]) {
+  /** @param source SQL for `from`: the table, or a `COPY` */
+  constructor(
+    warehouse: Warehouse,
+    source: string,
+    columns: readonly PublishedColumn[],
+    key: readonly string[],
+  ) {
     this.#warehouse = warehouse
     this.#source = source
-    this.#hashes = [rowHashSql(columns), rowHashSql(columns.toReversed())]
+    this.#columns = columns
+    this.#hashes = `${rowHashSql(columns)} as row_hash, ${keyHashSql(key)} as key_hash`
   }
 
   /**
@@ -69,19 +78,16 @@ export class TableRows implements RowsToExport {
    * @param isCompared whether `compare` will be called: then the hashes of each row are kept
    */
   async read(
-    { partitionByYearOf }: TableDefinition,
-    columns: readonly PublishedColumn[],
+    { partitionByYearOf: split }: TableDefinition,
     isCompared: boolean,
   ): Promise<Partition[]> {
-    const [hashA, hashB] = this.#hashes
-    const year = yearSql(partitionByYearOf)
-    const kept = `select ${year} as year, ${hashA} as hash_a, ${hashB} as hash_b, rowid as place from ${this.#source}`
+    const kept = `select ${yearSql(split)} as year, ${this.#hashes}, rowid as place from ${this.#source}`
     await this.#warehouse.run(
       `create temp table ${HASHES} as ${kept} ${isCompared ? '' : 'limit 0'};
        create temp table ${DIFFERENCES} (year integer, place bigint, stored_in varchar, stored_at bigint)`,
     )
-    const hashed = isCompared ? `select year, hash_a as row_hash from ${HASHES}` : undefined
-    return partitionsOf(this.#warehouse, partitionByYearOf, columns, this.#source, hashed)
+    const hashed = isCompared ? `select year, row_hash from ${HASHES}` : undefined
+    return partitionsOf(this.#warehouse, split, this.#columns, this.#source, hashed)
   }
 
   of(partition: Partition): string {
@@ -94,14 +100,13 @@ export class TableRows implements RowsToExport {
   ): Promise<{ readonly gone: number; readonly fresh: number }> {
     const own = `cast(${partition.year ?? 'null'} as integer)`
     const ofYear = ofYears([partition])
-    const [hashA, hashB] = this.#hashes
     await this.#warehouse.run(
       `insert into ${DIFFERENCES}
        select ${own}, now.place, stored.stored_in, stored.stored_at
-       from (select stored_in, stored_at, ${hashA} as hash_a, ${hashB} as hash_b from (${locatedRowsSql(kept)})) as stored
-       full join (select hash_a, hash_b, place from ${HASHES} where ${ofYear}) as now
-           on now.hash_a = stored.hash_a and now.hash_b = stored.hash_b
-       where now.hash_a is null or stored.hash_a is null`,
+       from (select stored_in, stored_at, ${this.#hashes} from (${locatedRowsSql(kept)})) as stored
+       full join (select row_hash, key_hash, place from ${HASHES} where ${ofYear}) as now
+           on now.row_hash = stored.row_hash and now.key_hash = stored.key_hash
+       where now.row_hash is null or stored.row_hash is null`,
     )
     const [counted] = await this.#warehouse.all<{ gone: bigint; fresh: bigint }>(
       `select count(stored_in) as gone, count(place) as fresh from ${DIFFERENCES} where ${ofYear}`,
@@ -123,7 +128,9 @@ export class TableRows implements RowsToExport {
   }
 
   async drop(): Promise<void> {
-    await this.#warehouse.run(`drop table ${DIFFERENCES}; drop table if exists ${WRITTEN}`)
+    await this.#warehouse.run(
+      [`drop table ${DIFFERENCES}`, WRITTEN, COPY].join('; drop table if exists '),
+    )
   }
 }
 

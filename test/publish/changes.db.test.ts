@@ -116,22 +116,45 @@ describe('a publish after 36 of 12,000 rows changed', () => {
 
   const flip = (at: number) => (path: string) => {
     const bytes = readFileSync(path)
-    writeFileSync(path, bytes.with(at, (bytes[at] ?? 0) ^ 1))
+    writeFileSync(path, bytes.with(at, (bytes.at(at) ?? 0) ^ 1))
   }
 
   it.each([
     ['a data file is gone', 'files', rmSync],
+    ['a data file has a wrong bit in its footer', 'files', flip(-40)],
     ['a list of deleted rows has a wrong bit at its begin', 'vector', flip(4)],
     ['a list of deleted rows has a wrong bit in its footer', 'vector', flip(400)],
-  ] as const)('writes the table again where %s', async (_, what, damage) => {
-    const { warehouse, store } = await afterChanges()
-    await publishThings(warehouse, store)
-    const { files, deletion_vector: vector } = await shown(store)
-    damage(store.urlOf((what === 'files' ? files[0] : vector)?.key ?? ''))
-    await warehouse.run(`update things set text = 'changed again' where id = 11`)
-    await publishThings(warehouse, store)
-    expect(await filesOf(store)).toEqual([[12_000, 0]])
-    await expectReadersToSee(warehouse, store, [things])
+  ] as const)('writes a table or a view again where %s', async (_, what, damage) => {
+    for (const kind of ['table', 'view'] as const) {
+      const { warehouse, store } = await afterChanges()
+      if (kind === 'view') await warehouse.run(BEHIND_VIEW)
+      const options = { tables: [{ ...things, kind }] }
+      await publishThings(warehouse, store, options)
+      const { files, deletion_vector: vector } = await shown(store)
+      damage(store.urlOf((what === 'files' ? files[0] : vector)?.key ?? ''))
+      const stored = kind === 'view' ? 'stored_things' : 'things'
+      await warehouse.run(`update ${stored} set text = 'changed again' where id = 11`)
+      await publishThings(warehouse, store, options)
+      expect(await filesOf(store)).toEqual([[12_000, 0]])
+      await expectReadersToSee(warehouse, store, [things])
+    }
+  })
+
+  it('splits a view by year as soon as it has more than 12,000 rows', async () => {
+    const [warehouse, store] = [await manyThings(730), newStore()]
+    await warehouse.run(BEHIND_VIEW)
+    const options = { tables: [{ ...byYear, kind: 'view' as const }], splitAboveRows: 12_000 }
+    for (const [rows, partitions] of [
+      [0, 1],
+      [1, 2],
+    ] as const) {
+      await warehouse.run(
+        `insert into stored_things select 1000000, date '2015-01-01', 'new', null from range(${rows})`,
+      )
+      await publishThings(warehouse, store, options)
+      expect((await shown(store)).partitions).toHaveLength(partitions)
+      await expectReadersToSee(warehouse, store, [things])
+    }
   })
 
   it('puts a file back that was lost, also when nothing changed', async () => {
