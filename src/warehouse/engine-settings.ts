@@ -23,12 +23,17 @@ export interface WarehouseOptions {
   readonly threads?: number
 }
 
+// What new files need to be read: DuckDB 1.3, of May 2025. By itself the engine writes files for 1.0: to write 29.5 million rows of
+// three tables took 37 s so, and 26 s with the compression of text that came with 1.3; to read them took a sixth less.
+const STORAGE_VERSION = 'v1.3.0'
+
 /** What the engine is opened with. */
 export function engineSettings(options: WarehouseOptions): Record<string, string> {
   return {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    storage_compatibility_version: STORAGE_VERSION,
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
     temp_directory: options.spillFolder ?? spillFolderOf(options.path),
     memory_limit: options.memoryLimit ?? memoryLimitNow(options, 'load'),

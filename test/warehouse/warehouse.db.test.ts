@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
 import { removeDatabase, replaceDatabase } from '../../src/warehouse/database-file.ts'
+import { compactDatabase } from '../../src/warehouse/erase-rows.ts'
 import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../src/warehouse/sql-text.ts'
 import type { SqlValue } from '../../src/warehouse/rows.ts'
@@ -65,6 +66,23 @@ describe('the first creation of a warehouse file', () => {
       expect(readdirSync(join(path, '..'))).toEqual(['jobtide.duckdb'])
     },
   )
+})
+
+describe('a warehouse file', () => {
+  it('asks its readers for DuckDB 1.3, also when it was copied because something was erased', async () => {
+    const path = await aFile()
+    const versionOf = async () => {
+      await memory.run(`attach ${quoteText(path)} as file (read_only)`)
+      const [file] = await memory.all<{ version: string }>(
+        `select tags['storage_version'] as version from duckdb_databases() where database_name = 'file'`,
+      )
+      await memory.run('detach file')
+      return file?.version
+    }
+    expect(await versionOf()).toBe('v1.3.0+')
+    await compactDatabase(path)
+    expect(await versionOf()).toBe('v1.3.0+')
+  })
 })
 
 describe('a warehouse whose file was deleted', () => {
