@@ -41,7 +41,7 @@ export async function exportSnapshot(
   const unusable = new Set<string>()
   const misjudged = new Set<string>()
   const previous: Previous = (table, isSameEngine) => ({
-    table: unusable.has(table.name) ? { ...table, files: [] } : table,
+    table: unusable.has(table.name) ? { ...table, files: [], deletion_vector: null } : table,
     isSameEngine,
     isThere: ({ key, bytes }) => sizes.get(key) === bytes,
     localPath: (key) => cache.pathOf(key),
