@@ -7,6 +7,7 @@
  */
 
 import { loadedTables } from '../warehouse/catalog.ts'
+import { columnsOfAll } from '../warehouse/columns.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros, offeredAsKnownOn } from './as-known-on.ts'
@@ -17,7 +18,6 @@ import type { ProjectNode } from './project.ts'
 import { takeSteps, type BuildWork, type BuiltTables } from './steps.ts'
 import { PERSON } from './table-delta.ts'
 import {
-  columnsOf,
   commentOn,
   createComputedTable,
   createModelTable,
@@ -107,13 +107,9 @@ async function createByKeys(
 ): Promise<number> {
   const temporaries = await Temporaries.in(warehouse, project.nodes)
   const [first = ''] = node.incrementalBy
-  const inputs: string[] = []
-  for (const name of node.reads) {
-    const columns = await columnsOf(warehouse, name)
-    if (node.incrementalBy.every((column) => columns.includes(column))) inputs.push(name)
-  }
+  const inputs = await tablesWith(warehouse, node.reads, node.incrementalBy)
   for (let part = 0; part < parts; part += 1) {
-    const isOfPart = `hash(${quoteIdentifier(first)}) % ${parts} = ${part}`
+    const isOfPart = shareSql(first, part, parts)
     const shown = inputs.map((name): [string, string] => {
       return [name, `select * from ${temporaries.stored(name)} where ${isOfPart}`]
     })
@@ -122,6 +118,11 @@ async function createByKeys(
   }
   await describeModelTable(warehouse, node)
   return rowsIn(warehouse, temporaries.stored(node.name))
+}
+
+/** SQL for `where`: that a row is of one part of all values of a column. */
+function shareSql(column: string, part: number, parts: number): string {
+  return `hash(${quoteIdentifier(column)}) % ${parts} = ${part}`
 }
 
 async function createByPeople(
@@ -133,7 +134,8 @@ async function createByPeople(
   const temporaries = await Temporaries.in(warehouse, project.nodes)
   const table = temporaries.stored(node.name)
   const before = project.nodes.slice(0, project.nodes.indexOf(node))
-  const loaded = await namesOfPeople(warehouse)
+  const names = loadedTables.map(({ name }) => name)
+  const loaded = await tablesWith(warehouse, names, [PERSON])
   const ofPeople = before.filter(({ incrementalBy }) => incrementalBy.join() === PERSON)
   const inputs = [
     ...loaded.map((name) => ({ name, viewSql: null })),
@@ -142,7 +144,7 @@ async function createByPeople(
   const own: string[] = []
   let last = -1n
   for (let part = 0; part < parts; part += 1) {
-    const isOfPart = `hash(${quoteIdentifier(PERSON)}) % ${parts} = ${part}`
+    const isOfPart = shareSql(PERSON, part, parts)
     const shown = inputs.map(({ name, viewSql }): [string, string] => {
       const condition = conditions.get(name)?.[part] ?? isOfPart
       return [name, viewSql ?? `select * from ${temporaries.stored(name)} where ${condition}`]
@@ -162,11 +164,14 @@ async function createByPeople(
   return rowsIn(warehouse, table)
 }
 
-/** The loaded tables that have a person in each row. */
-async function namesOfPeople(warehouse: Warehouse): Promise<string[]> {
-  const names: string[] = []
-  for (const { name } of loadedTables) {
-    if ((await columnsOf(warehouse, name)).includes(PERSON)) names.push(name)
-  }
-  return names
+/** Those of some tables that have all of the columns. */
+async function tablesWith(
+  warehouse: Warehouse,
+  names: readonly string[],
+  columns: readonly string[],
+): Promise<string[]> {
+  const all = await columnsOfAll(warehouse)
+  return names.filter((table) =>
+    columns.every((column) => all.get(table)?.some(({ name }) => name === column)),
+  )
 }
