@@ -4,17 +4,12 @@
  */
 
 import { sum } from '../support/numbers.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { PublishedColumn } from './columns.ts'
+import { listOfColumns, type PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import type { Partition } from './partitions.ts'
 import { ofYears, type FilesOfPartition } from './table-rows.ts'
-
-/** Columns as a select lists them; SQL. */
-export function listOfColumns(columns: readonly PublishedColumn[]): string {
-  return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
-}
 
 export class ChangedFiles {
   readonly #warehouse: Warehouse

@@ -1,6 +1,7 @@
 /** The columns of a published table: which they are, the ids they keep for ever, and what must not change unasked. */
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { PublishError } from './errors.ts'
 import { PLAIN_NAME, type ManifestTable } from './manifest.ts'
@@ -47,6 +48,11 @@ export async function publishedColumns(
     field_id: known.get(columnText(column)) ?? (lastFieldId += 1),
   }))
   return { columns, lastFieldId }
+}
+
+/** Columns as a select lists them; SQL. */
+export function listOfColumns(columns: readonly PublishedColumn[]): string {
+  return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
 }
 
 /** What a column is to readers; of another type it is another one. */

@@ -3,14 +3,13 @@
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { ChangesSince } from '../warehouse/changed-rows.ts'
-import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import type { FilesBefore } from './files-before.ts'
 import { KnownRows } from './known-rows.ts'
 import type { ManifestTable } from './manifest.ts'
 import { isOfFiles, splitColumn, type Partition } from './partitions.ts'
-import { COPY, TableRows, type RowsToExport } from './table-rows.ts'
+import { TableRows, type RowsToExport } from './table-rows.ts'
 import { ViewRows } from './view-rows.ts'
 
 export interface SearchContext {
@@ -40,22 +39,21 @@ export async function findRows(
   columns: readonly PublishedColumn[],
   before: FilesBefore | null,
 ): Promise<Found> {
-  const { changes, compact } = context
-  const found =
-    before === null || compact || !before.areThere()
-      ? null
-      : ((await findKnown(definition, context, columns, before, changes)) ??
-        (await findInView(definition, context, columns, before)))
-  return found ?? findByReading(definition, context, columns, before)
+  if (before !== null && !context.compact && before.areThere()) {
+    const found =
+      (await findKnown(definition, context, columns, before)) ??
+      (await findInView(definition, context, columns, before))
+    if (found !== null) return found
+  }
+  return findByReading(definition, context, columns, before)
 }
 
 /** By what builds noted; null where that is not known. */
 async function findKnown(
   definition: TableDefinition,
-  { warehouse, splitAboveRows }: SearchContext,
+  { warehouse, splitAboveRows, changes }: SearchContext,
   columns: readonly PublishedColumn[],
   { table, isSameEngine }: FilesBefore,
-  changes: ChangesSince | null,
 ): Promise<Found | null> {
   if (changes === null || changes.inAll.has(definition.name) || !isSameEngine) return null
   // Nor does a fingerprint of files follow from what rows came and went.
@@ -98,14 +96,11 @@ async function findByReading(
   columns: readonly PublishedColumn[],
   before: FilesBefore | null,
 ): Promise<Found> {
-  const table = `main.${quoteIdentifier(definition.name)}`
-  const isView = definition.kind === 'view'
-  if (isView) await warehouse.run(`create temp table ${COPY} as from ${table}`)
+  const rows = await TableRows.open(warehouse, definition, columns)
   const isSplit = before !== null && splitBefore(before.table) !== null && !compact
-  const source = isView ? COPY : table
-  const split = await splitColumn(warehouse, definition, isSplit ? 0 : splitAboveRows, source)
+  const threshold = isSplit ? 0 : splitAboveRows
+  const split = await splitColumn(warehouse, definition, threshold, rows.source)
   const own = { ...definition, partitionByYearOf: split }
-  const rows = new TableRows(warehouse, source, columns, definition.key)
   const isCompared = before !== null && !compact
   return { definition: own, rows, partitions: await rows.read(own, isCompared), isRead: true }
 }

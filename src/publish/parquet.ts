@@ -8,7 +8,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { PublishedColumn } from './columns.ts'
+import { listOfColumns, type PublishedColumn } from './columns.ts'
 import { PublishError } from './errors.ts'
 import type { ManifestFile } from './manifest.ts'
 
@@ -49,14 +49,13 @@ export async function writeParquet(
   { columns, key, from }: ParquetSource,
   path: string,
 ): Promise<WrittenFile> {
-  const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
   const order = key.map(quoteIdentifier).join(', ')
   const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.field_id}`)
   // v2 is smaller, but writes floating-point numbers of many values with the encoding BYTE_STREAM_SPLIT, and Spark 4.0 refuses
   // to read a file with it; the tables that have such numbers grow by up to 5 % with v1.
   const version = columns.some(({ type }) => /\b(?:DOUBLE|FLOAT)\b/.test(type)) ? 'v1' : 'v2'
   const [result] = await warehouse.all<CopyResult>(
-    `copy (select ${names} ${from} order by ${order})
+    `copy (select ${listOfColumns(columns)} ${from} order by ${order})
      to ${quoteText(path)} (${COPY_OPTIONS}, parquet_version ${version}, field_ids {${fieldIds.join(', ')}})`,
   )
   if (result === undefined) throw new PublishError(`nothing was written to ${path}`)

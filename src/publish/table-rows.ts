@@ -6,13 +6,14 @@
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { keyHashSql, rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import { partitionsOf, type Partition } from './partitions.ts'
 
 /** Rows of a view: several statements read them, and each would compute it again. */
-export const COPY = 'temp."copied view"'
+const COPY = 'temp."copied view"'
 const HASHES = 'temp."hashed rows"'
 const DIFFERENCES = 'temp."different rows"'
 /** The rows that `readFresh` has read, of one table at a time. */
@@ -55,22 +56,33 @@ export interface RowsToExport {
 export class TableRows implements RowsToExport {
   readonly gone = DIFFERENCES
   readonly #warehouse: Warehouse
-  readonly #source: string
+  /** SQL for `from`: all rows. */
+  readonly source: string
   readonly #columns: readonly PublishedColumn[]
   /** SQL: what a row is compared by. */
   readonly #hashes: string
 
-  /** @param source SQL for `from`: the table, or a `COPY` */
-  constructor(
+  private constructor(
     warehouse: Warehouse,
     source: string,
     columns: readonly PublishedColumn[],
     key: readonly string[],
   ) {
     this.#warehouse = warehouse
-    this.#source = source
+    this.source = source
     this.#columns = columns
     this.#hashes = `${rowHashSql(columns)} as row_hash, ${keyHashSql(key)} as key_hash`
+  }
+
+  static async open(
+    warehouse: Warehouse,
+    { name, kind, key }: TableDefinition,
+    columns: readonly PublishedColumn[],
+  ): Promise<TableRows> {
+    const table = `main.${quoteIdentifier(name)}`
+    const isView = kind === 'view'
+    if (isView) await warehouse.run(`create temp table ${COPY} as from ${table}`)
+    return new TableRows(warehouse, isView ? COPY : table, columns, key)
   }
 
   /**
@@ -81,17 +93,17 @@ export class TableRows implements RowsToExport {
     { partitionByYearOf: split }: TableDefinition,
     isCompared: boolean,
   ): Promise<Partition[]> {
-    const kept = `select ${yearSql(split)} as year, ${this.#hashes}, rowid as place from ${this.#source}`
+    const kept = `select ${yearSql(split)} as year, ${this.#hashes}, rowid as place from ${this.source}`
     await this.#warehouse.run(
       `create temp table ${HASHES} as ${kept} ${isCompared ? '' : 'limit 0'};
        create temp table ${DIFFERENCES} (year integer, place bigint, stored_in varchar, stored_at bigint)`,
     )
     const hashed = isCompared ? `select year, row_hash from ${HASHES}` : undefined
-    return partitionsOf(this.#warehouse, split, this.#columns, this.#source, hashed)
+    return partitionsOf(this.#warehouse, split, this.#columns, this.source, hashed)
   }
 
   of(partition: Partition): string {
-    return `${this.#source} where ${partition.condition}`
+    return `${this.source} where ${partition.condition}`
   }
 
   async compare(
@@ -119,7 +131,7 @@ export class TableRows implements RowsToExport {
     if (partitions.length === 0) return
     const places = `select place from ${DIFFERENCES} where place is not null and ${ofYears(partitions)}`
     await this.#warehouse.run(
-      `create temp table ${WRITTEN} as from ${this.#source} where rowid in (${places})`,
+      `create temp table ${WRITTEN} as from ${this.source} where rowid in (${places})`,
     )
   }
 
@@ -129,7 +141,7 @@ export class TableRows implements RowsToExport {
 
   async drop(): Promise<void> {
     await this.#warehouse.run(
-      [`drop table ${DIFFERENCES}`, WRITTEN, COPY].join('; drop table if exists '),
+      `drop table ${DIFFERENCES}; drop table if exists ${WRITTEN}; drop table if exists ${COPY}`,
     )
   }
 }
