@@ -125,7 +125,7 @@ export class Merger {
   }
 
   async #noteOtherChanges(chunk: Chunk): Promise<void> {
-    // Coverage may be another, and what is made of it: until the next build nothing is known.
+    // No snapshot has coverage, but models are made of it: a note that no build has ended yet makes the publisher read them.
     if (chunk.batches.size > 0) await noteAnyRow(this.#warehouse, 'organization_coverage')
     if (chunk.answers.length > 0) await noteAnyRow(this.#warehouse, 'answers')
   }

@@ -85,6 +85,7 @@ async function exportTables(
     options.signal?.throwIfAborted()
     const { name } = definition
     const known = before?.tables.find((table) => table.name === name)
+    const usable = known && previous(known, before?.versions.duckdb === duckdb)
     const elsewhere = options.made?.tables.get(name)
     if (elsewhere !== undefined) {
       tables.push(elsewhere.table)
@@ -96,8 +97,9 @@ async function exportTables(
       compact,
       splitAboveRows,
       changes: misjudged.has(name) ? null : changes,
-      previous: known && previous(known, before?.versions.duckdb === duckdb),
-      ownKey: keysOfSnapshot(known, snapshotId),
+      previous: usable,
+      // Also what has the bytes that a damaged file should have gets a key of its own, and is uploaded.
+      ownKey: keysOfSnapshot(usable?.table, snapshotId),
     })
     tables.push(exported.table)
     files.push(...exported.files)

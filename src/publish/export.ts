@@ -4,7 +4,6 @@
  */
 
 import { join } from 'node:path'
-import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quotePath, quoteText } from '../warehouse/sql-text.ts'
@@ -142,11 +141,11 @@ class TableExport {
     const rest = had.filter((file) => !kept.includes(file))
     const files = {
       kept: await before.rows(kept),
-      others: rest.length === 0 ? null : await before.rows(rest),
+      others: rest.length === 0 ? null : await before.wholeRows(rest),
     }
     const { rows } = this.#found
     const changes = await rows.compare(partition, files).catch((error: unknown) => {
-      throw error instanceof WrongChangesError ? error : before.unusable(messageOf(error))
+      throw error instanceof WrongChangesError ? error : before.unusable(error)
     })
     const state = stateOf({ rows: partition.rows, kept, ...changes })
     return state === 'rewritten' ? rewritten : { partition, state, kept }
@@ -188,7 +187,7 @@ class TableExport {
     const vector = reduced.length > 0 ? this.#before?.table.deletion_vector : null
     const kept = vector
       ? `union all select file, position
-         from read_parquet(${quotePath((await this.#before?.path(vector.key)) ?? '')}, hive_partitioning = false)
+         from read_parquet(${quotePath((await this.#before?.whole(vector)) ?? '')}, hive_partitioning = false)
          where file in (${reduced.join(', ')})`
       : ''
     await warehouse.run(

@@ -1,5 +1,7 @@
 /** The files of one table in the snapshot before, for an export that goes on from them. */
 
+import { StorageError, messageOf } from '../support/errors.ts'
+import type { NamedObject } from './file-cache.ts'
 import { localRows, type RowSource } from './live-rows.ts'
 import { objectsOf, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { sha256OfFile } from './parquet.ts'
@@ -51,22 +53,36 @@ export class FilesBefore {
     return needed.every(this.#previous.isThere) ? files : []
   }
 
-  /** @throws UnusableFilesError when one of them is missing, or what is deleted of them cannot be told */
+  /** To be compared with rows that are known: so a wrong one is seen. @throws UnusableFilesError as `wholeRows` does */
   rows(files: readonly ManifestFile[]): Promise<RowSource> {
-    return localRows(this.table, files, ({ key }) => this.path(key))
+    // Not so a wrong deletion vector, which would take other rows away.
+    return localRows(this.table, files, (object) =>
+      object.key === this.table.deletion_vector?.key ? this.whole(object) : this.#path(object.key),
+    )
   }
 
-  /** A local copy of one. @throws UnusableFilesError as `rows` does */
-  async path(key: string): Promise<string> {
-    const path = await this.#previous.localPath(key)
-    if (path === null) throw this.unusable(`${key} is not there`)
-    // A wrong data file is seen by its rows. A wrong deletion vector would take other rows away unnoticed.
-    const vector = this.table.deletion_vector
-    if (key !== vector?.key || (await sha256OfFile(path)) === vector.sha256) return path
+  /** To be written again as they are. @throws UnusableFilesError when one is missing, or has other bytes than it was written with */
+  wholeRows(files: readonly ManifestFile[]): Promise<RowSource> {
+    return localRows(this.table, files, (object) => this.whole(object))
+  }
+
+  /** A local copy of one, byte for byte. @throws UnusableFilesError as `wholeRows` does */
+  async whole({ key, sha256 }: Pick<NamedObject, 'key' | 'sha256'>): Promise<string> {
+    const path = await this.#path(key)
+    if ((await sha256OfFile(path)) === sha256) return path
     throw this.unusable(`${key} has other bytes than it was written with`)
   }
 
-  unusable(why: string): UnusableFilesError {
-    return new UnusableFilesError(this.table.name, why)
+  async #path(key: string): Promise<string> {
+    const path = await this.#previous.localPath(key)
+    if (path === null) throw this.unusable(`${key} is not there`)
+    return path
+  }
+
+  /** What to end with for what failed over them. A disk or memory that is full says nothing of files. */
+  unusable(why: unknown): Error {
+    return why instanceof StorageError
+      ? why
+      : new UnusableFilesError(this.table.name, messageOf(why))
   }
 }

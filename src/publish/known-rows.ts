@@ -13,7 +13,7 @@ import { ChangedFiles } from './changed-files.ts'
 import { listOfColumns, type PublishedColumn } from './columns.ts'
 import { locatedRowsSql } from './live-rows.ts'
 import type { ManifestTable } from './manifest.ts'
-import { movedFingerprint, placeOf, type Partition } from './partitions.ts'
+import { movedPartitions, type Partition } from './partitions.ts'
 import { WRITTEN, ofYears, type FilesOfPartition, type RowsToExport } from './table-rows.ts'
 
 const CHANGES = 'temp."changed rows"'
@@ -72,36 +72,22 @@ export class KnownRows implements RowsToExport {
        select ${year} as year, key_hash, row_hash, change from (${changedRowsSql(changes, name)});
        create temp table ${GONE} (year integer, stored_in varchar, stored_at bigint)`,
     )
-    const moves = await this.#warehouse.all<{
-      year: number | null
-      rows: bigint
-      xor: bigint
-      total: bigint
-    }>(
-      `select year, cast(sum(change) as bigint) as rows, bit_xor(row_hash) as xor, sum(row_hash * change::hugeint) as total
-       from ${CHANGES} group by year`,
-    )
     // By place: to read whole rows for their keys would take all columns of all rows.
     const places = `select changes.year, now.place
       from (select rowid as place, ${this.#key} as key_hash from ${this.#source}) as now
       inner join ${CHANGES} as changes on changes.key_hash = now.key_hash and changes.change > 0`
     const none = 'select cast(null as integer) as year, cast(null as bigint) as place limit 0'
-    await this.#warehouse.run(`create temp table ${FRESH} as ${moves.length > 0 ? places : none}`)
-    const moved = moves.map(({ year: of, rows, xor, total }) => {
-      const place = placeOf(split, of)
-      const known = this.#before.partitions.find((one) => one.name === place.name)
-      const { rows: had = 0, fingerprint = '' } = known ?? {}
-      const now = {
-        rows: had + Number(rows),
-        fingerprint: movedFingerprint(fingerprint, xor, total),
-      }
-      return { ...place, ...now }
-    })
-    const names = new Set(moved.map((one) => one.name))
-    const still = this.#before.partitions.filter((one) => !names.has(one.name))
-    const all = [...still.map((one) => this.#placed(split, one)), ...moved]
-    const expected = sum(all.map((one) => one.rows))
-    // The rows of a table are counted without reading it.
+    const changed = await this.#warehouse.number(`select count(*) from ${CHANGES}`)
+    await this.#warehouse.run(`create temp table ${FRESH} as ${changed > 0 ? places : none}`)
+    const partitions = await movedPartitions(
+      this.#warehouse,
+      partitionByYearOf,
+      this.#columns,
+      this.#before.partitions,
+      `from ${CHANGES}`,
+    )
+    const expected = sum(partitions.map((one) => one.rows))
+    // The rows of a table are counted without reading it. Of a view nothing is noted but that any row may be another.
     const rows =
       kind === 'view'
         ? expected
@@ -109,20 +95,7 @@ export class KnownRows implements RowsToExport {
     if (expected !== rows) {
       throw new WrongChangesError(name, `it has ${rows} rows, and by its changes ${expected}`)
     }
-    const filled = all.filter((one) => one.rows > 0)
-    // A table without rows is one partition, too.
-    return (filled.length > 0 ? filled : all.slice(0, 1)).toSorted((a, b) =>
-      a.name < b.name ? -1 : 1,
-    )
-  }
-
-  #placed(
-    split: PublishedColumn | undefined,
-    { name, rows, fingerprint }: ManifestTable['partitions'][number],
-  ): Partition {
-    const year = /_year=(\d+)$/.exec(name)?.[1]
-    const place = placeOf(split, year === undefined ? null : Number(year))
-    return { ...place, name, rows, fingerprint }
+    return partitions
   }
 
   of(partition: Partition): string {

@@ -52,30 +52,47 @@ export async function engineVersion(warehouse: Warehouse): Promise<string> {
   return engine?.version ?? ''
 }
 
-/**
- * The partitions of a table, sorted by name; never none.
- * @param source SQL for `from`: the table, or rows with its columns
- * @param hashed a select of `year` and `row_hash` of each row, where they are kept; default: they are computed
- */
+/** What a table without rows is. */
+const NO_ROWS: Partition = {
+  name: WHOLE_TABLE,
+  year: null,
+  condition: 'true',
+  rows: 0,
+  fingerprint: '',
+}
+
+/** SQL, a select: `year` and `row_hash` of each row. @param source SQL for `from`: rows with these columns */
+export function hashedRowsSql(
+  partitionByYearOf: string | null,
+  columns: readonly PublishedColumn[],
+  source: string,
+): string {
+  return `select ${yearSql(partitionByYearOf)} as year, ${rowHashSql(columns)} as row_hash from ${source}`
+}
+
+/** The partitions of a table. @param hashed as {@link hashedRowsSql} gives them */
 export async function partitionsOf(
   warehouse: Warehouse,
   partitionByYearOf: string | null,
   columns: readonly PublishedColumn[],
-  source: string,
-  hashed = `select ${yearSql(partitionByYearOf)} as year, ${rowHashSql(columns)} as row_hash from ${source}`,
+  hashed: string,
 ): Promise<Partition[]> {
   const split = columns.find((column) => column.name === partitionByYearOf)
   const counts = await warehouse.all<{ year: number | null; rows: bigint; fingerprint: string }>(
     `select year, count(*) as rows, printf('%X-%s', bit_xor(row_hash), cast(sum(row_hash) as varchar)) as fingerprint
      from (${hashed}) group by year`,
   )
-  if (counts.length === 0) {
-    return [{ name: WHOLE_TABLE, year: null, condition: 'true', rows: 0, fingerprint: '' }]
-  }
-  const partitions = counts.map(({ year, rows: count, fingerprint }) => {
-    return { ...placeOf(split, year), rows: Number(count), fingerprint }
-  })
-  return partitions.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return inOrder(
+    counts.map(({ year, rows: count, fingerprint }) => {
+      return { ...placeOf(split, year), rows: Number(count), fingerprint }
+    }),
+  )
+}
+
+/** Those of partitions that have rows, by name; never none. */
+function inOrder(partitions: readonly Partition[]): Partition[] {
+  const filled = partitions.filter(({ rows }) => rows > 0)
+  return filled.length === 0 ? [NO_ROWS] : filled.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** The partition of a year. @param split the column by whose years the table is split; undefined: it is one partition */
@@ -90,8 +107,45 @@ export function placeOf(
   return { name: `${stem}_year=${year ?? NULL_PARTITION}`, year, condition }
 }
 
-/** The fingerprint of a partition to and from which rows came and went. @param xor, total of the hashes of these rows; came minus went */
-export function movedFingerprint(fingerprint: string, xor: bigint, total: bigint): string {
+/** The partitions after rows came and went. @param moves SQL, a select: `year`, `row_hash`, `change`, 1 of a row that came, -1 of one that went */
+export async function movedPartitions(
+  warehouse: Warehouse,
+  partitionByYearOf: string | null,
+  columns: readonly PublishedColumn[],
+  before: ManifestTable['partitions'],
+  moves: string,
+): Promise<Partition[]> {
+  const split = columns.find((column) => column.name === partitionByYearOf)
+  const found = await warehouse.all<{
+    year: number | null
+    rows: bigint
+    xor: bigint
+    total: bigint
+  }>(
+    `select year, cast(sum(change) as bigint) as rows, bit_xor(row_hash) as xor, sum(row_hash * change::hugeint) as total
+     from (${moves}) group by year`,
+  )
+  const moved = found.map(({ year, rows, xor, total }) => {
+    const place = placeOf(split, year)
+    const known = before.find(({ name }) => name === place.name)
+    const fingerprint = movedFingerprint(known?.fingerprint ?? '', xor, total)
+    return { ...place, rows: (known?.rows ?? 0) + Number(rows), fingerprint }
+  })
+  const names = new Set(moved.map(({ name }) => name))
+  const still = before.filter(({ name }) => !names.has(name))
+  return inOrder([...still.map((one) => placed(split, one)), ...moved])
+}
+
+function placed(
+  split: PublishedColumn | undefined,
+  { name, rows, fingerprint }: ManifestTable['partitions'][number],
+): Partition {
+  const year = /_year=(\d+)$/.exec(name)?.[1]
+  const place = placeOf(split, year === undefined ? null : Number(year))
+  return { ...place, name, rows, fingerprint }
+}
+
+function movedFingerprint(fingerprint: string, xor: bigint, total: bigint): string {
   const [before = '0', sumBefore = '0'] = fingerprint.split('-')
   const hex = (BigInt(`0x${before || '0'}`) ^ xor).toString(16).toUpperCase()
   return `${hex}-${BigInt(sumBefore || '0') + total}`
@@ -122,7 +176,18 @@ export async function partitionDifferences(
   published: ManifestTable['partitions'],
   { source, isSameEngine }: { readonly source: string; readonly isSameEngine: boolean },
 ): Promise<{ readonly kind: 'rows' | 'partition' | 'fingerprint'; readonly message: string }[]> {
-  const found = await partitionsOf(warehouse, split?.column ?? null, schema, source)
+  const column = split?.column ?? null
+  const hashed = hashedRowsSql(column, schema, source)
+  const found = await partitionsOf(warehouse, column, schema, hashed)
+  return differences(found, published, isSameEngine)
+}
+
+/** How partitions differ from those that were published; nothing when they are the same. */
+export function differences(
+  found: readonly Partition[],
+  published: ManifestTable['partitions'],
+  isSameEngine: boolean,
+): { readonly kind: 'rows' | 'partition' | 'fingerprint'; readonly message: string }[] {
   const names = new Set(published.map(({ name }) => name))
   const misplacedRows = sum(found.map(({ name, rows }) => (names.has(name) ? 0 : rows)))
   const misplaced = {

@@ -10,7 +10,7 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
-import { partitionsOf, type Partition } from './partitions.ts'
+import { hashedRowsSql, partitionsOf, type Partition } from './partitions.ts'
 
 /** Rows of a view: several statements read them, and each would compute it again. */
 const COPY = 'temp."copied view"'
@@ -29,7 +29,7 @@ export interface FilesOfPartition {
 
 /** The rows of one table as it is now, and how they differ from its files. */
 export interface RowsToExport {
-  /** SQL for `from`: `stored_in`, `stored_at` of the rows of compared files that are gone, and more rows of nulls. */
+  /** SQL for `from`: `stored_in`, `stored_at` of the rows of compared files that are gone. */
   readonly gone: string
   /** SQL for `from`: all rows of a partition. */
   of(partition: Partition): string
@@ -54,7 +54,7 @@ export interface RowsToExport {
 
 /** The rows of one table, found by reading it. Call all of it within the transaction that exports the table. */
 export class TableRows implements RowsToExport {
-  readonly gone = DIFFERENCES
+  readonly gone = `(select stored_in, stored_at from ${DIFFERENCES} where stored_in is not null)`
   readonly #warehouse: Warehouse
   /** SQL for `from`: all rows. */
   readonly source: string
@@ -98,8 +98,10 @@ export class TableRows implements RowsToExport {
       `create temp table ${HASHES} as ${kept} ${isCompared ? '' : 'limit 0'};
        create temp table ${DIFFERENCES} (year integer, place bigint, stored_in varchar, stored_at bigint)`,
     )
-    const hashed = isCompared ? `select year, row_hash from ${HASHES}` : undefined
-    return partitionsOf(this.#warehouse, split, this.#columns, this.source, hashed)
+    const hashed = isCompared
+      ? `select year, row_hash from ${HASHES}`
+      : hashedRowsSql(split, this.#columns, this.source)
+    return partitionsOf(this.#warehouse, split, this.#columns, hashed)
   }
 
   of(partition: Partition): string {
@@ -146,7 +148,7 @@ export class TableRows implements RowsToExport {
   }
 }
 
-/** SQL for `where`: that the column `year` is that of one of these partitions, of which there is one. */
+/** SQL for `where`: that the column `year` is that of one of these partitions, at least one. */
 export function ofYears(partitions: readonly Partition[]): string {
   const conditions = partitions.map(
     ({ year }) => `year is not distinct from cast(${year ?? 'null'} as integer)`,

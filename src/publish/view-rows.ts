@@ -1,10 +1,10 @@
 /**
  * The rows of a view for one export, over files of the snapshot before that are all there. The view is computed once, and only
  * rows that no file has are kept of it: a copy of it would take much more memory, and two more scans. All other rows are in the
- * files. Rows are compared by two hashes of 64 bits, of the key and of all columns.
+ * files. Rows are compared by two hashes of 64 bits, of the key and of all columns. Two equal rows would be taken for one: a
+ * view has none, because its key follows from the keys of what it reads, which are checked.
  */
 
-import { messageOf } from '../support/errors.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { keyHashSql, rowHashSql, yearSql } from '../warehouse/changed-rows.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
@@ -13,7 +13,7 @@ import { ChangedFiles } from './changed-files.ts'
 import { listOfColumns, type PublishedColumn } from './columns.ts'
 import type { FilesBefore } from './files-before.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
-import { partitionsOf, type Partition } from './partitions.ts'
+import { differences, movedPartitions, partitionsOf, type Partition } from './partitions.ts'
 import type { FilesOfPartition, RowsToExport } from './table-rows.ts'
 
 const STORED = 'temp."stored rows"'
@@ -46,14 +46,18 @@ export class ViewRows implements RowsToExport {
     this.#files = new ChangedFiles(warehouse, columns, GONE)
   }
 
-  /** Computes the view, and compares it with the files. @throws UnusableFilesError when they cannot be read */
+  /** Computes the view, and compares it with the files. @throws UnusableFilesError when these cannot be read, or have other rows than were written */
   async read({ name, key, partitionByYearOf: split }: TableDefinition): Promise<Partition[]> {
     const warehouse = this.#warehouse
     const told = `${yearSql(split)} as ${YEAR}, ${keyHashSql(key)} as ${KEY_HASH}, ${rowHashSql(this.#columns)} as ${ROW_HASH}`
-    const stored = `select ${told}, stored_in, stored_at from (${locatedRowsSql(this.#stored)})`
-    await warehouse.run(`create temp table ${STORED} as ${stored}`).catch((error: unknown) => {
-      throw this.#before.unusable(messageOf(error))
+    const kept = `select ${told}, stored_in, stored_at from (${locatedRowsSql(this.#stored)})`
+    await warehouse.run(`create temp table ${STORED} as ${kept}`).catch((error: unknown) => {
+      throw this.#before.unusable(error)
     })
+    const hashed = `select ${YEAR} as year, ${ROW_HASH} as row_hash from ${STORED}`
+    const had = await partitionsOf(warehouse, split, this.#columns, hashed)
+    const [wrong] = differences(had, this.#before.table.partitions, this.#before.isSameEngine)
+    if (wrong !== undefined) throw this.#before.unusable(wrong.message)
     const view = `main.${quoteIdentifier(name)}`
     await warehouse.run(
       `create temp table ${DIFFERENT} as
@@ -63,13 +67,10 @@ export class ViewRows implements RowsToExport {
            on now.${KEY_HASH} = stored.${KEY_HASH} and now.${ROW_HASH} = stored.${ROW_HASH}
        where now.${ROW_HASH} is null or stored.${ROW_HASH} is null`,
     )
-    const rows = `select ${YEAR} as year, ${ROW_HASH} as row_hash from ${STORED} as stored
-      anti join ${GONE} as gone using (stored_in, stored_at)
-      union all
-      select ${YEAR}, ${ROW_HASH} from ${DIFFERENT} where stored_in is null`
-    const partitions = await partitionsOf(warehouse, split, this.#columns, view, rows)
     await warehouse.run(`drop table ${STORED}`)
-    return partitions
+    const moves = `select ${YEAR} as year, ${ROW_HASH} as row_hash, case when stored_in is null then 1 else -1 end as change
+      from ${DIFFERENT}`
+    return movedPartitions(warehouse, split, this.#columns, had, moves)
   }
 
   of(partition: Partition): string {

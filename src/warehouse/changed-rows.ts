@@ -20,7 +20,7 @@ const BUILDS_KEPT = 8
  */
 export function rowHashSql(columns: readonly TypedColumn[]): string {
   const hashed = columns.map(({ name, type }) =>
-    // The engine gives null, an empty list and a list of one null the same hash.
+    // The engine gives null, an empty list and a list of one null the same hash. No snapshot has other nested types.
     type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name),
   )
   return `hash(${hashed.join(', ')})`
@@ -122,8 +122,7 @@ export async function changesSince(
     'select distinct table_name as name from ops.changed_rows where build > $1 and key_hash is null',
     [build],
   )
-  // Coverage is what all records add up to: who writes it does not know what it was.
-  return { build, inAll: new Set(['organization_coverage', ...rows.map(({ name }) => name)]) }
+  return { build, inAll: new Set(rows.map(({ name }) => name)) }
 }
 
 /**

@@ -1,64 +1,34 @@
 /** What a night writes: what changed, beside the files of the snapshot before, and never a wrong row. */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  POINTER_KEY,
-  formatJson,
-  pointerTo,
-  snapshotKeys,
-  type ManifestTable,
-} from '../../src/publish/manifest.ts'
+import { POINTER_KEY, formatJson, pointerTo, snapshotKeys } from '../../src/publish/manifest.ts'
 import { fingerprintOfFiles } from '../../src/publish/partitions.ts'
-import type { PublishOptions } from '../../src/publish/publish-options.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
-import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { noteRows } from '../../src/warehouse/changed-rows.ts'
-import { columnsOfAll } from '../../src/warehouse/columns.ts'
-import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   contentKeys,
-  definitionOf,
   expectReadersToSee,
-  manifestIn,
   newStore,
   publish,
   readByHand,
   readerOf,
 } from './fixtures.ts'
+import {
+  BEHIND_VIEW,
+  byYear,
+  endBuild,
+  filesOf,
+  manyThings,
+  noteThings,
+  publishThings,
+  shown,
+  things,
+} from './things.ts'
 
 const RUNS = rounds('JOBTIDE_WORLDS', 4, 24)
-
-const things = definitionOf('things')
-const byYear = definitionOf('things', { partitionByYearOf: 'on_day' })
-
-/** A table of 12,000 rows over some days, each of about 40 bytes that do not compress. */
-async function manyThings(days = 3650): Promise<Warehouse> {
-  const warehouse = await memoryWarehouse()
-  await warehouse.run(`
-    create table things as
-    select i as id, date '2015-01-01' + cast(i % ${days} as integer) as on_day, md5(cast(i as varchar)) || md5('b' || i) as text,
-      case when i % 3 = 0 then null else md5(cast(-i as varchar)) end as more
-    from range(12000) numbers(i)`)
-  return warehouse
-}
-
-async function shown(store: ObjectStore): Promise<ManifestTable> {
-  return (await manifestIn(store)).tables[0]!
-}
-
-const filesOf = async (store: ObjectStore) =>
-  (await shown(store)).files.map(({ rows, deletes }) => [rows, deletes])
-
-const publishThings = (
-  warehouse: Warehouse,
-  store: ObjectStore,
-  options: Partial<PublishOptions> = {},
-) => publish(warehouse, store, { tables: [things], ...options })
 
 /** 12 rows changed, 12 are gone, 12 came; nothing of that is published yet. */
 async function afterChanges() {
@@ -114,31 +84,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     },
   )
 
-  const flip = (at: number) => (path: string) => {
-    const bytes = readFileSync(path)
-    writeFileSync(path, bytes.with(at, (bytes[at] ?? 0) ^ 1))
-  }
-
-  it.each([
-    ['a data file is gone', 'files', rmSync],
-    ['a list of deleted rows has a wrong bit at its begin', 'vector', flip(4)],
-    ['a list of deleted rows has a wrong bit in its footer', 'vector', flip(400)],
-  ] as const)('writes a table or a view again where %s', async (_, what, damage) => {
-    for (const kind of ['table', 'view'] as const) {
-      const { warehouse, store } = await afterChanges()
-      if (kind === 'view') await warehouse.run(BEHIND_VIEW)
-      const options = { tables: [{ ...things, kind }] }
-      await publishThings(warehouse, store, options)
-      const { files, deletion_vector: vector } = await shown(store)
-      damage(store.urlOf((what === 'files' ? files[0] : vector)?.key ?? ''))
-      const stored = kind === 'view' ? 'stored_things' : 'things'
-      await warehouse.run(`update ${stored} set text = 'changed again' where id = 11`)
-      await publishThings(warehouse, store, options)
-      expect(await filesOf(store)).toEqual([[12_000, 0]])
-      await expectReadersToSee(warehouse, store, [things])
-    }
-  })
-
   it('splits a view by year as soon as it has more than 12,000 rows', async () => {
     const [warehouse, store] = [await manyThings(730), newStore()]
     await warehouse.run(BEHIND_VIEW)
@@ -154,15 +99,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
       expect((await shown(store)).partitions).toHaveLength(partitions)
       await expectReadersToSee(warehouse, store, [things])
     }
-  })
-
-  it('puts a file back that was lost, also when nothing changed', async () => {
-    const [warehouse, store] = [await manyThings(), newStore()]
-    await publishThings(warehouse, store)
-    rmSync(store.urlOf((await shown(store)).files[0]?.key ?? ''))
-    const report = await publishThings(warehouse, store)
-    expect(report).toMatchObject({ unchanged: true, newFiles: 0 })
-    await expectReadersToSee(warehouse, store, [things])
   })
 
   it('tells null, no element and one null in a list apart', async () => {
@@ -209,10 +145,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     await expectReadersToSee(warehouse, store, [things])
   })
 })
-
-/** Puts the rows of `things` into a table of another name, seen through a view. */
-const BEHIND_VIEW =
-  'alter table things rename to stored_things; create view things as select * from stored_things'
 
 describe('night after night', () => {
   it('20 nights of 12 changes in 12,000 rows send less than the table once, in at most 8 files', async () => {
@@ -301,13 +233,7 @@ describe('a table whose files Spark made', () => {
   it('is compared by reading, whatever builds noted: a fingerprint of files says nothing of rows', async () => {
     const warehouse = await manyThings()
     const store = newStore()
-    const build = async (number: number) => {
-      await warehouse.run(`
-        insert into ops.builds values (${number}, 'build ${number}', version());
-        delete from ops.checks;
-        insert into ops.checks values ('a_check', 'build ${number}', timestamptz '2024-12-02 03:00:00+00', 0, null)`)
-    }
-    await build(1)
+    await endBuild(warehouse, 1)
     await publishThings(warehouse, store)
     const { manifest } = (await readCurrent(store))!
     const tables = manifest.tables.map((table) => ({
@@ -323,10 +249,9 @@ describe('a table whose files Spark made', () => {
     const pointer = Buffer.from(formatJson(pointerTo(manifest.snapshot_id, text)))
     const { version } = (await store.get(POINTER_KEY))!
     expect(await store.replace(POINTER_KEY, pointer, version)).toBe(true)
-    const columns = (await columnsOfAll(warehouse)).get('things') ?? []
-    await noteRows(warehouse, things, columns, 'things where id = 7', '-1')
+    await noteThings(warehouse, 'id = 7', -1)
     await warehouse.run('delete from things where id = 7')
-    await build(2)
+    await endBuild(warehouse, 2)
     await publishThings(warehouse, store)
     expect((await shown(store)).rows).toBe(11_999)
     await expectReadersToSee(warehouse, store, [things])
