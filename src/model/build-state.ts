@@ -3,17 +3,30 @@
  * by the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
  */
 
+import { MIB } from '../support/units.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Project } from './project.ts'
 
 const FINGERPRINT = 'fingerprint'
 
-/** Why the next build has to be a full refresh; null when it can be incremental. */
+// Of 2,048 rows that stand together, the engine holds 16 KiB as soon as one was deleted, and puts nothing of that on the disk. A
+// night deletes a row of nearly all such groups, because people stand in no order of their changes.
+const ROWS_OF_GROUP = 2_048
+const BYTES_OF_GROUP = 16 * 1_024
+// With 541 MiB for that, a night of 50,000 events on 10 million was built in 1,152 MiB, and ran out of 960.
+const MOST_FOR_DELETED_ROWS = 0.45
+
+/**
+ * Why the next build has to be a full refresh; null when it can be incremental.
+ * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
+ * @param memory what the engine may take, in bytes
+ */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,
   mostChanged: number,
+  memory: number,
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
   if (fingerprint === undefined) return 'there is no earlier build to go on from'
@@ -34,8 +47,23 @@ export async function fullRefreshReasonOf(
         (select count(*) from job_change_events) as all_events`,
   )
   const share = Number(changed?.events ?? 0) / Math.max(1, Number(changed?.all_events ?? 0))
-  if (share <= mostChanged) return null
-  return `people with new or changed events have ${Math.round(100 * share)} % of all events`
+  if (share > mostChanged) {
+    return `people with new or changed events have ${Math.round(100 * share)} % of all events`
+  }
+  const needed = await bytesOfDeletedRows(warehouse, share)
+  const most = memory * MOST_FOR_DELETED_ROWS
+  if (needed <= most) return null
+  const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`
+  return `rows that it deletes could take ${mib(needed)} of memory, and get ${mib(most)}`
+}
+
+/** The most memory that the rows take that an incremental build deletes. @param share of all rows, 0 to 1, that it may replace */
+async function bytesOfDeletedRows(warehouse: Warehouse, share: number): Promise<number> {
+  const rows = await warehouse.number(
+    `select sum(estimated_size) from duckdb_tables()
+     where database_name = current_database() and schema_name in ('main', 'core')`,
+  )
+  return rows * Math.min(share, 1 / ROWS_OF_GROUP) * BYTES_OF_GROUP
 }
 
 /** What the last good build was made from; undefined where there was none. */

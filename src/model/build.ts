@@ -103,7 +103,7 @@ export async function buildModels(
   await warehouse.run(`create schema if not exists core; set search_path = 'main,core'`)
   try {
     return await warehouse.transaction(async () => {
-      const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
+      const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged, memory)
       let done = 0
       let rowsChanged = 0
       const finished = (name: string, rows: number | null) => {

@@ -1,10 +1,13 @@
 /** A warehouse in memory with the shipped schema, and events to put straight into it. */
 
 import type { SqlValue } from '../../src/warehouse/rows.ts'
+import type { WarehouseOptions } from '../../src/warehouse/engine-settings.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 
 /** An empty warehouse in memory. */
-export async function memoryWarehouse(options: { threads?: number } = {}): Promise<Warehouse> {
+export async function memoryWarehouse(
+  options: Pick<WarehouseOptions, 'threads' | 'memoryLimit'> = {},
+): Promise<Warehouse> {
   return openWarehouse({ path: ':memory:', mode: 'write', ...options })
 }
 

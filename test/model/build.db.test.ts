@@ -181,6 +181,23 @@ describe('a full refresh', () => {
     )
   })
 
+  it('is made when the rows that a night can delete do not fit into 45 % of 64 MiB of memory', async () => {
+    warehouse.close()
+    warehouse = await memoryWarehouse({ threads: 1, memoryLimit: '64MiB' })
+    await insertEvents(warehouse, firstNight)
+    model('marts/many', {
+      key: 'n',
+      columns: 'n',
+      sql: 'select cast(i as integer) as n from totals cross join range(4000000) numbers(i)',
+    })
+    await build()
+    expect((await build({ mostChanged: 1 })).fullRefreshReason).toBeNull()
+    await insertEvents(warehouse, [event('ada', 'globex', '2024-04-01')])
+    expect((await build({ mostChanged: 1 })).fullRefreshReason).toBe(
+      'rows that it deletes could take 31 MiB of memory, and get 29 MiB',
+    )
+  })
+
   it('is made when a model, a check or a header is not that of the last build', async () => {
     await build()
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
