@@ -68,7 +68,7 @@ async function findKnown(
   return { definition: own, rows, partitions: await rows.read(changes), isRead: false }
 }
 
-/** In a view, by comparing it with all files; null where the table is none, or has grown so that it is split now. */
+/** Of a view, by comparing it with all files; null for a table, and where the view is split otherwise than its files. */
 async function findInView(
   definition: TableDefinition,
   { warehouse, splitAboveRows }: SearchContext,

@@ -17,10 +17,10 @@ import { differences, movedPartitions, partitionsOf, type Partition } from './pa
 import type { FilesOfPartition, RowsToExport } from './table-rows.ts'
 
 const STORED = 'temp."stored rows"'
-const DIFFERENT = 'temp."different rows"'
+const MOVED = 'temp."new and gone rows"'
 // No column of a model has such a name.
 const [YEAR, KEY_HASH, ROW_HASH] = ['"row year"', '"key hash"', '"row hash"'] as const
-const GONE = `(select ${YEAR} as year, stored_in, stored_at from ${DIFFERENT} where stored_in is not null)`
+const GONE = `(select ${YEAR} as year, stored_in, stored_at from ${MOVED} where stored_in is not null)`
 
 export class ViewRows implements RowsToExport {
   readonly gone = GONE
@@ -60,7 +60,7 @@ export class ViewRows implements RowsToExport {
     if (wrong !== undefined) throw this.#before.unusable(wrong.message)
     const view = `main.${quoteIdentifier(name)}`
     await warehouse.run(
-      `create temp table ${DIFFERENT} as
+      `create temp table ${MOVED} as
        select now.* replace (coalesce(now.${YEAR}, stored.${YEAR}) as ${YEAR}), stored_in, stored_at
        from (select ${this.#listed}, ${told} from ${view}) as now
        full join ${STORED} as stored
@@ -69,7 +69,7 @@ export class ViewRows implements RowsToExport {
     )
     await warehouse.run(`drop table ${STORED}`)
     const moves = `select ${YEAR} as year, ${ROW_HASH} as row_hash, case when stored_in is null then 1 else -1 end as change
-      from ${DIFFERENT}`
+      from ${MOVED}`
     return movedPartitions(warehouse, split, this.#columns, had, moves)
   }
 
@@ -97,11 +97,11 @@ export class ViewRows implements RowsToExport {
   }
 
   async drop(): Promise<void> {
-    await this.#warehouse.run(`drop table ${DIFFERENT}`)
+    await this.#warehouse.run(`drop table ${MOVED}`)
   }
 
   /** SQL, a select: the rows of a partition that no file has. */
   #cameTo({ condition }: Partition): string {
-    return `select ${this.#listed} from ${DIFFERENT} where stored_in is null and ${condition}`
+    return `select ${this.#listed} from ${MOVED} where stored_in is null and ${condition}`
   }
 }
