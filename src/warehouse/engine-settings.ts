@@ -100,9 +100,9 @@ const MOST_THREADS = 4
 const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 104 * MIB
 // A night of 50,000 events on 10 million ran out of 1.5 GiB: what changed people have is kept beside the tables.
 export const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
-// What deleted rows take comes on top: up to 8 bytes for each row of the warehouse (see model/build-state.ts), of which a row has
-// 97 in the file. A night of 150,000 events on 30 million ran out of 2.25 GiB.
-const SHARE_FOR_DELETED_ROWS = 1 / 12
+// Rows that a night deletes take up to 8 bytes for each row of the warehouse (see model/build-state.ts), of which a row has 56 in
+// the file. A night of 150,000 events on 30 million ran out of 2.25 GiB, and not of a fifth of the file, 4 GiB.
+const SHARE_OF_FILE_FOR_MODELS = 1 / 5
 
 // Node, the journal's pages and what the engine does not count. In 300 MB a run over 52,608 events was killed that took what it
 // liked, in 400 MB not.
@@ -135,7 +135,7 @@ export function memoryLimitNow(
   const [largest, smallestPerThread] =
     use === 'models'
       ? [
-          LARGEST_LIMIT_FOR_MODELS + size * SHARE_FOR_DELETED_ROWS,
+          Math.max(LARGEST_LIMIT_FOR_MODELS, size * SHARE_OF_FILE_FOR_MODELS),
           SMALLEST_LIMIT_PER_THREAD_FOR_MODELS,
         ]
       : [LARGEST_LIMIT, SMALLEST_LIMIT_PER_THREAD]
