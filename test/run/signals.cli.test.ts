@@ -65,7 +65,7 @@ describe('a signal', () => {
   })
 
   it('SIGTERM to npx, which does not pass it on, ends the run within 12 s; what it bought is kept', async () => {
-    const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
+    const site = await openSite({ faults: [{ slow: { delay_ms: 500 }, times: 'always' }] })
     const bin = join(site.folder, 'node_modules', '.bin')
     mkdirSync(bin, { recursive: true })
     symlinkSync(CLI, join(bin, 'jobtide'))
