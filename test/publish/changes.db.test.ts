@@ -257,3 +257,26 @@ describe('a table whose files Spark made', () => {
     await expectReadersToSee(warehouse, store, [things])
   })
 })
+
+describe('a table of which builds noted that every row is gone', () => {
+  it.each([
+    ['whole', things],
+    ['by year', byYear],
+  ])('is published as one that was read and has none, %s', async (_, definition) => {
+    const tables = [definition]
+    const published = []
+    for (const isNoted of [true, false]) {
+      const [warehouse, store] = [await manyThings(), newStore()]
+      await endBuild(warehouse, 1)
+      await publishThings(warehouse, store, { tables })
+      if (isNoted) await noteThings(warehouse, 'true', -1)
+      await warehouse.run('delete from things')
+      await (isNoted ? endBuild(warehouse, 2) : warehouse.run('delete from ops.builds'))
+      await publishThings(warehouse, store, { tables, acceptShrink: true })
+      const { partitions, rows } = await shown(store)
+      published.push({ partitions, rows })
+    }
+    expect(published[0]).toEqual(published[1])
+    expect(published[0]).toMatchObject({ rows: 0, partitions: [{ name: 'all', rows: 0 }] })
+  })
+})
