@@ -32,6 +32,8 @@ export class FilesBefore {
   readonly table: ManifestTable
   readonly isSameEngine: boolean
   readonly #previous: PreviousTable
+  /** Local copies that are proven, by key: each partition asks for the deletion vector again. */
+  readonly #proven = new Map<string, string>()
 
   constructor(previous: PreviousTable) {
     this.table = previous.table
@@ -68,9 +70,14 @@ export class FilesBefore {
 
   /** A local copy of one, byte for byte. @throws UnusableFilesError as `wholeRows` does */
   async whole({ key, sha256 }: Pick<NamedObject, 'key' | 'sha256'>): Promise<string> {
+    const proven = this.#proven.get(key)
+    if (proven !== undefined) return proven
     const path = await this.#path(key)
-    if ((await sha256OfFile(path)) === sha256) return path
-    throw this.unusable(`${key} has other bytes than it was written with`)
+    if ((await sha256OfFile(path)) !== sha256) {
+      throw this.unusable(`${key} has other bytes than it was written with`)
+    }
+    this.#proven.set(key, path)
+    return path
   }
 
   async #path(key: string): Promise<string> {

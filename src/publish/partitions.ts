@@ -107,7 +107,10 @@ export function placeOf(
   return { name: `${stem}_year=${year ?? NULL_PARTITION}`, year, condition }
 }
 
-/** The partitions after rows came and went. @param moves SQL, a select: `year`, `row_hash`, `change`, 1 of a row that came, -1 of one that went */
+/**
+ * The partitions after rows came and went.
+ * @param moves SQL, a select: `year`, `row_hash`, and `change`: 1 of a row that came, -1 of one that went
+ */
 export async function movedPartitions(
   warehouse: Warehouse,
   partitionByYearOf: string | null,

@@ -46,7 +46,10 @@ export class ViewRows implements RowsToExport {
     this.#files = new ChangedFiles(warehouse, columns, GONE)
   }
 
-  /** Computes the view, and compares it with the files. @throws UnusableFilesError when these cannot be read, or have other rows than were written */
+  /**
+   * Computes the view, and compares it with the files.
+   * @throws UnusableFilesError when these cannot be read, or have other rows than were written
+   */
   async read({ name, key, partitionByYearOf: split }: TableDefinition): Promise<Partition[]> {
     const warehouse = this.#warehouse
     const told = `${yearSql(split)} as ${YEAR}, ${keyHashSql(key)} as ${KEY_HASH}, ${rowHashSql(this.#columns)} as ${ROW_HASH}`
