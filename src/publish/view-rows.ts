@@ -64,7 +64,9 @@ export class ViewRows implements RowsToExport {
     const view = `main.${quoteIdentifier(name)}`
     await warehouse.run(
       `create temp table ${MOVED} as
-       select now.* replace (coalesce(now.${YEAR}, stored.${YEAR}) as ${YEAR}), stored_in, stored_at
+       select
+           now.* replace (coalesce(now.${YEAR}, stored.${YEAR}) as ${YEAR}, coalesce(now.${ROW_HASH}, stored.${ROW_HASH}) as ${ROW_HASH}),
+           stored_in, stored_at
        from (select ${this.#listed}, ${told} from ${view}) as now
        full join ${STORED} as stored
            on now.${KEY_HASH} = stored.${KEY_HASH} and now.${ROW_HASH} = stored.${ROW_HASH}
