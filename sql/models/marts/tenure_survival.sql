@@ -42,10 +42,10 @@ yearly as (
     inner join organization_observation as observed on observed.organization_id = counts.organization_id
 ),
 
+-- All cohorts together are one without a year.
 pooled as (
     select
         organization_id,
-        cast(cohort_year as string) as cohort,
         cohort_year,
         is_fully_observed,
         months,
@@ -55,7 +55,6 @@ pooled as (
     union all
     select
         organization_id,
-        'all' as cohort,
         cast(null as integer) as cohort_year,
         true as is_fully_observed,
         months,
@@ -69,14 +68,13 @@ pooled as (
 exposed as (
     select
         organization_id,
-        cohort,
         cohort_year,
         is_fully_observed,
         months,
         exits,
         censored,
         sum(exits + censored) over (
-            partition by organization_id, cohort order by months rows between current row and unbounded following
+            partition by organization_id, cohort_year order by months rows between current row and unbounded following
         ) as at_risk
     from pooled
 ),
@@ -85,7 +83,6 @@ exposed as (
 staying as (
     select
         organization_id,
-        cohort,
         cohort_year,
         is_fully_observed,
         months,
@@ -94,7 +91,7 @@ staying as (
         at_risk,
         cast(
             sum(cast(case when exits < at_risk then ln(1 - cast(exits as double) / at_risk) else 0 end as decimal(18, 14))) over (
-                partition by organization_id, cohort order by months rows between unbounded preceding and current row
+                partition by organization_id, cohort_year order by months rows between unbounded preceding and current row
             )
             as double
         ) as log_survival,
@@ -105,7 +102,7 @@ staying as (
                     as decimal(18, 14)
                 )
             ) over (
-                partition by organization_id, cohort order by months rows between unbounded preceding and current row
+                partition by organization_id, cohort_year order by months rows between unbounded preceding and current row
             )
             as double
         ) as log_variance
@@ -116,7 +113,6 @@ staying as (
 curves as (
     select
         organization_id,
-        cohort,
         cohort_year,
         is_fully_observed,
         months,
@@ -137,7 +133,6 @@ curves as (
 summaries as (
     select
         organization_id,
-        cohort,
         cohort_year,
         is_fully_observed,
         sum(exits + censored) as joiners,
@@ -157,12 +152,12 @@ summaries as (
         min(case when survival = 0 or low <= 0.5 then months end) as median_low,
         min(case when high <= 0.5 then months end) as median_high
     from curves
-    group by organization_id, cohort, cohort_year, is_fully_observed
+    group by organization_id, cohort_year, is_fully_observed
 )
 
 select
     organization_id,
-    cohort,
+    coalesce(cast(cohort_year as string), 'all') as cohort,
     cohort_year,
     is_fully_observed,
     cast(joiners as integer) as joiners,
