@@ -1,6 +1,7 @@
 /**
- * Load, build and publish of 10 million events, each a command of its own, then those of a night of 0.5 % more: the time of
- * each, the most memory that its process had, and the most that it had on the disk beyond what lay there.
+ * Load, build and publish of 10 million events, each a command of its own, then those of a night of 0.5 % more, and a proof of
+ * what that published: the time of each, the most memory that its process had, and the most that it had on the disk beyond what
+ * lay there.
  *
  * JOBTIDE_BENCH_EVENTS takes another number. With JOBTIDE_BENCH_FOLDER all stays in that folder, and a benchmark that was stopped
  * goes on with the command that it was at.
@@ -83,6 +84,8 @@ it(
       ['load of a night', (name) => command(name, folder, ['load'])],
       ['build of a night', async (name) => expect(await build(name, folder)).toBeNull()],
       ['publish of a night', (name) => publish(name, folder)],
+      // Ends with an error where anything is wrong.
+      ['verify', (name) => command(name, folder, ['verify', join(folder, 'lake')])],
     ]
     try {
       for (const [name, work] of stages) await once(name, () => work(name))
