@@ -53,9 +53,8 @@ export async function command(
       join(folder, 'data'),
     ],
     { maxBuffer: 1_024 * MIB, env: { ...process.env, TMPDIR: join(folder, 'tmp'), ...env } },
-  )
+  ).finally(() => clearInterval(looking))
   const seconds = (performance.now() - began) / 1_000
-  clearInterval(looking)
   writeFileSync(join(folder, 'stderr.txt'), stderr)
   const peak = Number(readFileSync(report, 'utf8')) * 1_024
   process.stdout.write(
