@@ -62,6 +62,7 @@ export class ViewRows implements RowsToExport {
     const [wrong] = differences(had, this.#before.table.partitions, this.#before.isSameEngine)
     if (wrong !== undefined) throw this.#before.unusable(wrong.message)
     const view = `main.${quoteIdentifier(name)}`
+    // Of a row that is gone the year and the hash are those of the file: the fingerprints lose what they had of it.
     await warehouse.run(
       `create temp table ${MOVED} as
        select
