@@ -72,13 +72,7 @@ export class KnownRows implements RowsToExport {
        select ${year} as year, key_hash, row_hash, change from (${changedRowsSql(changes, name)});
        create temp table ${GONE} (year integer, stored_in varchar, stored_at bigint)`,
     )
-    // By place: to read whole rows for their keys would take all columns of all rows.
-    const places = `select changes.year, now.place
-      from (select rowid as place, ${this.#key} as key_hash from ${this.#source}) as now
-      inner join ${CHANGES} as changes on changes.key_hash = now.key_hash and changes.change > 0`
-    const none = 'select cast(null as integer) as year, cast(null as bigint) as place limit 0'
-    const changed = await this.#warehouse.number(`select count(*) from ${CHANGES}`)
-    await this.#warehouse.run(`create temp table ${FRESH} as ${changed > 0 ? places : none}`)
+    await this.#findFresh(changes)
     const partitions = await movedPartitions(
       this.#warehouse,
       partitionByYearOf,
@@ -96,6 +90,32 @@ export class KnownRows implements RowsToExport {
       throw new WrongChangesError(name, `it has ${rows} rows, and by its changes ${expected}`)
     }
     return partitions
+  }
+
+  /** Keeps where the rows stand that came: to read whole rows for their keys would take all columns of all rows. */
+  async #findFresh({ build }: ChangesSince): Promise<void> {
+    const warehouse = this.#warehouse
+    const source = this.#source
+    await warehouse.run(`create temp table ${FRESH} (year integer, place bigint)`)
+    const came = await warehouse.number(`select count(*) from ${CHANGES} where change > 0`)
+    if (came === 0) return
+    const find = (rows: string) =>
+      warehouse.number(
+        `insert into ${FRESH}
+         select changes.year, now.place
+         from (select rowid as place, ${this.#key} as key_hash from ${rows}) as now
+         inner join ${CHANGES} as changes on changes.key_hash = now.key_hash and changes.change > 0`,
+      )
+    // A build adds rows at the end: they are among as many of the last ones as were added since.
+    const added = await warehouse.number(
+      `select count(*) from ops.changed_rows where build > $1 and table_name = $2 and change > 0`,
+      [build, this.#definition.name],
+    )
+    const last = await warehouse.number(`select max(rowid) from ${source}`)
+    if ((await find(`${source} where rowid > ${last - added}`)) === came) return
+    // A load also changes rows where they stand.
+    await warehouse.run(`delete from ${FRESH}`)
+    await find(source)
   }
 
   of(partition: Partition): string {

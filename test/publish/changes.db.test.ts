@@ -258,6 +258,24 @@ describe('a table whose files Spark made', () => {
   })
 })
 
+describe('a table of which builds noted which rows came', () => {
+  it('has 1 row that was changed where it stands, and 1 at the end: both are published', async () => {
+    const warehouse = await manyThings()
+    const store = newStore()
+    await endBuild(warehouse, 1)
+    await publishThings(warehouse, store)
+    await noteThings(warehouse, 'id = 7', -1)
+    await warehouse.run(
+      `update things set text = 'changed' where id = 7; insert into things values (1000000, '2026-01-01', 'new', null)`,
+    )
+    await noteThings(warehouse, 'id in (7, 1000000)', 1)
+    await endBuild(warehouse, 2)
+    const published = await publishThings(warehouse, store)
+    expect(published).toMatchObject({ newFiles: 2, rows: 12_001 })
+    await expectReadersToSee(warehouse, store, [things])
+  })
+})
+
 describe('a table of which builds noted that every row is gone', () => {
   it.each([
     ['whole', things],
