@@ -3,7 +3,8 @@
  * file, and the rows that are left without those that the deletion vector names.
  */
 
-import { messageOf } from '../../support/errors.ts'
+import { StorageError, messageOf } from '../../support/errors.ts'
+import { sum } from '../../support/numbers.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { FileCache } from '../file-cache.ts'
@@ -18,6 +19,8 @@ export interface VerifyWork {
   readonly files: FileCache
   readonly report: Report
   readonly onObject: (object: { readonly key: string }) => void
+  /** How many keys are compared at once. */
+  readonly keysAtOnce: number
   readonly signal: AbortSignal | undefined
 }
 
@@ -52,7 +55,10 @@ export async function verifyTable(
   return true
 }
 
-/** Runs what reads objects whose bytes are proved; what DuckDB refuses is reported. */
+/**
+ * Runs what reads objects whose bytes are proved; what DuckDB refuses is reported.
+ * @throws StorageError when disk or memory are full, which says nothing of the objects
+ */
 async function reading<T>(
   report: Report,
   object: string,
@@ -61,6 +67,7 @@ async function reading<T>(
   try {
     return await read()
   } catch (error) {
+    if (error instanceof StorageError) throw error
     report('unreadable', object, `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`)
     return null
   }
@@ -141,12 +148,13 @@ function statisticsChecks({ name, type }: ManifestTable['schema'][number], file:
 
 /** Verifies the rows that are left: what the deletion vector takes away, keys, and the partitions' rows. */
 async function verifyRows(
-  { warehouse, report }: VerifyWork,
+  work: VerifyWork,
   table: ManifestTable,
   paths: ReadonlyMap<string, string>,
   isSameEngine: boolean,
 ): Promise<void> {
   const pathOf = async ({ key }: { readonly key: string }) => paths.get(key) ?? key
+  const { warehouse, report } = work
   const { files, partitions, deletion_vector: vector } = table
   if (vector !== null) {
     const named = await warehouse.all<{ file: string; rows: bigint; last: bigint }>(
@@ -159,25 +167,43 @@ async function verifyRows(
       report('rows', vector.key, `it does not name ${deletes} rows of ${key}`)
     }
   }
-  const live = liveRowsSql(await localRows(table, files, pathOf))
-  const names = table.key.map(quoteIdentifier)
-  const [keys] = await warehouse.all<{ partial: bigint; repeated: bigint }>(
-    `select count(*) filter (where is_partial) as partial, count(*) filter (where rows > 1) as repeated
-     from (select bool_or(${names.map((name) => `${name} is null`).join(' or ')}) as is_partial, count(*) as rows
-           from (${live}) group by hash(${names.join(', ')}), hash('key', ${names.join(', ')}))`,
-  )
-  const folder = `tables/${table.name}/`
-  if (Number(keys?.partial) > 0) report('key', folder, `${keys?.partial} rows have no whole key`)
-  if (Number(keys?.repeated) > 0) {
-    const message = `${keys?.repeated} keys (${table.key.join(', ')}) stand in more than one row`
-    report('key', folder, message)
-  }
+  await verifyKeys(work, table, liveRowsSql(await localRows(table, files, pathOf)))
   for (const partition of partitions) {
     const own = files.filter((file) => file.partition === partition.name)
     const source = `(${liveRowsSql(await localRows(table, own, pathOf))})`
     const by = { source, isSameEngine }
     for (const { kind, message } of await partitionDifferences(warehouse, table, [partition], by)) {
-      report(kind, `${folder}${partition.name}/`, message)
+      report(kind, `tables/${table.name}/${partition.name}/`, message)
     }
+  }
+}
+
+/** Verifies that each row has a key of its own. @param live a select of the rows */
+async function verifyKeys(
+  { warehouse, report, keysAtOnce }: VerifyWork,
+  { name, key, rows }: ManifestTable,
+  live: string,
+): Promise<void> {
+  const names = key.map(quoteIdentifier)
+  const hash = `hash(${names.join(', ')})`
+  const parts = Math.max(1, Math.ceil(rows / keysAtOnce))
+  const found: { partial: number; repeated: number }[] = []
+  for (let part = 0; part < parts; part += 1) {
+    const [keys] = await warehouse.all<{ partial: bigint; repeated: bigint }>(
+      `select count(*) filter (where is_partial) as partial, count(*) filter (where rows > 1) as repeated
+       from (select bool_or(${names.map((one) => `${one} is null`).join(' or ')}) as is_partial, count(*) as rows
+             from (${live}) where ${hash} % ${parts} = ${part}
+             group by ${hash}, hash('key', ${names.join(', ')}))`,
+    )
+    found.push({ partial: Number(keys?.partial), repeated: Number(keys?.repeated) })
+  }
+  const [partial, repeated] = [
+    sum(found.map((one) => one.partial)),
+    sum(found.map((one) => one.repeated)),
+  ]
+  const folder = `tables/${name}/`
+  if (partial > 0) report('key', folder, `${partial} rows have no whole key`)
+  if (repeated > 0) {
+    report('key', folder, `${repeated} keys (${key.join(', ')}) stand in more than one row`)
   }
 }

@@ -32,6 +32,8 @@ export interface VerifyOptions {
   readonly snapshotId: string | null
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
+  /** How many keys of a table are compared at once, 1 or more. Default: 5,000,000. */
+  readonly keysAtOnce?: number
   readonly onProgress?: (step: Step) => void
   readonly signal?: AbortSignal
 }
@@ -104,8 +106,11 @@ async function verifyViews(store: ObjectStore, manifest: Manifest, report: Repor
   }
 }
 
+// 30 million ran out of the memory that an engine gets that reads files alone, 1.5 GiB.
+const KEYS_AT_ONCE = 5_000_000
+
 async function verifyTables(
-  { store, scratchFolder, signal, onProgress }: VerifyOptions,
+  { store, scratchFolder, keysAtOnce = KEYS_AT_ONCE, signal, onProgress }: VerifyOptions,
   { manifest, isCurrent, pointerVersion }: SnapshotChain,
   report: Report,
 ): Promise<void> {
@@ -118,7 +123,7 @@ async function verifyTables(
   }
   await withScratchEngine(scratchFolder, async (warehouse) => {
     const files = new FileCache(store, join(scratchFolder, 'files'), signal)
-    const work = { warehouse, files, report, onObject, signal }
+    const work = { warehouse, files, report, onObject, keysAtOnce, signal }
     const source = { store, warehouse, scratchFolder, ...(signal === undefined ? {} : { signal }) }
     const isSameEngine = (await engineVersion(warehouse)) === manifest.versions.duckdb
     for (const table of manifest.tables) {

@@ -21,6 +21,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../../src/cli/proof-commands.ts'
+import { FileCache } from '../../../src/publish/file-cache.ts'
 import { collectGarbage } from '../../../src/publish/gc/gc.ts'
 import { parseKeep } from '../../../src/publish/gc/retention.ts'
 import {
@@ -32,8 +33,9 @@ import {
 } from '../../../src/publish/manifest.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot, type VerifyOptions } from '../../../src/publish/verify/verify.ts'
+import { verifyTable, type VerifyWork } from '../../../src/publish/verify/verify-table.ts'
 import { realClock } from '../../../src/support/clock.ts'
-import { EXIT, messageOf } from '../../../src/support/errors.ts'
+import { EXIT, StorageError, messageOf } from '../../../src/support/errors.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
 import { DAY } from '../../../src/support/units.ts'
@@ -56,7 +58,9 @@ import {
 
 async function verify({ store }: Pick<Lake, 'store'>, options: Partial<VerifyOptions> = {}) {
   const scratchFolder = join(temporaryFolder(), 'scratch')
-  return verifySnapshot({ store, snapshotId: null, scratchFolder, ...options })
+  // In 4 parts, the larger of both tables.
+  const keysAtOnce = 4_000
+  return verifySnapshot({ store, snapshotId: null, scratchFolder, keysAtOnce, ...options })
 }
 
 function restore(url: string, site = ledgerSite(START)) {
@@ -88,6 +92,23 @@ describe('a snapshot that is whole', () => {
       create or replace table moves as from moves limit 0`)
     await publish(warehouse, lake.store, { tables: lakeTables, acceptShrink: true })
     expect(await verify(lake)).toMatchObject({ rows: 15_003, findings: [] })
+  })
+
+  it('is not judged where memory is full: that is an error, and no finding', async () => {
+    const lake = await publishedLake()
+    const { tables } = await lake.manifest()
+    const full = new StorageError('DuckDB ran out of memory', { hint: 'Give it more.' })
+    const found: unknown[] = []
+    const work: VerifyWork = {
+      warehouse: { ...(await lakeWarehouse()), all: () => Promise.reject(full) },
+      files: new FileCache(lake.store, temporaryFolder(), undefined),
+      report: (...finding) => found.push(finding),
+      onObject: () => undefined,
+      keysAtOnce: 1,
+      signal: undefined,
+    }
+    await expect(verifyTable(work, tables[0]!, true)).rejects.toBe(full)
+    expect(found).toEqual([])
   })
 
   it('has none either while 3 nights are published and their garbage is collected beside it', async () => {
