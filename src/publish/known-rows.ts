@@ -6,7 +6,12 @@
 
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { changedRowsSql, keyHashSql, type ChangesSince } from '../warehouse/changed-rows.ts'
+import {
+  changedRowsSql,
+  keyHashSql,
+  rowsAddedSince,
+  type ChangesSince,
+} from '../warehouse/changed-rows.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { ChangedFiles } from './changed-files.ts'
@@ -93,7 +98,7 @@ export class KnownRows implements RowsToExport {
   }
 
   /** Keeps where the rows stand that came: to read whole rows for their keys would take all columns of all rows. */
-  async #findFresh({ build }: ChangesSince): Promise<void> {
+  async #findFresh(changes: ChangesSince): Promise<void> {
     const warehouse = this.#warehouse
     const source = this.#source
     await warehouse.run(`create temp table ${FRESH} (year integer, place bigint)`)
@@ -107,10 +112,7 @@ export class KnownRows implements RowsToExport {
          inner join ${CHANGES} as changes on changes.key_hash = now.key_hash and changes.change > 0`,
       )
     // A build adds rows at the end: they are among as many of the last ones as were added since.
-    const added = await warehouse.number(
-      `select count(*) from ops.changed_rows where build > $1 and table_name = $2 and change > 0`,
-      [build, this.#definition.name],
-    )
+    const added = await rowsAddedSince(warehouse, changes, this.#definition.name)
     const last = await warehouse.number(`select max(rowid) from ${source}`)
     if ((await find(`${source} where rowid > ${last - added}`)) === came) return
     // A load also changes rows where they stand.

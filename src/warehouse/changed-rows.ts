@@ -125,6 +125,18 @@ export async function changesSince(
   return { build, inAll: new Set(rows.map(({ name }) => name)) }
 }
 
+/** How many rows were added to a table since a build, those counted that went again. */
+export function rowsAddedSince(
+  warehouse: Warehouse,
+  { build }: ChangesSince,
+  table: string,
+): Promise<number> {
+  return warehouse.number(
+    'select count(*) from ops.changed_rows where build > $1 and table_name = $2 and change > 0',
+    [build, table],
+  )
+}
+
 /**
  * SQL, a select: the rows of a table that came or went since a build, each once: `year`, `key_hash`, `row_hash`, `change`. One
  * that came and went again is none.
