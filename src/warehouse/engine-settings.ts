@@ -99,10 +99,15 @@ const MOST_THREADS = 4
 // Windows and joins over several tables hold more at once: 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104.
 const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 104 * MIB
 // A night of 50,000 events on 10 million ran out of 1.5 GiB: what changed people have is kept beside the tables.
-export const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
+const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
 // Rows that a night deletes take up to 8 bytes for each row of the warehouse (see model/build-state.ts), of which a row has 56 in
 // the file. A night of 150,000 events on 30 million ran out of 2.25 GiB, and not of a fifth of the file, 4 GiB.
 const SHARE_OF_FILE_FOR_MODELS = 1 / 5
+
+/** The most that models are given over a database file of so many bytes, where the machine has it. */
+export function largestForModels(fileBytes: number): number {
+  return Math.max(LARGEST_LIMIT_FOR_MODELS, fileBytes * SHARE_OF_FILE_FOR_MODELS)
+}
 
 // Node, the journal's pages and what the engine does not count. In 300 MB a run over 52,608 events was killed that took what it
 // liked, in 400 MB not.
@@ -134,10 +139,7 @@ export function memoryLimitNow(
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   const [largest, smallestPerThread] =
     use === 'models'
-      ? [
-          Math.max(LARGEST_LIMIT_FOR_MODELS, size * SHARE_OF_FILE_FOR_MODELS),
-          SMALLEST_LIMIT_PER_THREAD_FOR_MODELS,
-        ]
+      ? [largestForModels(size), SMALLEST_LIMIT_PER_THREAD_FOR_MODELS]
       : [LARGEST_LIMIT, SMALLEST_LIMIT_PER_THREAD]
   // What an analyst asks is not known beforehand, and a person waits for it.
   const isOpenEnded = path === ':memory:' || mode === 'read' || isFilled
