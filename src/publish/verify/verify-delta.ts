@@ -1,6 +1,6 @@
 /** Whether the Delta log of a table tells the engines that read it the same as the manifest. */
 
-import { messageOf } from '../../support/errors.ts'
+import { StorageError, messageOf } from '../../support/errors.ts'
 import { planCommit } from '../delta/commit-plan.ts'
 import { readDeletionVectors } from '../delta/inline-vector.ts'
 import type { DeltaLogSource } from '../delta/local-file.ts'
@@ -41,6 +41,8 @@ export async function verifyDeltaLog(
       report('delta', logFolder(table.name), message)
     }
   } catch (error) {
+    // A disk or memory that is full says nothing of the log.
+    if (error instanceof StorageError) throw error
     stale(`it cannot be read: ${messageOf(error)}`)
   }
 }

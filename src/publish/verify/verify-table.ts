@@ -4,7 +4,6 @@
  */
 
 import { StorageError, messageOf } from '../../support/errors.ts'
-import { sum } from '../../support/numbers.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { FileCache } from '../file-cache.ts'
@@ -187,7 +186,8 @@ async function verifyKeys(
   const names = key.map(quoteIdentifier)
   const hash = `hash(${names.join(', ')})`
   const parts = Math.max(1, Math.ceil(rows / keysAtOnce))
-  const found: { partial: number; repeated: number }[] = []
+  let partial = 0
+  let repeated = 0
   for (let part = 0; part < parts; part += 1) {
     const [keys] = await warehouse.all<{ partial: bigint; repeated: bigint }>(
       `select count(*) filter (where is_partial) as partial, count(*) filter (where rows > 1) as repeated
@@ -195,12 +195,9 @@ async function verifyKeys(
              from (${live}) where ${hash} % ${parts} = ${part}
              group by ${hash}, hash('key', ${names.join(', ')}))`,
     )
-    found.push({ partial: Number(keys?.partial), repeated: Number(keys?.repeated) })
+    partial += Number(keys?.partial)
+    repeated += Number(keys?.repeated)
   }
-  const [partial, repeated] = [
-    sum(found.map((one) => one.partial)),
-    sum(found.map((one) => one.repeated)),
-  ]
   const folder = `tables/${name}/`
   if (partial > 0) report('key', folder, `${partial} rows have no whole key`)
   if (repeated > 0) {

@@ -33,6 +33,7 @@ import {
 } from '../../../src/publish/manifest.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot, type VerifyOptions } from '../../../src/publish/verify/verify.ts'
+import { verifyDeltaLog } from '../../../src/publish/verify/verify-delta.ts'
 import { verifyTable, type VerifyWork } from '../../../src/publish/verify/verify-table.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT, StorageError, messageOf } from '../../../src/support/errors.ts'
@@ -96,18 +97,22 @@ describe('a snapshot that is whole', () => {
 
   it('is not judged where memory is full: that is an error, and no finding', async () => {
     const lake = await publishedLake()
-    const { tables } = await lake.manifest()
+    const manifest = await lake.manifest()
+    const [people] = manifest.tables
     const full = new StorageError('DuckDB ran out of memory', { hint: 'Give it more.' })
     const found: unknown[] = []
+    const warehouse = { ...(await lakeWarehouse()), all: () => Promise.reject(full) }
     const work: VerifyWork = {
-      warehouse: { ...(await lakeWarehouse()), all: () => Promise.reject(full) },
+      warehouse,
       files: new FileCache(lake.store, temporaryFolder(), undefined),
       report: (...finding) => found.push(finding),
       onObject: () => undefined,
       keysAtOnce: 1,
       signal: undefined,
     }
-    await expect(verifyTable(work, tables[0]!, true)).rejects.toBe(full)
+    await expect(verifyTable(work, people!, true)).rejects.toBe(full)
+    const source = { store: lake.store, warehouse, scratchFolder: temporaryFolder() }
+    await expect(verifyDeltaLog(source, manifest, people!, work.report)).rejects.toBe(full)
     expect(found).toEqual([])
   })
 
