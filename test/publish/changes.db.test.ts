@@ -42,6 +42,14 @@ async function afterChanges() {
   return { warehouse, store, first }
 }
 
+/** 12,000 rows, built and published: the next publish can go by what builds note. */
+async function afterFirstBuild(options: Parameters<typeof publishThings>[2] = {}) {
+  const [warehouse, store] = [await manyThings(), newStore()]
+  await endBuild(warehouse, 1)
+  await publishThings(warehouse, store, options)
+  return { warehouse, store }
+}
+
 describe('a publish after 36 of 12,000 rows changed', () => {
   it('sends 1 small file and 1 list of 24 deleted rows: under 2 % of the bytes', async () => {
     const { warehouse, store, first } = await afterChanges()
@@ -231,10 +239,7 @@ describe('night after night', () => {
 
 describe('a table whose files Spark made', () => {
   it('is compared by reading, whatever builds noted: a fingerprint of files says nothing of rows', async () => {
-    const warehouse = await manyThings()
-    const store = newStore()
-    await endBuild(warehouse, 1)
-    await publishThings(warehouse, store)
+    const { warehouse, store } = await afterFirstBuild()
     const { manifest } = (await readCurrent(store))!
     const tables = manifest.tables.map((table) => ({
       ...table,
@@ -260,10 +265,7 @@ describe('a table whose files Spark made', () => {
 
 describe('a table of which builds noted which rows came', () => {
   it('has 1 row that was changed where it stands, and 1 at the end: both are published', async () => {
-    const warehouse = await manyThings()
-    const store = newStore()
-    await endBuild(warehouse, 1)
-    await publishThings(warehouse, store)
+    const { warehouse, store } = await afterFirstBuild()
     await noteThings(warehouse, 'id = 7', -1)
     await warehouse.run(
       `update things set text = 'changed' where id = 7; insert into things values (1000000, '2026-01-01', 'new', null)`,
@@ -284,9 +286,7 @@ describe('a table of which builds noted that every row is gone', () => {
     const tables = [definition]
     const published = []
     for (const isNoted of [true, false]) {
-      const [warehouse, store] = [await manyThings(), newStore()]
-      await endBuild(warehouse, 1)
-      await publishThings(warehouse, store, { tables })
+      const { warehouse, store } = await afterFirstBuild({ tables })
       if (isNoted) await noteThings(warehouse, 'true', -1)
       await warehouse.run('delete from things')
       await (isNoted ? endBuild(warehouse, 2) : warehouse.run('delete from ops.builds'))
