@@ -6,7 +6,7 @@
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import { largestForModels } from '../warehouse/engine-settings.ts'
-import { beginChanges, endChanges, lastBuild } from '../warehouse/changed-rows.ts'
+import { beginChanges, endChanges } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
@@ -50,12 +50,6 @@ const BYTES_FOR_NONE = 128 * MIB
 // What the file has of an event after its first build: 738 with 30 million. With as much memory as a night gets there are fewer
 // parts: in 6, not 11, 3 million events were built in 154 s, not 185.
 const BYTES_IN_FILE = 750
-
-// To put row groups that lost rows together took 10 of the 18 s in which a night on 10 million events was committed, and as long
-// for one night as for several.
-const BUILDS_UNTIL_MERGED = 8
-// The engine's own.
-const ROW_GROUPS_MERGED = 100
 
 /** `done` of `total` steps are finished; the last one was `name`. */
 export interface BuildStep {
@@ -116,9 +110,6 @@ export async function buildModels(
         const changed = fullRefreshReason === null ? { rowsChanged } : {}
         options.onProgress?.({ done, total, name, ...changed })
       }
-      const isMerged =
-        fullRefreshReason !== null || (await lastBuild(warehouse)) % BUILDS_UNTIL_MERGED === 0
-      await warehouse.run(`set max_vacuum_tasks = ${isMerged ? ROW_GROUPS_MERGED : 0}`)
       const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
       const work = { warehouse, project, clock, eventsPerPart, finished }
       await warehouse.run(project.macros)

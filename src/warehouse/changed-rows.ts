@@ -41,11 +41,6 @@ export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
 }
 
-/** The number of the last build since a full refresh; that is 1. */
-export function lastBuild(warehouse: Warehouse): Promise<number> {
-  return warehouse.number('select max(build) from ops.builds')
-}
-
 const THIS_BUILD = '(select max(build) + 1 from ops.builds)'
 
 /**

@@ -159,18 +159,6 @@ describe('an incremental build with one new joining of 3 people', () => {
   })
 })
 
-describe('the commit of a build', () => {
-  it('puts row groups together that lost rows after a full refresh and at every eighth build after it', async () => {
-    const merged: boolean[] = []
-    for (let night = 0; night <= 9; night += 1) {
-      await build()
-      const most = await warehouse.number(`select current_setting('max_vacuum_tasks')`)
-      merged.push(most > 0)
-    }
-    expect(merged.map(Number).join('')).toBe('1000000010')
-  })
-})
-
 describe('a full refresh', () => {
   it('is made when people with new events have more than a fifth of all events, and says so', async () => {
     await build()
