@@ -135,6 +135,68 @@ describe('searchFolder', () => {
   })
 })
 
+describe('a table of a database', () => {
+  const values = {
+    text: (text: string) => quoteText(text),
+    json: (text: string) => `cast(${quoteText(JSON.stringify({ id: text }))} as json)`,
+    list: (text: string) => `['other', ${quoteText(text)}]`,
+    struct: (text: string) => `{'of': {'it''s': ${quoteText(text)}}}`,
+    map: (text: string) => `map([${quoteText(text)}], [1])`,
+    enum: (text: string) => `cast(${quoteText(text)} as enum(${quoteText(text)}))`,
+  }
+  const tables = Object.keys(values).map((type) => `a.duckdb, table main.${type}_values,`)
+
+  async function tablesWith(folder: string, written: string): Promise<void> {
+    await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, async (warehouse) => {
+      await warehouse.run('create table days as select current_date as "day", now() as seen_at')
+      for (const [type, value] of Object.entries(values)) {
+        await warehouse.run(
+          `create table ${type}_values as select null as nothing, ${value(written)} as "the "" value", true as found`,
+        )
+      }
+    })
+  }
+
+  // One file holds all: the search names the first table. So each is asked for by itself, and dropped.
+  async function namedIn(folder: string, markers: readonly Marker[]): Promise<string[]> {
+    const named: string[] = []
+    for (;;) {
+      const [found] = await search(folder, markers)
+      if (found === undefined || !found.includes(', table ')) return named.toSorted()
+      named.push(found)
+      const table = /main\.(\w+)/.exec(found)?.[1] ?? ''
+      await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, (warehouse) =>
+        warehouse.run(`drop table ${table}; checkpoint`),
+      )
+    }
+  }
+
+  it('is found to hold a text in a value of 6 types', async () => {
+    const folder = temporaryFolder()
+    await tablesWith(folder, "O'Hara-q7x9, Jr.")
+    expect(await namedIn(folder, [marker("O'Hara-q7x9, Jr.")])).toEqual(tables.toSorted())
+  })
+
+  it('is found to hold an id with quotes in it as the whole of a value of 6 types, and not as a part of one', async () => {
+    const id = 'per_"1"'
+    const [whole, longer] = [temporaryFolder(), temporaryFolder()]
+    await tablesWith(whole, id)
+    await tablesWith(longer, `${id}2`)
+    expect(await namedIn(whole, [marker(id, false)])).toEqual(tables.toSorted())
+    expect(await namedIn(longer, [marker(id, false)])).toEqual([])
+  })
+
+  it('is found to hold an id that is a number in a table of the user', async () => {
+    const folder = temporaryFolder()
+    await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, (warehouse) =>
+      warehouse.run('create table own as select 12345678::bigint as id, 0.5 as share; checkpoint'),
+    )
+    expect(await search(folder, [marker('12345678')])).toEqual(['a.duckdb, table main.own,'])
+    expect(await search(folder, [marker('12345678', false)])).toEqual(['a.duckdb, table main.own,'])
+    expect(await search(folder, [marker('1234567', false)])).toEqual([])
+  })
+})
+
 describe('markersOf', () => {
   it('looks for what only they have: not for titles and names of others, short texts, or words of comments', async () => {
     const warehouse = await memoryWarehouse()
