@@ -144,46 +144,32 @@ describe('a table of a database', () => {
     map: (text: string) => `map([${quoteText(text)}], [1])`,
     enum: (text: string) => `cast(${quoteText(text)} as enum(${quoteText(text)}))`,
   }
-  const tables = Object.keys(values).map((type) => `a.duckdb, table main.${type}_values,`)
+  // A file for each: of a database the search names the first table that holds a text.
+  const found = Object.keys(values).map((type) => `${type}.duckdb, table main.held,`)
 
-  async function tablesWith(folder: string, written: string): Promise<void> {
-    await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, async (warehouse) => {
-      await warehouse.run('create table days as select current_date as "day", now() as seen_at')
-      for (const [type, value] of Object.entries(values)) {
-        await warehouse.run(
-          `create table ${type}_values as select null as nothing, ${value(written)} as "the "" value", true as found`,
-        )
-      }
-    })
-  }
-
-  // One file holds all: the search names the first table. So each is asked for by itself, and dropped.
-  async function namedIn(folder: string, markers: readonly Marker[]): Promise<string[]> {
-    const named: string[] = []
-    for (;;) {
-      const [found] = await search(folder, markers)
-      if (found === undefined || !found.includes(', table ')) return named.toSorted()
-      named.push(found)
-      const table = /main\.(\w+)/.exec(found)?.[1] ?? ''
-      await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, (warehouse) =>
-        warehouse.run(`drop table ${table}; checkpoint`),
+  async function tablesWith(written: string): Promise<string> {
+    const folder = temporaryFolder()
+    for (const [type, value] of Object.entries(values)) {
+      await withWarehouse({ path: join(folder, `${type}.duckdb`), mode: 'write' }, (warehouse) =>
+        warehouse.run(
+          `create table days as select current_date as "day", now() as seen_at;
+           create table held as select null as nothing, ${value(written)} as "the "" value", true as found`,
+        ),
       )
     }
+    return folder
   }
 
   it('is found to hold a text in a value of 6 types', async () => {
-    const folder = temporaryFolder()
-    await tablesWith(folder, "O'Hara-q7x9, Jr.")
-    expect(await namedIn(folder, [marker("O'Hara-q7x9, Jr.")])).toEqual(tables.toSorted())
+    const name = "O'Hara-q7x9, Jr."
+    expect(await search(await tablesWith(name), [marker(name)])).toEqual(found.toSorted())
   })
 
   it('is found to hold an id with quotes in it as the whole of a value of 6 types, and not as a part of one', async () => {
     const id = 'per_"1"'
-    const [whole, longer] = [temporaryFolder(), temporaryFolder()]
-    await tablesWith(whole, id)
-    await tablesWith(longer, `${id}2`)
-    expect(await namedIn(whole, [marker(id, false)])).toEqual(tables.toSorted())
-    expect(await namedIn(longer, [marker(id, false)])).toEqual([])
+    const markers = [marker(id, false)]
+    expect(await search(await tablesWith(id), markers)).toEqual(found.toSorted())
+    expect(await search(await tablesWith(`${id}2`), markers)).toEqual([])
   })
 
   it('is found to hold an id that is a number in a table of the user', async () => {
