@@ -58,11 +58,11 @@ where covered_from_at is null or covered_from_at < end_of_day(day)
 -- Of all organisations, also where one is asked for.
 select utc_date(max(reached_at)) as as_of_on
 from (
-    select max(detected_at) as reached_at
+    select max(least(detected_at, first_seen_at)) as reached_at
     from main.job_change_events
     where known_at_end_of(day, seen_by, detected_at, first_seen_at)
     union all
-    select max(detected_at) as reached_at
+    select max(least(detected_at, first_seen_at)) as reached_at
     from main.job_change_event_versions
     where known_at_end_of(day, seen_by, detected_at, first_seen_at)
     union all

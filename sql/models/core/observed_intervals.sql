@@ -94,8 +94,9 @@ watched as (
 detected as (
     select
         organization_id,
-        min(detected_at) as first_detected_at,
-        max(detected_at) as last_detected_at
+        min(least(detected_at, first_seen_at)) as first_detected_at,
+        -- As in as_of: a record with a time ahead of our clock says nothing of how long was looked.
+        max(least(detected_at, first_seen_at)) as last_detected_at
     from job_change_events
     group by organization_id
 )
