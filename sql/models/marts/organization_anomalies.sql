@@ -1,4 +1,4 @@
--- grain: One row per organisation, month and kind of change in which at least 10 people left or joined, after a year of history.
+-- grain: One row per organisation, month and kind of change in which at least 10 people left or joined, after a year of observation.
 -- key: organization_id, month_start_on, change
 -- kind: view
 -- purpose: How unusual it is that so many people left or joined in a month: layoffs and hiring bursts.
@@ -6,7 +6,8 @@
 -- note: together from one (at least 3, and at least a third: a deal or a team that moved), and, of people who are told alike, all
 -- note: but one: the same name or none, dates of joining and leaving, number of events (3 or more), first and last event. Where
 -- note: fewer than 5 people left or joined in a month, all of them count.
--- note: The history is 1, 2 or 3 whole years of months before, as far as the organisation was seen; a month without any change is 0.
+-- note: The history is the 1, 2 or 3 whole years before the month since observed_from_on; a month without any change counts as 0.
+-- note: Earlier months hold only what was detected late, and anything after them would look unusual.
 -- note: level = (people in the history + 1/2) / its months. season = (people in the same calendar month of it + 5) / (level * years + 5).
 -- note: expected = level * season. dispersion = greatest(0, (variance of the months - level) / level^2) + 1 / (people in the history
 -- note: + 1/2): how far the counts spread beyond a Poisson distribution, and how little is known of the level.
@@ -173,9 +174,12 @@ monthly as (
 ),
 
 begun as (
-    select organization_id, min(month_number(month_start_on)) as first_month
+    select
+        known.organization_id,
+        coalesce(max(month_number(observed.observed_from_on)), min(month_number(known.month_start_on))) as first_month
     from known
-    group by organization_id
+    inner join organization_observation as observed on observed.organization_id = known.organization_id
+    group by known.organization_id
 ),
 
 candidates as (
