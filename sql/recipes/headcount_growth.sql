@@ -7,9 +7,9 @@ select
     joiners,
     leavers,
     transfers_net,
-    -- Without transfers, as the rates of organization_headcount_monthly.
-    round(least(net / fewest, net / most), 3) as growth_min,
-    round(greatest(net / fewest, net / most), 3) as growth_max
+    -- Without transfers, and of years whose months have rates in organization_headcount_monthly.
+    round(case when has_rates then least(net / fewest, net / most) end, 3) as growth_min,
+    round(case when has_rates then greatest(net / fewest, net / most) end, 3) as growth_max
 from (
     select
         year(month_start_on) as year,
@@ -20,7 +20,8 @@ from (
         sum(transfers_in - transfers_out)::int as transfers_net,
         sum(joiners - leavers)::int as net,
         nullif(avg(mean_headcount_min), 0) as fewest,
-        nullif(avg(mean_headcount_max), 0) as most
+        nullif(avg(mean_headcount_max), 0) as most,
+        bool_and(hiring_rate_min is not null or mean_headcount_max = 0) as has_rates
     from organization_headcount_monthly
     where organization_id = getvariable('organization')
     group by year

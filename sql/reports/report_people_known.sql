@@ -1,5 +1,7 @@
 -- Of the organisations $shown, at the first of each of 25 months: how many people were known to be there, and of those who were
 -- there in the year before, how many left. `low` counts people whose joining was seen; `high` also those whose joining was not.
+-- A rate needs a whole year of observation: people become visible when they change something, so that at first nearly all
+-- leavers are counted, and few of those who stay.
 with months as (
     select month_at
     from unnest(
@@ -47,17 +49,29 @@ counted as (
     from spells
     cross join months
     group by spells.organization_id, months.month_at
+),
+
+-- A rate of fewer than 10 people says more of chance than of the organisation.
+rated as (
+    select
+        counted.*,
+        low + low_year_before >= 20
+        and (
+            observed.observed_from_on is null
+            or observed.observed_from_on <= cast(counted.month_at as date) - interval 1 year
+        ) as is_rated
+    from counted
+    inner join organization_observation as observed on observed.organization_id = counted.organization_id
 )
 
 select
-    counted.organization_id,
-    coalesce(named.name, counted.organization_id) as organization,
-    strftime(counted.month_at, '%Y-%m-%d') as month_on,
-    cast(counted.low as integer) as low,
-    cast(counted.high as integer) as high,
-    -- A rate of fewer than 10 people says more of chance than of the organisation.
-    case when low + low_year_before >= 20 then 2.0 * low_left / (low + low_year_before) end as low_attrition,
-    case when low + low_year_before >= 20 then 2.0 * high_left / (high + high_year_before) end as high_attrition
-from counted
-left join organizations as named on named.organization_id = counted.organization_id
-order by organization, counted.organization_id, counted.month_at
+    rated.organization_id,
+    coalesce(named.name, rated.organization_id) as organization,
+    strftime(rated.month_at, '%Y-%m-%d') as month_on,
+    cast(rated.low as integer) as low,
+    cast(rated.high as integer) as high,
+    case when is_rated then 2.0 * low_left / (low + low_year_before) end as low_attrition,
+    case when is_rated then 2.0 * high_left / (high + high_year_before) end as high_attrition
+from rated
+left join organizations as named on named.organization_id = rated.organization_id
+order by organization, rated.organization_id, rated.month_at

@@ -126,8 +126,6 @@ interface DemoOrganization {
   readonly people: number | null
   readonly seen_at_least: number
   readonly seen_at_most: number
-  readonly attrition_at_least: number | null
-  readonly attrition_at_most: number | null
   readonly open_roles: number
 }
 
@@ -152,25 +150,14 @@ function organizationsTable(organizations: readonly DemoOrganization[]): Table {
     ['hiring', () => ''],
     ['organisation', 'organization'],
     ['people', 'people', 'number'],
-    ['seen', (one) => rangeText(one.seen_at_least, one.seen_at_most, numberText), 'text'],
     [
-      'left in a year',
-      (one) => rangeText(one.attrition_at_least, one.attrition_at_most, percentText),
+      'seen',
+      (one) => `${numberText(one.seen_at_least)} to ${numberText(one.seen_at_most)}`,
       'text',
     ],
     ['open', 'open_roles', 'number'],
   ])
 }
-
-function rangeText(
-  least: number | null,
-  most: number | null,
-  text: (value: number) => string,
-): string {
-  return least === null || most === null ? '-' : `${text(least)} to ${text(most)}`
-}
-
-const percentText = (share: number) => `${Math.round(100 * share)} %`
 
 const ORGANIZATIONS_SHOWN = 4
 const CHANGES_SHOWN = 2

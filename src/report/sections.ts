@@ -146,9 +146,10 @@ export function knownSection({ known, organizations }: ReportData): Html {
       Of the organisations with most changes. Not headcount: people who never changed anything are
       not known. The lower edge counts people whose joining was seen and whose leaving was not; the
       upper one also those whose joining was never seen. Below: of those, the share that left within
-      twelve months, by either count; shown where at least 10 people are known. The higher share is
-      too high: the people who never changed anything would make it smaller. Each scale of people is
-      its own and begins at 0; that of shares is the same everywhere.
+      twelve months, by either count; shown where at least 10 people are known and the organisation
+      was observed for those twelve months. The higher share is too high: the people who never
+      changed anything would make it smaller. Each scale of people is its own and begins at 0; that
+      of shares is the same everywhere.
     </p>
     ${groups.length === 0 ? html`<p>Nobody is known at these organisations.</p>` : html`<div class="multiples">${groups.map((months) => multiple(months, most))}</div>`}
   </section>`
@@ -164,7 +165,7 @@ function multiple(months: readonly PeopleKnown[], most: number): Html {
     ${knownChart(months)}
     ${
       rates.length === 0
-        ? html`<p class="unknown">Too few known for a share that left</p>`
+        ? html`<p class="unknown">No share yet: observed for less than a year, or too few known</p>`
         : html`<p>
               Left in a year
               <strong>${range(percent(Math.min(...rates)), percent(Math.max(...rates)))} %</strong>

@@ -29,6 +29,8 @@ export interface Facts {
   readonly anomalies: readonly Anomaly[]
   readonly moves: readonly { readonly from: string; readonly to: string; readonly at: number }[]
   readonly stints: readonly Spell[]
+  /** Since when each organisation is observed; null from the beginning. */
+  readonly observedFrom: ReadonlyMap<string, number | null>
 }
 
 /** Reads the rows once. Names stand for organisations: in these tests each has one. */
@@ -55,7 +57,11 @@ export async function readFacts(warehouse: Warehouse): Promise<Facts> {
     `select organization_name as organization, epoch_ms(joined_at)::double as joined, epoch_ms(left_at)::double as went
      from stints where is_primary`,
   )
-  return { changes, anomalies, moves, stints }
+  const observed = await warehouse.all<{ organization: string; since: number | null }>(
+    'select name as organization, epoch_ms(observed_from_on::timestamptz)::double as since from organizations',
+  )
+  const observedFrom = new Map(observed.map(({ organization, since }) => [organization, since]))
+  return { changes, anomalies, moves, stints, observedFrom }
 }
 
 const weekBefore = (to: number, at: number) => Math.ceil((to - at) / (7 * DAY)) - 1
@@ -106,8 +112,12 @@ export function bursts({ changes, anomalies }: Facts, { from, to }: ReportWindow
     })
 }
 
-/** `Org 3: Known 4–17, Left in a year 20–35 %`, at the first of the month in which the window ends. */
-export function peopleKnown({ stints }: Facts, { to }: ReportWindow, organization: string): string {
+/** `Org 3: Known 4–17, Left in a year 20–35 %`, at the first of the month in which the window ends; no share before a year. */
+export function peopleKnown(
+  { stints, observedFrom }: Facts,
+  { to }: ReportWindow,
+  organization: string,
+): string {
   const end = new Date(to)
   const month = Date.UTC(end.getUTCFullYear(), end.getUTCMonth())
   const before = Date.UTC(end.getUTCFullYear() - 1, end.getUTCMonth())
@@ -125,7 +135,7 @@ export function peopleKnown({ stints }: Facts, { to }: ReportWindow, organizatio
   })
   const [[low, lowBefore], [high]] = counts as [[number, number], [number, number]]
   const known = `${organization}: Known ${span(low, high)}`
-  if (low + lowBefore < 20) return known
+  if (low + lowBefore < 20 || (observedFrom.get(organization) ?? -Infinity) > before) return known
   const shares = rates.map((rate) => Math.round(rate * 100)).toSorted((a, b) => a - b)
   return `${known}, Left in a year ${span(shares[0] ?? 0, shares[1] ?? 0)} %`
 }

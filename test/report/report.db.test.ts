@@ -319,7 +319,7 @@ function parsed(page: string) {
     known: () =>
       all('#known figure').map((figure) => {
         const texts = [...figure.querySelectorAll('p')].map(words)
-        return `${words([...figure.querySelectorAll('h3')][0])}: ${texts.filter((text) => !text.startsWith('Too few')).join(', ')}`
+        return `${words([...figure.querySelectorAll('h3')][0])}: ${texts.filter((text) => !text.startsWith('No share yet')).join(', ')}`
       }),
   }
 }

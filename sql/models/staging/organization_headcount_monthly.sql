@@ -7,7 +7,8 @@
 -- note: outside (reported_headcount). Profiles of one person count as several.
 -- note: A rate is what was seen in the month, divided by the mean of the headcount at its beginning and at its end: the least with
 -- note: the mean of headcount_max, the most with that of headcount_min; null where that is 0. Who was seen to leave or to change
--- note: title in the month was there when it began.
+-- note: title in the month was there when it began. Rates are null until an organisation was observed for a year: people become
+-- note: visible when they change something, so that a rate over those visible at first is far too high.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
@@ -81,6 +82,7 @@ added_up as (
 spans as (
     select
         added_up.organization_id,
+        observed.observed_from_on,
         added_up.month_start_on as first_month_on,
         case
             when added_up.next_change_on <= observed.observed_until_on
@@ -123,7 +125,9 @@ counted as (
             when months.month_start_on = spans.first_month_on
                 then spans.possible_people - cast(spans.possible_change as double) / 2
             else spans.possible_people
-        end as mean_headcount_max
+        end as mean_headcount_max,
+        spans.observed_from_on is null
+        or month_number(months.month_start_on) >= month_number(spans.observed_from_on) + 12 as has_rates
     from spans
     inner join calendar_months as months
         on months.month_start_on >= spans.first_month_on and months.month_start_on <= spans.last_month_on
@@ -144,8 +148,8 @@ netted as (
         joiners + transfers_in - leavers - transfers_out as net_with_transfers,
         mean_headcount_min,
         mean_headcount_max,
-        nullif(mean_headcount_min, 0) as fewest,
-        nullif(mean_headcount_max, 0) as most
+        case when has_rates then nullif(mean_headcount_min, 0) end as fewest,
+        case when has_rates then nullif(mean_headcount_max, 0) end as most
     from counted
 )
 

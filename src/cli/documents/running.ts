@@ -117,8 +117,6 @@ export const demo = withVersion({
       people: orNull(count),
       seen_at_least: count,
       seen_at_most: count,
-      attrition_at_least: orNull(amount),
-      attrition_at_most: orNull(amount),
       open_roles: count,
     }),
   ),
