@@ -5,7 +5,7 @@ import { extname, join, resolve } from 'node:path'
 import { packageRoot } from '../support/assets.ts'
 import { createFile, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
-import { readOrganizations } from './job.ts'
+import { readOrganizations } from './organizations-file.ts'
 
 const TEMPLATES = join(packageRoot, 'config', 'init')
 const LIST = 'organizations.csv'

@@ -4,10 +4,9 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, extname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
-import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
 import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
 import type { Question } from '../plan/plan.ts'
@@ -20,14 +19,12 @@ import { isFolderAddress } from '../publish/store/open-store.ts'
 import { checkS3Options, parseS3Address } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
-import { ConfigError, messageOf } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { withoutCredentials } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
-import { SqlError } from '../warehouse/errors.ts'
-import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
 import { ownEntryAt } from './data-directory.ts'
+import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
@@ -297,8 +294,6 @@ export function absoluteDestination(destination: string, base: string): string {
   return resolve(base, destination)
 }
 
-const CHECK_PATH = 'Check the path; a path in a pipeline file is relative to that file.'
-
 function readPipeline(name: string): {
   readonly file: string
   readonly spec: PipelineSpec | CollectSpec
@@ -306,45 +301,4 @@ function readPipeline(name: string): {
   const file = findPipeline(name)
   const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
   return { file, spec: parsePipeline(text, file) }
-}
-
-/** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */
-export async function readOrganizations(file: string): Promise<OrganizationList> {
-  const bytes = readNamedFile('list of organisations', file, CHECK_PATH)
-  const isParquet = extname(file).toLowerCase() === '.parquet'
-  const list = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes
-  return parseOrganizations(list, basename(file))
-}
-
-const COLUMNS = ['organization_id', 'company_url'] as const
-
-// The two columns we know as CSV text, so that one parser judges every kind of list.
-async function parquetAsCsv(file: string): Promise<string> {
-  const source = `read_parquet(${quotePath(file)})`
-  const read = async (engine: Warehouse) => {
-    const { columns } = await engine.table(`select * from ${source} limit 0`)
-    const names = columns.map(({ name }) => name)
-    const wanted = COLUMNS.map(
-      (column) => [column, names[columnAt(names, column)]] as const,
-    ).flatMap(([column, name]) => (name === undefined ? [] : { column, name }))
-    if (wanted.length === 0) {
-      throw new ConfigError(
-        `${file}: no column organization_id or company_url; found: ${names.join(', ')}`,
-        { hint: 'Name one of its columns organization_id or company_url; nothing was sent.' },
-      )
-    }
-    const cells = wanted.map(({ name }) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
-    const { rows } = await engine.table(`select ${cells} from ${source}`)
-    const quote = (cell: unknown) =>
-      `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
-    const header = wanted.map(({ column }) => column).join(',')
-    return [header, ...rows.map((row) => row.map(quote).join(','))].join('\n')
-  }
-  return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
-    if (!(error instanceof SqlError)) throw error
-    throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
-      hint: 'Give a Parquet file with a column organization_id or company_url, or a CSV file.',
-      cause: error,
-    })
-  })
 }

@@ -1,0 +1,52 @@
+/** Reads a list of organisations as its file has it: text, or Parquet. */
+
+import { basename, extname } from 'node:path'
+import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
+import { readNamedFile } from '../support/atomic-file.ts'
+import { ConfigError, messageOf } from '../support/errors.ts'
+import { SqlError } from '../warehouse/errors.ts'
+import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+
+export const CHECK_PATH = 'Check the path; a path in a pipeline file is relative to that file.'
+
+/** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */
+export async function readOrganizations(file: string): Promise<OrganizationList> {
+  const bytes = readNamedFile('list of organisations', file, CHECK_PATH)
+  const isParquet = extname(file).toLowerCase() === '.parquet'
+  const list = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes
+  return parseOrganizations(list, basename(file))
+}
+
+const COLUMNS = ['organization_id', 'company_url'] as const
+
+// The two columns we know as CSV text, so that one parser judges every kind of list.
+async function parquetAsCsv(file: string): Promise<string> {
+  const source = `read_parquet(${quotePath(file)})`
+  const read = async (engine: Warehouse) => {
+    const { columns } = await engine.table(`select * from ${source} limit 0`)
+    const names = columns.map(({ name }) => name)
+    const wanted = COLUMNS.map(
+      (column) => [column, names[columnAt(names, column)]] as const,
+    ).flatMap(([column, name]) => (name === undefined ? [] : { column, name }))
+    if (wanted.length === 0) {
+      throw new ConfigError(
+        `${file}: no column organization_id or company_url; found: ${names.join(', ')}`,
+        { hint: 'Name one of its columns organization_id or company_url; nothing was sent.' },
+      )
+    }
+    const cells = wanted.map(({ name }) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
+    const { rows } = await engine.table(`select ${cells} from ${source}`)
+    const quote = (cell: unknown) =>
+      `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
+    const header = wanted.map(({ column }) => column).join(',')
+    return [header, ...rows.map((row) => row.map(quote).join(','))].join('\n')
+  }
+  return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
+    if (!(error instanceof SqlError)) throw error
+    throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
+      hint: 'Give a Parquet file with a column organization_id or company_url, or a CSV file.',
+      cause: error,
+    })
+  })
+}
