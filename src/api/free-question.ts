@@ -5,6 +5,7 @@
 
 import type { JobtideError } from '../support/errors.ts'
 import { refusalOf, unreachableError } from './errors.ts'
+import { obeyedWait } from '../support/waits.ts'
 import { statedDate, unsaidWait, waitWanted } from './retry-after.ts'
 import { errorMessage } from './schemas.ts'
 import { NoAnswerError, type Transport } from './transport.ts'
@@ -43,7 +44,7 @@ export async function askForFree(
     const isBusy = status === 429 || status === 503
     const isRight = status === 400 || isBusy
     const problem = isRight ? null : refusalOf(status, errorMessage(body), baseUrl + SEARCH_PATH)
-    const notBefore = isBusy ? ours + (waitWanted(headers, ours) ?? unsaidWait(1)) : null
+    const notBefore = isBusy ? ours + obeyedWait(waitWanted(headers, ours) ?? unsaidWait(1)) : null
     return { problem, words: `answered ${status}`, notBefore, times }
   } catch (error) {
     if (!(error instanceof NoAnswerError) || error.obstacle === null) throw error

@@ -3,7 +3,8 @@
  * (draft-ietf-httpapi-ratelimit-headers); dates are compared with the answer's own `Date`, never with our clock alone.
  */
 
-import { DAY, MINUTE, SECOND } from '../support/units.ts'
+import { MINUTE, SECOND } from '../support/units.ts'
+import { obeyedWait } from '../support/waits.ts'
 
 /** Header names in lower case; a repeated header is an array. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -18,8 +19,6 @@ export interface RateReport {
   readonly resetMs: number | null
 }
 
-// A wait that long is not a rate limit but a mistake in a header.
-const LONGEST_WAIT_MS = 30 * DAY
 // "0 seconds" is taken as a moment, so that a service that says it does not get a storm.
 const SHORTEST_WAIT_MS = SECOND
 
@@ -35,10 +34,10 @@ export function statedDate(headers: Headers): number | null {
 }
 
 /**
- * How long the service wants us to wait: `Retry-After` as seconds or a date (RFC 9110 §10.2.3), the longest where a
- * gateway added its own, else `X-RateLimit-Reset` in any of its shapes. Undefined when it says nothing that can be understood.
+ * How long the service wants us to wait: `Retry-After`, the longest where a gateway added its own, else `X-RateLimit-Reset`,
+ * both in any shape that `parseWait` knows. Undefined when it says nothing that can be understood.
  * @param nowMs our own time, for answers without a `Date`
- * @returns milliseconds from the receipt of the answer, 1 s to 30 days
+ * @returns milliseconds from the receipt of the answer, 1 s or more; see obeyedWait
  */
 export function waitWanted(headers: Headers, nowMs: number): number | undefined {
   const serverNow = statedDate(headers) ?? nowMs
@@ -46,25 +45,18 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
     .flat()
     // Several numbers in one header are several headers that a gateway has joined.
     .flatMap((text) => (/^[\d.,\s]+$/.test(text) ? text.split(',') : [text]))
-    .flatMap((text) => parseRetryAfter(text.trim(), serverNow) ?? [])
+    .flatMap((text) => parseWait(text.trim(), serverNow) ?? [])
   const wait =
     (ordered.length > 0 ? Math.max(...ordered) : undefined) ??
-    parseReset(headerOf(headers, 'x-ratelimit-reset'), serverNow)
-  return wait === undefined
-    ? undefined
-    : Math.min(Math.max(wait, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
-}
-
-function parseRetryAfter(text: string, serverNow: number): number | undefined {
-  if (/^\d{1,15}(?:\.\d+)?$/.test(text)) return Math.ceil(Number(text)) * SECOND
-  return notPast(parseDate(text), serverNow)
+    parseWait(headerOf(headers, 'x-ratelimit-reset'), serverNow)
+  return wait === undefined ? undefined : Math.max(wait, SHORTEST_WAIT_MS)
 }
 
 /**
- * `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to 1e10), epoch
- * milliseconds (1e12 to 1e13), a date; anything else is no answer.
+ * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to 1e10),
+ * epoch milliseconds (1e12 to 1e13), a date; anything else is no answer.
  */
-export function parseReset(text: string | undefined, serverNow: number): number | undefined {
+function parseWait(text: string | undefined, serverNow: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d+(\.\d+)?$/.test(text)) {
     const value = Number(text)
@@ -115,11 +107,12 @@ export function unsaidWait(inARow: number): number {
 
 /** The plan's limit as the answer states it; see RateReport. */
 export function rateReport(headers: Headers, nowMs: number): RateReport {
+  const reset = headerOf(headers, 'x-ratelimit-reset')
+  const resetMs = parseWait(reset, statedDate(headers) ?? nowMs)
   return {
     limit: countOf(headerOf(headers, 'x-ratelimit-limit')),
     remaining: countOf(headerOf(headers, 'x-ratelimit-remaining')),
-    resetMs:
-      parseReset(headerOf(headers, 'x-ratelimit-reset'), statedDate(headers) ?? nowMs) ?? null,
+    resetMs: resetMs === undefined ? null : obeyedWait(resetMs),
   }
 }
 

@@ -3,7 +3,8 @@
  * src/extract/paging-guard.ts of a list that pages without end, pacer.ts of how fast requests follow each other, and when a wait is too long.
  */
 
-import { SECOND } from '../support/units.ts'
+import { DAY, SECOND } from '../support/units.ts'
+import { isMistakenWait, obeyedWait } from '../support/waits.ts'
 import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
 import type { Obstacle } from './unreachable.ts'
 
@@ -31,9 +32,10 @@ export type Failure =
 /**
  * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are no pages, and each may
  * be billed. `outage`: nothing was answered for as long as a run may wait. `long-wait`: the service ordered a longer wait
- * than that. `unreachable`: there never was a connection.
+ * than that. `mistaken-wait`: it ordered one of more than a day. `unreachable`: there never was a connection.
  */
-export type GiveUpReason = 'page' | 'unreadable' | 'outage' | 'long-wait' | 'unreachable'
+export type GiveUpReason =
+  'page' | 'unreadable' | 'outage' | 'long-wait' | 'mistaken-wait' | 'unreachable'
 
 export type RetryDecision =
   /** Ask again after `waitMs`; the other workers do not wait. */
@@ -43,7 +45,7 @@ export type RetryDecision =
       readonly kind: 'pause-all'
       readonly waitMs: number
       readonly status: number
-      readonly giveUp: 'long-wait' | 'outage' | null
+      readonly giveUp: 'long-wait' | 'mistaken-wait' | 'outage' | null
     }
   /** Never asked again; what it means depends on the status alone. */
   | { readonly kind: 'refused'; readonly status: number }
@@ -166,14 +168,12 @@ export function isPassing(status: number): boolean {
 
 function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {
   const { random, pausesInARow, maxWaitMs, outageMs, nowMs } = state
-  const waitMs = withJitter(waitWanted(headers, nowMs) ?? unsaidWait(pausesInARow), random)
+  const wantedMs = waitWanted(headers, nowMs) ?? unsaidWait(pausesInARow)
+  const waitMs = withJitter(obeyedWait(wantedMs), random)
   const outage = outageMs >= maxWaitMs ? 'outage' : null
-  return {
-    kind: 'pause-all',
-    waitMs,
-    status,
-    giveUp: waitMs > maxWaitMs ? 'long-wait' : outage,
-  }
+  const tooLong = waitMs > maxWaitMs ? 'long-wait' : outage
+  const giveUp = isMistakenWait(wantedMs) ? 'mistaken-wait' : tooLong
+  return { kind: 'pause-all', waitMs, status, giveUp }
 }
 
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.
@@ -186,7 +186,7 @@ function backoff(state: RetryState, capMs: number): RetryDecision & { readonly k
 const JITTER_SHARE = 0.1
 const JITTER_CAP_MS = 2 * SECOND
 
-// The service's time always wins: jitter only ever makes the wait longer.
+// The service's time always wins: jitter only ever makes the wait longer. A day stays one: what is longer is read as a mistake.
 function withJitter(waitMs: number, random: number): number {
-  return waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random
+  return Math.min(DAY, waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random)
 }

@@ -3,7 +3,7 @@
 import { askForFree, type FreeAnswer } from '../api/free-question.ts'
 import { NoAnswerError, createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom, proxiesFrom, type ApiKey } from '../config.ts'
-import { pausedUntil } from '../journal/pauses.ts'
+import { holdOf, type Hold } from '../journal/pauses.ts'
 import { CLOCK_TOLERANCE_MS } from '../journal/service-time.ts'
 import {
   finding,
@@ -110,8 +110,11 @@ async function answerFindings(
   state: Freshness | null,
 ): Promise<Finding[]> {
   const { environment, clock, stop } = context
-  const why = state === null ? null : whyNotToAsk(state, clock.uptime?.() ?? null)
-  if (why !== null) return [finding('service', 'ok', `not asked: ${why}`)]
+  if (state !== null && state.working !== null) {
+    return [finding('service', 'ok', 'not asked: a run works now, and asks it')]
+  }
+  const hold = state && holdOf(state.history, state.nowMs, clock.uptime?.() ?? null)
+  if (hold !== null && hold.until > clock.now()) return [holdFinding(hold)]
   let proxies: ReturnType<typeof proxiesFrom>
   const proxy = await look('proxy', () => {
     proxies = proxiesFrom(environment, baseUrl)
@@ -137,14 +140,10 @@ async function answerFindings(
   }
 }
 
-// A request beside a run is one more than its pace allows, and one in a pause is what the service asked not to get.
-function whyNotToAsk(
-  { working, history, nowMs }: Freshness,
-  uptime: Parameters<typeof pausedUntil>[2],
-) {
-  if (working !== null) return 'a run works now, and asks it'
-  const until = pausedUntil(history, nowMs, uptime)
-  return until > nowMs ? `it wants no request before ${isoInstant(until)}` : null
+function holdFinding({ until, pause }: Hold): Finding {
+  const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
+  const found = `not asked: it wants no request before ${isoInstant(until)}${why}`
+  return finding('service', 'warning', found, 'Where that is a mistake, run with --forget-pause.')
 }
 
 function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: number): Finding {

@@ -5,7 +5,7 @@ import type { LookupRequest } from '../api/endpoints/endpoint.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
-import { oneOffJob, type Job } from '../run/job.ts'
+import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
@@ -69,10 +69,9 @@ const SEARCHES: Readonly<Record<string, Search>> = {
   },
 }
 
-export interface FindOptions {
+export interface FindOptions extends OneOffOptions {
   readonly pages: number
   readonly refreshDays: number
-  readonly credits?: number
   readonly output?: string
   readonly dryRun?: boolean
 }
@@ -84,9 +83,10 @@ export async function findCommand(
   context: Context,
   what: string,
   filters: readonly string[],
-  { pages, refreshDays, output: file, dryRun = false, credits }: FindOptions,
+  options: FindOptions,
 ): Promise<ExitCode> {
   const { output } = context
+  const { pages, refreshDays, output: file, dryRun = false } = options
   const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
   if (search === undefined) {
     throw new ConfigError(`there is no search for ${what}`, {
@@ -96,7 +96,7 @@ export async function findCommand(
   const asked = { pages, refreshMs: refreshDays * DAY }
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
-  const job = oneOffJob(collection, credits)
+  const job = oneOffJob(collection, options)
   if (dryRun) {
     await reportCollection(context, job, collection)
     return EXIT.done
@@ -159,15 +159,20 @@ export async function suggestCommand(
   context: Context,
   type: string,
   text: string,
+  options: OneOffOptions,
 ): Promise<ExitCode> {
   const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
   const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
-  const { run, read } = await ask(context, oneOffJob(collection), collection, (warehouse, key) =>
-    warehouse.all<{ label: string; value: string; id: string }>(
-      `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id
+  const { run, read } = await ask(
+    context,
+    oneOffJob(collection, options),
+    collection,
+    (warehouse, key) =>
+      warehouse.all<{ label: string; value: string; id: string }>(
+        `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id
        from core.newest_answers, lateral json_items(body, '$.results') where lookup_key = $1 order by place`,
-      [key],
-    ),
+        [key],
+      ),
   )
   context.output.report({
     title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,

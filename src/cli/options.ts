@@ -98,6 +98,12 @@ export const ENGINE_OPTION: OptionDeclaration = [
   ['duckdb', 'spark'],
 ]
 
+/** Asks before the time that the service named; its name is that of Overrides. */
+export const PAUSE_OPTION: OptionDeclaration = [
+  '--forget-pause',
+  'ask at once, although the service named a later time; doctor says which',
+]
+
 /** The options that override a pipeline file; their names are those of Overrides. */
 export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   ['--organizations <file>', 'list of organisations: CSV, TXT or Parquet'],
@@ -109,6 +115,7 @@ export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   ['--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes'],
   ['--no-publish', 'publish nothing'],
   ENGINE_OPTION,
+  PAUSE_OPTION,
 ]
 
 /** Goes on without what the journal lost; its name is that of Overrides. */

@@ -12,10 +12,11 @@ export function honourEarlierPause(
   const waitMs = notBefore - clock.now()
   if (waitMs <= 0) return
   if (waitMs > maxWaitMs) {
-    throw new UnavailableError(
-      `the service asked for no request before ${isoInstant(notBefore)}`,
-      notBefore,
-    )
+    const time = isoInstant(notBefore)
+    throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
+      hint: `Run the same command again after ${time}: it goes on where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
+      context: { not_before: time },
+    })
   }
   logger.warn({ wait_ms: Math.round(waitMs), not_before: isoInstant(notBefore) }, 'waiting')
   pacer.pause(waitMs)

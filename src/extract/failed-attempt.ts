@@ -2,6 +2,7 @@
 
 import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
+import { waitWanted } from '../api/retry-after.ts'
 import {
   isPassing,
   isUnreadable,
@@ -89,7 +90,7 @@ const UNREADABLE_HINT =
 
 function giveUpError(
   why: GiveUpReason,
-  { failure, notBefore }: FailedAttempt,
+  { failure, at, notBefore }: FailedAttempt,
   { page, batchId, failures }: PageAttempts,
   maxWaitMs: number,
 ): JobtideError {
@@ -101,6 +102,11 @@ function giveUpError(
     case 'long-wait': {
       const time = isoInstant(notBefore)
       const text = `the service asks for no request before ${time}: ${words}`
+      return new UnavailableError(text, notBefore)
+    }
+    case 'mistaken-wait': {
+      const wantedMs = ('headers' in failure && waitWanted(failure.headers ?? {}, at)) || 0
+      const text = `the service asks for no request before ${isoInstant(at + wantedMs)}, which is more than 24 hours away and taken for a mistake: ${words}`
       return new UnavailableError(text, notBefore)
     }
     case 'outage': {

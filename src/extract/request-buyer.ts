@@ -209,7 +209,12 @@ export class RequestBuyer {
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
-      this.#notePause(at, notBefore, String(decision.status))
+      const isMistake = decision.giveUp === 'mistaken-wait'
+      this.#notePause(
+        at,
+        notBefore,
+        `${decision.status}${isMistake ? ', a wait of over 24 h' : ''}`,
+      )
     }
     await writer.append({
       kind: 'request_failed',

@@ -1,30 +1,53 @@
 /** The times before which the service wants no request. Pure. */
 
 import type { Uptime } from '../support/clock.ts'
+import { obeyedWait } from '../support/waits.ts'
 import { elapsedSince } from './clock-history.ts'
 import type { Paused } from './records.ts'
 
 /** A time that the service named. */
-export type Pause = Pick<Paused, 'at' | 'not_before' | 'uptime'>
+export type Pause = Pick<Paused, 'at' | 'not_before' | 'uptime' | 'reason'>
 
 /** Of all pauses the two that may hold the longest: the one with the latest end, and the last one. */
-export function addPause(pauses: readonly Pause[], { at, not_before, uptime }: Pause): Pause[] {
-  const pause = { at, not_before, ...(uptime === undefined ? {} : { uptime }) }
-  return [...pauses.filter((one) => one === pauses[0] && one.not_before > not_before), pause]
+export function addPause(pauses: readonly Pause[], record: Paused): Pause[] {
+  if (record.lifts_earlier === true) return []
+  const { at, not_before, uptime, reason } = record
+  const pause = { at, not_before, reason, ...(uptime === undefined ? {} : { uptime }) }
+  return [...pauses.filter((one) => one === pauses[0] && endOf(one) > endOf(pause)), pause]
 }
 
-/**
- * Until when no request may leave, milliseconds since 1970 UTC; 0 for no such time. While the machine is up its uptime tells
- * how much of a pause has passed, whatever was done to its clock.
- */
-export function pausedUntil(
+// Jobtide up to 0.12 noted what it was told, up to 30 days.
+function endOf({ at, not_before: notBefore }: Pause): number {
+  return at + obeyedWait(notBefore - at)
+}
+
+/** Until when no request may leave. */
+export interface Hold {
+  /** Milliseconds since 1970 UTC; 0 where the service never named a time. */
+  readonly until: number
+  /** The pause that lasts until then. */
+  readonly pause: Pause | null
+}
+
+/** While the machine is up its uptime tells how much of a pause has passed, whatever was done to its clock. */
+export function holdOf(
   { pauses }: { readonly pauses: readonly Pause[] },
   nowMs: number,
   uptime: Uptime | null,
-): number {
-  return pauses.reduce((latest, { at, not_before: notBefore, uptime: then = null }) => {
-    const isSameBoot = then !== null && then.boot === uptime?.boot
-    const until = isSameBoot ? nowMs + (notBefore - at) - elapsedSince(then, uptime) : notBefore
-    return Math.max(latest, until)
-  }, 0)
+): Hold {
+  return pauses.reduce<Hold>(
+    (latest, pause) => {
+      const { at, uptime: then = null } = pause
+      const isSameBoot = then !== null && then.boot === uptime?.boot
+      const end = endOf(pause)
+      const until = isSameBoot ? nowMs + (end - at) - elapsedSince(then, uptime) : end
+      return until > latest.until ? { until, pause } : latest
+    },
+    { until: 0, pause: null },
+  )
+}
+
+/** As {@link holdOf}, the time alone. */
+export function pausedUntil(...of: Parameters<typeof holdOf>): number {
+  return holdOf(...of).until
 }

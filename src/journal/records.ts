@@ -250,6 +250,8 @@ export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
   /** How long this machine was up at `at`; absent where that is unknown. */
   readonly uptime?: Uptime
   readonly reason: string
+  /** The operator said that all pauses noted before are forgotten. */
+  readonly lifts_earlier?: true
 }
 
 export type RunOutcome =

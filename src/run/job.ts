@@ -46,6 +46,8 @@ export interface Overrides {
   readonly acceptLoss?: boolean
   /** Buys everything again where the journal of a warehouse is gone. */
   readonly beginAgain?: boolean
+  /** Asks although the service named a later time. */
+  readonly forgetPause?: boolean
   /** Publishes to a destination that shows the rows of another journal. */
   readonly adoptDestination?: boolean
   /** Publishes a snapshot that holds less than the one before. */
@@ -86,6 +88,8 @@ export interface Job {
   readonly acceptLoss: boolean
   /** Begins a new journal beside a warehouse whose journal is gone: everything is bought again. */
   readonly beginAgain: boolean
+  /** Forgets the time before which the service wants no request. */
+  readonly forgetPause: boolean
 }
 
 export interface SnapshotTarget {
@@ -131,11 +135,15 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     retentionDays: spec.retention_days ?? null,
     acceptLoss: overrides.acceptLoss ?? false,
     beginAgain: overrides.beginAgain ?? false,
+    forgetPause: overrides.forgetPause ?? false,
   }
 }
 
 /** A job that asks one thing once: of no file, on no schedule, and published by the next run of a pipeline. */
-export function oneOffJob(collection: Collection, creditsLimit: number | null = null): Job {
+export function oneOffJob(
+  collection: Collection,
+  { credits = null, forgetPause = false }: OneOffOptions,
+): Job {
   const { pipeline } = collection
   return {
     pipeline,
@@ -146,7 +154,7 @@ export function oneOffJob(collection: Collection, creditsLimit: number | null = 
     organizationsFile: 'the command',
     isBundled: false,
     duplicates: 0,
-    creditsLimit,
+    creditsLimit: credits,
     creditsPerMonth: null,
     requestsPerSecond: null,
     concurrency: 1,
@@ -157,7 +165,13 @@ export function oneOffJob(collection: Collection, creditsLimit: number | null = 
     watch: [],
     acceptLoss: false,
     beginAgain: false,
+    forgetPause,
   }
+}
+
+export interface OneOffOptions {
+  readonly credits?: number | null
+  readonly forgetPause?: boolean
 }
 
 // Somebody waits for it.

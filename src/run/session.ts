@@ -4,7 +4,9 @@ import { openJournal, type Journal, type JournalWriter } from '../journal/journa
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
 import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
+import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
+import { isoInstant } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
@@ -58,7 +60,7 @@ export async function withJournal<T>(
  * @throws StorageError when the journal of a warehouse is gone, unless the job begins again
  */
 export function withSession<T>(
-  { pipeline, acceptLoss, beginAgain }: Job,
+  { pipeline, acceptLoss, beginAgain, forgetPause }: Job,
   command: string,
   world: RunWorld,
   maxWaitMs: number,
@@ -73,6 +75,7 @@ export function withSession<T>(
     try {
       const history = readHistory(journal)
       addSpentBefore(history, spentBefore)
+      if (forgetPause) await forgetPauses(history, writer, world)
       return await work({ journal, writer, history, lock, spentBefore })
     } finally {
       // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
@@ -81,6 +84,21 @@ export function withSession<T>(
       keepCheckpoint(journal, world)
     }
   })
+}
+
+/** Forgets for good what the service said before of when to come back. */
+async function forgetPauses(
+  history: History,
+  writer: JournalWriter,
+  { clock, logger }: RunWorld,
+): Promise<void> {
+  const at = clock.now()
+  const until = pausedUntil(history, at, clock.uptime?.() ?? null)
+  if (until <= at) return
+  const nothing = { run_id: null, at, not_before: at, reason: 'forgotten' }
+  await writer.append({ kind: 'paused', ...nothing, lifts_earlier: true })
+  history.pauses = []
+  logger.warn({ not_before: isoInstant(until) }, 'pause_forgotten')
 }
 
 /** A writer that begins nothing where the lock is lost: no request leaves without its record. Answers are kept. */

@@ -78,9 +78,18 @@ describe('jobtide doctor', () => {
     const busy = await doctor(site, { env: { JOBTIDE_BASE_URL: `http://127.0.0.1:${port}` } })
     expect(busy.found('service')).toMatchObject({ state: 'warning', found: 'busy: answered 503' })
     const { requests } = site.simulator.account()
-    expect((await doctor(site)).found('service')?.found).toMatch(/^not asked: it wants no request/)
+    expect((await doctor(site)).found('service')).toMatchObject({
+      state: 'warning',
+      found: expect.stringMatching(
+        /^not asked: it wants no request before .*Z \(answered 503, at .*Z\)$/,
+      ) as string,
+      hint: expect.stringContaining('--forget-pause') as string,
+    })
     expect((await site.call(['extract', site.pipeline])).exitCode).toBe(5)
     expect(site.simulator.account().requests).toBe(requests)
+    done(await site.call(['extract', site.pipeline, '--forget-pause']))
+    done(await site.call(['extract', site.pipeline]))
+    expect((await doctor(site)).found('service')?.state).toBe('ok')
   })
 
   it('warns of each address of notify that cannot work, three here, and sends nothing', async () => {

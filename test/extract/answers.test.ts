@@ -231,6 +231,35 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
+  it('an epoch in Retry-After is waited for to the second', async () => {
+    const { run, service } = fifty({
+      faults: [{ nth: 3, status: 503, headers: { 'Retry-After': NOW / SECOND + 120 } }],
+    })
+    await run.extract({ concurrency: 1 })
+    const waited = service.account[3]!.sentAt - NOW
+    expect(waited).toBeGreaterThanOrEqual(120 * SECOND)
+    expect(waited).toBeLessThanOrEqual(123 * SECOND)
+    expect(run.events()).toHaveLength(50)
+  })
+
+  it('a wait of 30 days is a mistake: exit 5 whatever max_wait is, nothing for an hour, then all of it', async () => {
+    const { run, service } = fifty({
+      faults: [{ nth: 3, status: 503, headers: { 'Retry-After': 30 * 86_400 } }],
+    })
+    const error = await errorOf(run.extract({ concurrency: 1, maxWaitMs: 90 * DAY }))
+    expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    expect(error.message).toContain('more than 24 hours away and taken for a mistake')
+    const { length } = service.account
+    const tooEarly = await errorOf(run.extract())
+    expect(tooEarly).toMatchObject({ exitCode: 5 })
+    expect(tooEarly['hint']).toContain('--forget-pause')
+    expect(service.account).toHaveLength(length)
+    await service.clock.advance(HOUR + 2 * SECOND)
+    await run.extract()
+    expect(run.events()).toHaveLength(50)
+    expectSameCredits(run, service)
+  })
+
   it('a plan of 30 requests an hour is bought to its last request, then exit 5 and 0 refused requests; the time is kept', async () => {
     const { run, service } = fifty({ rateLimit: { requests: 30, windowMs: HOUR } })
     const error = await errorOf(run.extract({ concurrency: 1 }))

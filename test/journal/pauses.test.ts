@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { addPause, pausedUntil, type Pause } from '../../src/journal/pauses.ts'
-import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
+import { addPause, holdOf, pausedUntil } from '../../src/journal/pauses.ts'
+import type { Paused } from '../../src/journal/records.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 
 const AT = Date.UTC(2026, 10, 20, 2, 15)
-const MINUTE_ASKED: Pause = {
+const MINUTE_ASKED: Paused = {
+  kind: 'paused',
+  run_id: null,
+  reason: '503',
   at: AT,
   not_before: AT + 60 * SECOND,
   uptime: { boot: 'a', ms: 1_000 },
@@ -21,10 +25,37 @@ describe('a pause of 60 s that the service ordered', () => {
   })
 
   it('is not ended by a shorter one, and is forgotten with a longer one', () => {
-    const ofSeconds = (seconds: number) => ({ ...MINUTE_ASKED, not_before: AT + seconds * SECOND })
-    const shorter = addPause([MINUTE_ASKED], ofSeconds(30))
-    expect(shorter).toEqual([MINUTE_ASKED, ofSeconds(30)])
-    expect(addPause(shorter, ofSeconds(40))).toEqual([MINUTE_ASKED, ofSeconds(40)])
-    expect(addPause(shorter, ofSeconds(90))).toEqual([ofSeconds(90)])
+    const after = (...seconds: number[]) =>
+      seconds
+        .map((one) => ({ ...MINUTE_ASKED, not_before: AT + one * SECOND }))
+        .reduce(addPause, [])
+        .map((one) => (one.not_before - AT) / SECOND)
+    expect(after(60, 30)).toEqual([60, 30])
+    expect(after(60, 30, 40)).toEqual([60, 40])
+    expect(after(60, 30, 90)).toEqual([90])
+  })
+})
+
+describe('a pause of 30 days, as version 0.12 kept it', () => {
+  const month: Paused = { ...MINUTE_ASKED, not_before: AT + 30 * DAY }
+
+  it.each(['a', 'b'])('holds for an hour from when it was received, in boot %s', (boot) => {
+    const left = (minutes: number) => {
+      const now = AT + minutes * MINUTE
+      return pausedUntil({ pauses: [month] }, now, { boot, ms: 1_000 + minutes * MINUTE }) - now
+    }
+    expect([left(0), left(50), left(60), left(90) <= 0]).toEqual([HOUR, 10 * MINUTE, 0, true])
+  })
+
+  it('gives way to one of 2 hours that comes later, and one of 24 hours is none', () => {
+    const later = { ...MINUTE_ASKED, not_before: AT + 2 * HOUR, reason: '429' }
+    const held = holdOf({ pauses: [month, later].reduce(addPause, []) }, AT, null)
+    expect([held.until, held.pause?.reason]).toEqual([AT + 2 * HOUR, '429'])
+    expect(pausedUntil({ pauses: [{ ...month, not_before: AT + DAY }] }, AT, null)).toBe(AT + DAY)
+  })
+
+  it('is gone once the operator lifted it', () => {
+    const lifted = { ...MINUTE_ASKED, not_before: AT, lifts_earlier: true } as const
+    expect([month, lifted].reduce(addPause, [])).toEqual([])
   })
 })

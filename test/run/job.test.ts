@@ -77,6 +77,7 @@ describe('readJob', () => {
       notify: null,
       acceptLoss: false,
       beginAgain: false,
+      forgetPause: false,
     })
   })
 

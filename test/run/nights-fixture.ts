@@ -51,6 +51,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     acceptLoss: false,
     watch: [],
     beginAgain: false,
+    forgetPause: false,
   }
 }
 

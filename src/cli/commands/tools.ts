@@ -1,6 +1,6 @@
 /** The commands around the pipeline. */
 
-import { wholeNumber } from '../options.ts'
+import { PAUSE_OPTION, wholeNumber } from '../options.ts'
 import { PIPELINE, type Declaration } from './declaration.ts'
 
 export const TOOL_COMMANDS: readonly Declaration[] = [
@@ -29,6 +29,7 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
         1,
       ],
       ['--dry-run', 'say what it may cost; sends nothing'],
+      PAUSE_OPTION,
     ],
     import: async () => (await import('../find-command.ts')).findCommand,
   },
@@ -39,6 +40,7 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
       ['<type>', 'company, job_title, location, school, technology or function'],
       ['<text>', 'how it begins'],
     ],
+    options: [PAUSE_OPTION],
     import: async () => (await import('../find-command.ts')).suggestCommand,
   },
   {
