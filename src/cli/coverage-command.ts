@@ -17,6 +17,7 @@ import {
   type OrganizationCoverage,
   type UnreadStretch,
 } from '../plan/coverage-report.ts'
+import { tellSkipped } from '../plan/skipped-lines.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { minuteText } from '../support/clock.ts'
@@ -51,6 +52,7 @@ export async function coverageCommand(
     })
   }
   const job = pipeline === undefined ? null : await readJob(pipeline, overrides, directory.root)
+  tellSkipped(context.logger, job?.skipped ?? [])
   const journal = openJournal(directory.journal, clock)
   // With a pipeline there is something to say before the first run: nothing of it was read.
   if (job === null) await refuseEmpty(journal, directory)

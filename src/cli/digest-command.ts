@@ -4,6 +4,7 @@ import { plainText, slackBody } from '../observe/notice.ts'
 import { DIGEST_CHANGES, headDigest, type DigestPart } from '../report/digest.ts'
 import { readHead } from '../report/read-report.ts'
 import { chosenWindow, windowText, type WindowChoice } from '../report/window.ts'
+import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { lineText, type Line } from '../support/text.ts'
@@ -20,7 +21,9 @@ export async function digestCommand(context: Context, options: DigestOptions): P
   const { clock, output, stop } = context
   const window = chosenWindow(options, clock.now())
   const file = options.organizations
-  const list = file === undefined ? null : (await readOrganizations(file)).organizations
+  const read = file === undefined ? null : await readOrganizations(file)
+  tellSkipped(context.logger, read?.skipped ?? [])
+  const list = read?.organizations ?? null
   const data = await whileReading(context, (warehouse) =>
     readHead(warehouse, { window, list, rows: DIGEST_CHANGES }),
   )

@@ -14,6 +14,7 @@ import {
   anything,
   flag,
   orNull,
+  skippedLines,
 } from './documents/parts.ts'
 import {
   status,
@@ -97,6 +98,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     folder: text,
     files: list(object({ path: text, written: flag })),
     organizations: orNull(count),
+    skipped_lines: skippedLines,
   }),
   find: z.union([
     collectionPlan,

@@ -6,6 +6,7 @@
 import { basename, resolve } from 'node:path'
 import type { Erasable } from '../load/suppression.ts'
 import { readRows } from '../plan/organizations.ts'
+import { skippedOf, tellSkipped } from '../plan/skipped-lines.ts'
 import { erase, type Erasure } from '../run/forget/erase.ts'
 import { exportPerson } from '../run/forget/export-person.ts'
 import { readPending } from '../run/forget/pending.ts'
@@ -16,6 +17,7 @@ import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
+import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
@@ -65,11 +67,11 @@ export function erasureWorld(context: Context, pipeline: string | undefined): Er
 }
 
 function requestOf(
-  { directory, clock }: Context,
+  { directory, clock, logger }: Context,
   people: readonly string[],
   { from, olderThan }: ForgetOptions,
 ): Erasable {
-  const profileIds = [...people, ...(from === undefined ? [] : idsIn(from))]
+  const profileIds = [...people, ...(from === undefined ? [] : idsIn(from, logger))]
   if (profileIds.some((id) => id.trim() === '')) {
     throw new ConfigError('an empty profile_id names nobody', {
       hint: 'Look at how the command was put together. Nothing was changed.',
@@ -89,12 +91,13 @@ const ID_COLUMN = 'profile_id'
 // Blanks, control characters and what is invisible: a note behind an id, or what came along when it was copied.
 const NO_ID = /[\s\p{Cc}\p{Default_Ignorable_Code_Point}\uFFFD]/u
 
-function idsIn(file: string): string[] {
+function idsIn(file: string, logger: Logger): string[] {
   const hint = `Give a text file with a ${ID_COLUMN} a line, or CSV with a column of that name. Nothing was changed.`
   const name = basename(file)
   const rows = readRows(readNamedFile('list of people', resolve(file), hint), name, 'people', hint)
   const at = rows[0]?.cells.findIndex((cell) => cell.toLowerCase() === ID_COLUMN) ?? -1
-  return rows.slice(at < 0 ? 0 : 1).flatMap(({ cells, line }) => {
+  const skipped: number[] = []
+  const ids = rows.slice(at < 0 ? 0 : 1).flatMap(({ cells, line }) => {
     const [id = '', ...others] = at < 0 ? cells.filter((cell) => cell !== '') : [cells[at] ?? '']
     if (others.length > 0 || NO_ID.test(id)) {
       throw new ConfigError(
@@ -104,8 +107,11 @@ function idsIn(file: string): string[] {
         },
       )
     }
+    if (id === '') skipped.push(line)
     return id === '' ? [] : [id]
   })
+  tellSkipped(logger, skippedOf(name, skipped))
+  return ids
 }
 
 function planReport(plan: ErasurePlan): Report {

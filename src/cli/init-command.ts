@@ -1,6 +1,7 @@
 /** `init`: writes a folder in which `jobtide run nightly` works, with a key and an address. */
 
 import { relative, sep } from 'node:path'
+import { skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { makeProjectFolder } from '../run/folder.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
@@ -13,17 +14,20 @@ export async function initCommand(
   { organizations: listFile }: { readonly organizations?: string },
 ): Promise<ExitCode> {
   const made = await makeProjectFolder(target, listFile)
-  const { folder, files, organizations } = made
+  const { folder, files, organizations, skipped } = made
   const below = relative(process.cwd(), folder)
   const isElsewhere = below !== ''
   const named = below.startsWith(`..${sep}`) || below === '..' ? folder : below
   output.report({
     title: `${folder} is ready for ${organizations === null ? 'your list' : countText(organizations, 'organisation')}`,
     sections: [
-      files.map(({ path, isNew }): Fact => [
-        isNew ? 'written' : 'kept',
-        `${relative(folder, path)}${isNew ? '' : ', as it was'}`,
-      ]),
+      [
+        ...files.map(({ path, isNew }): Fact => [
+          isNew ? 'written' : 'kept',
+          `${relative(folder, path)}${isNew ? '' : ', as it was'}`,
+        ]),
+        skipped.length > 0 && ['skipped', skipped.map(skippedText)],
+      ],
       [
         [
           'next',
@@ -39,7 +43,12 @@ export async function initCommand(
         ],
       ],
     ],
-    values: { ...made, files: files.map(({ path, isNew }) => ({ path, written: isNew })) },
+    values: {
+      folder,
+      organizations,
+      skippedLines: skippedValues(skipped),
+      files: files.map(({ path, isNew }) => ({ path, written: isNew })),
+    },
   })
   return EXIT.done
 }

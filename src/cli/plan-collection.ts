@@ -4,12 +4,13 @@ import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { planCollection } from '../plan/collection.ts'
+import { skippedValues } from '../plan/skipped-lines.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { withoutErased, type Collection } from '../run/collection.ts'
 import type { Job } from '../run/job.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { budgetFacts } from './plan-command.ts'
+import { budgetFacts, skippedFact } from './plan-command.ts'
 
 /** Reports the plan; nothing is sent. */
 export async function reportCollection(
@@ -42,6 +43,7 @@ export async function reportCollection(
           `${numberText(plan.absent)} of them, which the service does not have`,
         ],
         duplicates > 0 && ['twice', `${countText(duplicates, 'line')} of the list`],
+        skippedFact(job.skipped),
       ],
     ],
     notes: [],
@@ -50,6 +52,7 @@ export async function reportCollection(
       endpoint,
       listed: lookups.length,
       duplicates,
+      skippedLines: skippedValues(job.skipped),
       requestsAtLeast: plan.lookups.length,
       answeredLately: plan.fresh,
       absent: plan.absent,

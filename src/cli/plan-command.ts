@@ -8,6 +8,7 @@ import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
+import { skippedText, skippedValues, type SkippedLines } from '../plan/skipped-lines.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
@@ -63,13 +64,6 @@ export async function planCommand(
     job.duplicates +
     job.question.organizations.length -
     (fromNothing.organizations + plan.quarantined.length)
-  const lists: readonly (readonly [label: string, count: number, what: string])[] = [
-    ['new', openRun === null ? neverAsked : 0, 'never asked before'],
-    ['silent', silent, 'asked before without one event'],
-    ['left out', plan.quarantined.length, 'refused by the service lately'],
-    ['twice', duplicates, 'named twice in the list'],
-    ['by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS],
-  ]
   output.report({
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
@@ -77,10 +71,8 @@ export async function planCommand(
       [
         ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
         ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
-        ...lists.map(
-          ([label, count, what]): Fact =>
-            count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
-        ),
+        ...listFacts(plan, openRun, duplicates),
+        skippedFact(job.skipped),
       ],
     ],
     notes: openRun === null ? [] : openRunNotes(openRun),
@@ -88,6 +80,7 @@ export async function planCommand(
       pipeline: job.pipeline,
       organizations: plan.organizations,
       duplicates,
+      skippedLines: skippedValues(job.skipped),
       batches: plan.batches.length,
       quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
       creditsLimit: job.creditsLimit,
@@ -105,6 +98,19 @@ export async function planCommand(
     },
   })
   return EXIT.done
+}
+
+function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fact[] {
+  const lists: readonly (readonly [label: string, count: number, what: string])[] = [
+    ['new', openRun === null ? plan.neverAsked : 0, 'never asked before'],
+    ['silent', plan.silent, 'asked before without one event'],
+    ['left out', plan.quarantined.length, 'refused by the service lately'],
+    ['twice', duplicates, 'named twice in the list'],
+    ['by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS],
+  ]
+  return lists.map(
+    ([label, count, what]) => count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
+  )
 }
 
 const NAMED_BOTH_WAYS =
@@ -178,6 +184,10 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
       `about ${numberText(Math.round(requests))}, at least ${numberText(batches)}; ${pace}`,
     ],
   ]
+}
+
+export function skippedFact(skipped: readonly SkippedLines[]): Fact {
+  return skipped.length > 0 && ['skipped', skipped.map(skippedText)]
 }
 
 /** What may be spent; `high` is the most that is expected. */

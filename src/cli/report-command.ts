@@ -5,6 +5,7 @@ import { missingTexts, unknownTexts } from '../report/digest.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReport } from '../report/write-report.ts'
 import { ownEntryAt } from '../run/data-directory.ts'
+import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
@@ -22,7 +23,9 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const now = clock.now()
   const window = chosenWindow(options, now)
   const file = options.organizations
-  const list = file === undefined ? null : (await readOrganizations(file)).organizations
+  const read = file === undefined ? null : await readOrganizations(file)
+  tellSkipped(context.logger, read?.skipped ?? [])
+  const list = read?.organizations ?? null
   // A list has pages of its own: they do not take the place of those of all.
   const ofList = file === undefined ? '' : `-${parse(file).name}`
   const name = `${windowName(window)}${ofList}.html`

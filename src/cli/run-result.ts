@@ -3,6 +3,7 @@
 import type { ClockTrouble } from '../extract/options.ts'
 import type { LoadReport } from '../load/merger.ts'
 import type { BuildReport } from '../model/build.ts'
+import { skippedValues } from '../plan/skipped-lines.ts'
 import { RefusedLossError } from '../publish/refuse-loss.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
@@ -105,6 +106,7 @@ export function runValues(run: RunReport): object {
     organizations: run.organizations,
     organizationsUnread: run.unread,
     pagesLeftBehind: run.leftBehind,
+    skippedLines: skippedValues(run.skippedLines),
     extract: {
       ...extract,
       clocks: clocks && clocksValues(clocks),

@@ -3,6 +3,7 @@
 import { createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom, proxiesFrom, webhookSecretFrom } from '../config.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
@@ -86,7 +87,7 @@ export async function sampleCommand(
       refuseCollection(job, pipeline)
       return sampleRun(job, options.sample, service, runWorld(context))
     })
-    context.output.report(sampleReport(sample))
+    context.output.report(sampleReport(sample, job))
     return EXIT.done
   })
 }
@@ -104,6 +105,7 @@ export async function withService<T>(
   context.logFields['pipeline'] = job.pipeline
   const baseUrl = baseUrlFrom(environment)
   refuseBundled(job, environment)
+  tellSkipped(logger, job.skipped)
   const proxies = proxiesFrom(environment, baseUrl)
   const { secret, source, isWide } = apiKeyFrom(environment)
   if (isWide) {
@@ -129,7 +131,7 @@ export async function withService<T>(
   }
 }
 
-function sampleReport(sample: SampleReport): Report {
+function sampleReport(sample: SampleReport, { skipped }: Job): Report {
   const { runId, pipeline, organizations, leftBehind, progress, requestsPerSecond: pace } = sample
   const { projection, batches, batchesDone, credits, pages } = progress
   const left = batches - batchesDone
@@ -170,6 +172,7 @@ function sampleReport(sample: SampleReport): Report {
       pagesNow: pages,
       creditsSpentNow: credits,
       pagesLeftBehind: leftBehind,
+      skippedLines: skippedValues(skipped),
       expectedCredits: projection && projection.expected,
       credits_90_percent: projection && { low: projection.low, high: projection.high },
       creditsToBuy: toBuy,

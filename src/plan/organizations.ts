@@ -6,12 +6,15 @@
 import { parse } from 'csv-parse/sync'
 import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { skippedOf, type SkippedLines } from './skipped-lines.ts'
 import { companySlug, decodeText, withoutTrailingSlashes } from '../support/text.ts'
 
 export interface OrganizationList {
   readonly organizations: readonly OrganizationRef[]
   /** Lines that named a company already named. */
   readonly duplicates: number
+  /** Lines in which something stands, but no organisation. */
+  readonly skipped: readonly SkippedLines[]
 }
 
 const ID_COLUMN = 'organization_id'
@@ -169,9 +172,13 @@ function collect(
   file: string,
 ): OrganizationList {
   const seen = new Map<string, OrganizationRef>()
+  const skipped: number[] = []
   let duplicates = 0
   for (const { reference, line } of lines) {
-    if (reference === null) continue
+    if (reference === null) {
+      skipped.push(line)
+      continue
+    }
     if (reference.value.length > LONGEST_NAME || UNUSABLE.test(reference.value)) {
       throw new ConfigError(
         `${file}:${line}: not an organisation: ${JSON.stringify(reference.value.slice(0, 60))}`,
@@ -194,5 +201,5 @@ function collect(
       hint: 'Write one organization_id or company_url a line; nothing was sent.',
     })
   }
-  return { organizations: [...seen.values()], duplicates }
+  return { organizations: [...seen.values()], duplicates, skipped: skippedOf(file, skipped) }
 }

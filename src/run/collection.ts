@@ -7,6 +7,7 @@ import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
 import type { Suppression } from '../load/suppression.ts'
 import type { Lookup, CollectQuestion } from '../plan/collection.ts'
 import { readRows } from '../plan/organizations.ts'
+import { skippedOf, type SkippedLines } from '../plan/skipped-lines.ts'
 import type { CollectSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
@@ -51,7 +52,11 @@ export async function readCollection(
   file: string,
   overrides: { readonly organizations?: string; readonly limit?: number },
   dataDir: string,
-): Promise<{ readonly collection: Collection; readonly list: string }> {
+): Promise<{
+  readonly collection: Collection
+  readonly list: string
+  readonly skipped: readonly SkippedLines[]
+}> {
   const { for_each: source, options, refresh_days: days, pages } = spec
   const declared = declaredAs(spec.endpoint)
   const fills = spec.fills ?? declared.subject
@@ -61,10 +66,13 @@ export async function readCollection(
   }
   const named = typeof source === 'string' ? resolve(dirname(file), source) : null
   const list = overrides.organizations ?? named
+  const skipped: SkippedLines[] = []
   const readNow = async () => {
     if (list === null && source === undefined) return lookupsOf([lookupOf(declared, options, file)])
     const lines =
-      list === null ? await selected(source as { sql: string }, dataDir) : listed(fills, list)
+      list === null
+        ? await selected(source as { sql: string }, dataDir)
+        : listed(fills, list, skipped)
     if (lines.length === 0) {
       const what = list ?? 'the select of for_each'
       throw new ConfigError(`${what} names nothing to ask for`, { hint: CHECK })
@@ -84,6 +92,7 @@ export async function readCollection(
   return {
     collection: { pipeline: spec.name, endpoint, declared, read, refreshMs: days * DAY, pages },
     list: list ?? file,
+    skipped,
   }
 }
 
@@ -130,16 +139,19 @@ interface Line {
   readonly place: string
 }
 
-function listed(fills: string, list: string): Line[] {
+/** @param skipped gets the lines that name nothing */
+function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
   const bytes = readNamedFile('list', list, CHECK)
   const name = basename(list)
   const rows = readRows(bytes, name, 'what to ask for', 'Write one a line, or CSV with a header.')
   const header = rows[0]?.cells.map((cell) => cell.toLowerCase()) ?? []
   const at = header.findIndex((cell) => cell === fills || cell === 'url')
-  return rows.slice(at >= 0 ? 1 : 0).flatMap(({ cells, line }) => {
-    const cell = cells[Math.max(0, at)] ?? ''
-    return cell === '' ? [] : { subject: cell, place: `${name}:${line}` }
+  const named = rows.slice(at >= 0 ? 1 : 0).map(({ cells, line }) => {
+    return { subject: cells[Math.max(0, at)] ?? '', line, place: `${name}:${line}` }
   })
+  const empty = named.filter(({ subject }) => subject === '').map(({ line }) => line)
+  skipped.push(...skippedOf(name, empty))
+  return named.filter(({ subject }) => subject !== '')
 }
 
 async function selected({ sql }: { readonly sql: string }, dataDir: string): Promise<Line[]> {

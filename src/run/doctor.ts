@@ -17,6 +17,7 @@ import { readCurrent } from '../publish/read-snapshot.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
 import { nextDue } from '../plan/due.ts'
 import { runsOf } from '../plan/judge.ts'
+import { skippedText } from '../plan/skipped-lines.ts'
 import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
 import { JobtideError, onDisk, systemCode } from '../support/errors.ts'
@@ -214,12 +215,14 @@ export async function pipelineFindings(
 }
 
 function listFinding({ name, job }: KnownPipeline): Finding {
-  const { question, collection = null, organizationsFile = '' } = job ?? {}
+  const { question, collection = null, organizationsFile = '', skipped = [] } = job ?? {}
   const found =
     collection === null
       ? `${question?.organizations.length ?? 0} organisations in ${organizationsFile}`
       : `${collection.endpoint}, by ${organizationsFile}`
-  return finding(name, 'ok', found)
+  if (skipped.length === 0) return finding(name, 'ok', found)
+  const hint = 'Write an id or a URL into these lines, or take them out.'
+  return finding(name, 'warning', [found, ...skipped.map(skippedText)].join('; '), hint)
 }
 
 function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness): Finding {

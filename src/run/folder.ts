@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
+import type { SkippedLines } from '../plan/skipped-lines.ts'
 import { packageRoot } from '../support/assets.ts'
 import { createFile, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
@@ -22,6 +23,8 @@ export interface MadeFolder {
   readonly files: readonly MadeFile[]
   /** Organisations of the list; null where it has example lines, which have to be replaced. */
   readonly organizations: number | null
+  /** Lines of it that name none. */
+  readonly skipped: readonly SkippedLines[]
 }
 
 /**
@@ -42,7 +45,7 @@ export async function makeProjectFolder(
   const list = listFile === undefined ? LIST : `organizations${extname(listFile).toLowerCase()}`
   const source = resolve(listFile ?? join(root, list))
   const isExample = listFile === undefined && isExampleList(source)
-  const organizations = isExample ? null : (await readOrganizations(source)).organizations.length
+  const read = isExample ? null : await readOrganizations(source)
   refuseOther(join(root, list), source)
   const pipeline = template('nightly.yaml').replace(LIST, list)
   const contents: readonly (readonly [string, string | Uint8Array])[] = [
@@ -57,7 +60,8 @@ export async function makeProjectFolder(
     if (isNew) createFile(path, content)
     return { path, isNew }
   })
-  return { folder: root, files, organizations }
+  const organizations = read === null ? null : read.organizations.length
+  return { folder: root, files, organizations, skipped: read?.skipped ?? [] }
 }
 
 // What the folder has wins nowhere in silence.

@@ -10,6 +10,7 @@ import type { Schedule } from '../plan/due.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
 import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
 import type { Question } from '../plan/plan.ts'
+import type { SkippedLines } from '../plan/skipped-lines.ts'
 import { parsePeople, watchedOrganizations, type WatchList } from '../plan/watch-lists.ts'
 import type { Window } from '../plan/window.ts'
 import type { LossChoices } from '../publish/refuse-loss.ts'
@@ -70,6 +71,8 @@ export interface Job {
   readonly isBundled: boolean
   /** Lines of the list that named a company already named. */
   readonly duplicates: number
+  /** Lines that name nothing, of each list that has some. */
+  readonly skipped: readonly SkippedLines[]
   readonly creditsLimit: number | null
   /** Credits all runs of the pipeline together may spend in a calendar month (UTC). */
   readonly creditsPerMonth: number | null
@@ -154,6 +157,7 @@ export function oneOffJob(
     organizationsFile: 'the command',
     isBundled: false,
     duplicates: 0,
+    skipped: [],
     creditsLimit: credits,
     creditsPerMonth: null,
     requestsPerSecond: null,
@@ -180,7 +184,7 @@ const ONE_OFF_WAIT_MS = 2 * MINUTE
 /** What a pipeline file says of what is asked, its lists read. */
 type Asked = Pick<
   Job,
-  'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'watch'
+  'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'skipped' | 'watch'
 >
 
 async function readQuestion(
@@ -191,13 +195,15 @@ async function readQuestion(
   const namedList = resolve(dirname(file), spec.organizations)
   const organizationsFile = resolve(overrides.organizations ?? namedList)
   const list = await readOrganizations(organizationsFile)
+  const watch = await readWatchLists(spec, dirname(file))
   return {
     question: questionOf(spec, overrides, list.organizations),
     collection: null,
     organizationsFile,
     isBundled: isBundled(organizationsFile) || isBundled(namedList),
     duplicates: list.duplicates,
-    watch: await readWatchLists(spec, dirname(file)),
+    skipped: [...list.skipped, ...watch.skipped],
+    watch: watch.lists,
   }
 }
 
@@ -207,23 +213,27 @@ async function readCollected(
   overrides: Overrides,
   dataDir: string,
 ): Promise<Asked> {
-  const { collection, list } = await readCollection(spec, file, overrides, dataDir)
+  const { collection, list, skipped } = await readCollection(spec, file, overrides, dataDir)
   const asked = { question: noJobChanges(spec.name), collection, organizationsFile: list }
-  return { ...asked, isBundled: false, duplicates: 0, watch: [] }
+  return { ...asked, isBundled: false, duplicates: 0, skipped, watch: [] }
 }
 
 /** @throws ConfigError naming file and line of what is wrong in a list */
-function readWatchLists({ watch = [] }: PipelineSpec, folder: string): Promise<WatchList[]> {
-  return Promise.all(
-    watch.map(async (list): Promise<WatchList> => {
-      const file = resolve(folder, list.people ?? list.organizations ?? '')
-      const entries =
-        list.people === undefined
-          ? watchedOrganizations(await readOrganizations(file))
-          : parsePeople(readNamedFile('watch-list', file, CHECK_PATH), basename(file))
-      return { ...list, entries }
-    }),
-  )
+async function readWatchLists({ watch = [] }: PipelineSpec, folder: string) {
+  const lists: WatchList[] = []
+  const skipped: SkippedLines[] = []
+  for (const list of watch) {
+    const file = resolve(folder, list.people ?? list.organizations ?? '')
+    if (list.people === undefined) {
+      const read = await readOrganizations(file)
+      lists.push({ ...list, entries: watchedOrganizations(read) })
+      skipped.push(...read.skipped)
+    } else {
+      const bytes = readNamedFile('watch-list', file, CHECK_PATH)
+      lists.push({ ...list, entries: parsePeople(bytes, basename(file)) })
+    }
+  }
+  return { lists, skipped }
 }
 
 function isBundled(list: string): boolean {

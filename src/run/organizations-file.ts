@@ -40,7 +40,8 @@ async function parquetAsCsv(file: string): Promise<string> {
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
     const header = wanted.map(({ column }) => column).join(',')
-    return [header, ...rows.map((row) => row.map(quote).join(','))].join('\n')
+    // A row without both is no blank line: other columns of it may say whom it means.
+    return [`row,${header}`, ...rows.map((row) => ['row', ...row.map(quote)].join(','))].join('\n')
   }
   return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
     if (!(error instanceof SqlError)) throw error

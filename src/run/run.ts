@@ -12,6 +12,7 @@ import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
+import type { SkippedLines } from '../plan/skipped-lines.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
@@ -39,6 +40,8 @@ export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
   /** What was asked; null for job changes. */
   readonly endpoint: string | null
   readonly batches: number
+  /** Lines of the lists that name nothing. */
+  readonly skippedLines: readonly SkippedLines[]
   readonly extract: ExtractProgress
   /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
   readonly endedEarly: JobtideError | null
@@ -140,6 +143,7 @@ async function attempt(
       endpoint: job.collection?.endpoint ?? null,
       ...beginning,
       batches: report.batches,
+      skippedLines: job.skipped,
       extract: report,
       ...end,
       // Where the list is wrong, that is what is said.

@@ -11,9 +11,13 @@ describe('jobtide forget --from', () => {
     const { site, people } = await siteWithPeople()
     const list = join(site.folder, 'people.csv')
     const [one, other] = people as [Person, Person]
-    writeFileSync(list, `name,Profile_ID\r\n"Doe, J.","${one.profile_id}"\r\nx,per_of_nobody\r\n`)
+    writeFileSync(
+      list,
+      `name,Profile_ID\r\n"Doe, J.","${one.profile_id}"\r\nx,per_of_nobody\r\ny,\r\n`,
+    )
     const plan = done(await site.call(['forget', '--from', list]))
     expect(plan.stdout).toMatch(/^would be erased: 1 person\n/)
+    expect(plan.stderr).toContain('people.csv: 1 line skipped, without an id or URL: 4')
     const erased = done(await site.call(['forget', '--from', list, '--yes']))
     expect(erased.stdout).toMatch(/^erased: 1 person\n/)
     expect(erased.stdout).toMatch(/NOT HERE: 1 person, .*\n *per_of_nobody\n/)

@@ -39,6 +39,30 @@ describe('jobtide init', () => {
     ])
   })
 
+  it('says of a CRM list with 1 of 4 rows without an address which line it skips, as do plan, doctor and each run', async () => {
+    const site = await openSite({ companies: 3 })
+    const [, ...urls] = readFileSync(site.organizations, 'utf8').trim().split('\n')
+    const rows = urls.map((row, n) => `Customer ${n},${row}`)
+    const crm = join(site.folder, 'crm.csv')
+    const header = 'name,organization_id,company_url'
+    writeFileSync(crm, [header, rows[0], 'No address,,', ...rows.slice(1)].join('\n'))
+    const said = (list: string) => `${list}: 1 line skipped, without an id or URL: 3`
+    const folder = join(site.folder, 'jobs')
+    const init = ['init', folder, '--organizations', crm]
+    const { stdout } = done(await callCli(init))
+    expect(stdout).toContain('is ready for 3 organisations')
+    expect(stdout).toContain(`skipped  ${said('crm.csv')}`)
+    const nightly = join(folder, 'pipelines', 'nightly.yaml')
+    const run = done(await site.call(['extract', nightly]))
+    expect(run.stderr).toContain(`warning: lines_skipped: ${said('organizations.csv')}`)
+    const doctor = done(await site.call(['doctor', nightly])).stdout.replaceAll(/\s+/g, ' ')
+    expect(doctor).toContain(said('organizations.csv'))
+    for (const command of [init, ['plan', nightly], ['extract', nightly]]) {
+      const skipped = (await site.json(...command))['skipped_lines']
+      expect(skipped).toEqual([{ list: expect.any(String) as string, count: 1, lines: [3] }])
+    }
+  })
+
   it('without a list writes two example lines, which every command refuses by line until they are replaced', async () => {
     const folder = temporaryFolder()
     done(await callCli(['init'], { cwd: folder }))

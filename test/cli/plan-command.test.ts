@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
@@ -67,6 +68,19 @@ describe('plan', () => {
       requests_at_least: 4,
       requests_per_second: 5,
     })
+  })
+
+  it('names the lines that name nothing, the first 10 of 12 in words and all 12 for programs', async () => {
+    const site = ledgerSite(NOW)
+    const pipeline = site.pipeline('nightly', [])
+    const rows = ['name,company_url', 'A,acme', ...Array.from({ length: 12 }, () => 'B,')]
+    writeFileSync(join(site.folder, 'nightly.csv'), rows.join('\n'))
+    const { text, document } = await site.show((context) => planCommand(context, pipeline, {}))
+    expect(text).toMatch(
+      /^skipped +nightly.csv: 12 lines skipped, without an id or URL: 3, 4, .*, 12 and 2 more$/m,
+    )
+    const lines = Array.from({ length: 12 }, (_, n) => n + 3)
+    expect(document['skipped_lines']).toEqual([{ list: 'nightly.csv', count: 12, lines }])
   })
 
   it('of 2 URLs beside 49 ids, in two batches, says when one named both ways is bought once; of one batch nothing', async () => {

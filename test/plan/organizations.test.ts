@@ -56,6 +56,23 @@ describe('parseOrganizations', () => {
     expect(list.duplicates).toBe(3)
   })
 
+  it('names 2 lines of a CRM list without id and URL, and neither blank lines nor comments', () => {
+    const crm = [
+      'name,company_url,owner',
+      'Acme,acme,Kim',
+      'Globex,,Kim',
+      '',
+      ',,',
+      '# Initech,,Kim',
+      'Hooli,hooli,',
+      'Umbrella, ,',
+    ]
+    const list = parse(crm.join('\n'))
+    expect(list.organizations).toHaveLength(2)
+    expect(list.skipped).toEqual([{ list: 'list.csv', lines: [3, 8] }])
+    expect(parse('org_1\n\n# org_2\n').skipped).toEqual([])
+  })
+
   it('takes 6 spellings of one company page for one, and the last parts of other URLs for what they are', () => {
     const spellings = [
       'https://www.network.example/company/acme',

@@ -60,6 +60,7 @@ describe('readJob', () => {
       organizationsFile: join(folder, 'organizations.csv'),
       isBundled: false,
       duplicates: 0,
+      skipped: [],
       creditsLimit: 70,
       creditsPerMonth: null,
       requestsPerSecond: 2,
@@ -153,6 +154,7 @@ describe('readJob', () => {
       { by: 'id', value: 'org_a' },
       { by: 'url', value: 'https://n.example/company/b' },
     ])
+    expect(job.skipped).toEqual([{ list: 'list.parquet', lines: [4] }])
     await engine.run(`copy (select 1 as id) to '${organizations}' (format parquet)`)
     engine.close()
     const wrong = readJob(pipeline, { organizations }, DATA_DIR)
@@ -163,6 +165,23 @@ describe('readJob', () => {
       message: expect.stringContaining('list.parquet: not a list of organisations') as unknown,
     })
   })
+})
+
+it('names skipped lines of a list, of a watch-list, and of a list that is collected', async () => {
+  const list = 'name,company_url\nA,a\nB,\n'
+  const { folder, pipeline } = files(
+    ['watch: [{ name: x, organizations: organizations.csv }]'],
+    list,
+  )
+  const skipped = { list: 'organizations.csv', lines: [3] }
+  expect((await readJob(pipeline, {}, DATA_DIR)).skipped).toEqual([skipped, skipped])
+  const collect = join(folder, 'collect.yaml')
+  const lines = ['name: c', 'kind: collect', 'endpoint: company-profile', 'for_each: urls.csv']
+  writeFileSync(collect, lines.join('\n'))
+  const rows = ['name,url', 'A,https://n.example/company/a', 'B,', '', 'C,']
+  writeFileSync(join(folder, 'urls.csv'), rows.join('\n'))
+  const job = await readJob(collect, {}, DATA_DIR)
+  expect(job.skipped).toEqual([{ list: 'urls.csv', lines: [3, 5] }])
 })
 
 describe('absoluteDestination', () => {

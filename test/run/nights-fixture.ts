@@ -40,6 +40,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     organizationsFile: 'organizations.csv',
     isBundled: false,
     duplicates: 0,
+    skipped: [],
     creditsLimit: null,
     creditsPerMonth: null,
     requestsPerSecond: null,

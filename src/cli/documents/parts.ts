@@ -15,6 +15,8 @@ export const withVersion = (keys: Record<string, z.ZodType>) =>
   object({ schema_version: z.literal(SCHEMA_VERSION), ...keys })
 export const anything = z.record(text, z.unknown())
 export const left = list(object({ organization: text, reason: text }))
+/** Lines of lists that name nothing. */
+export const skippedLines = list(object({ list: text, count, lines: list(count) }))
 export const totals = { tables: count, files: count, rows: count, bytes: count }
 
 /** A failure, as errorDocument makes it. */
