@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError, systemCode } from './support/errors.ts'
+import { refuseOthersFile } from './support/file-modes.ts'
 import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
 import { withoutTrailingSlashes } from './support/text.ts'
@@ -16,7 +17,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface ApiKey {
   readonly secret: Secret
   readonly source: string
-  /** True for a file that all others may read, or its group may write. */
+  /** True for a file that all others may read, or a group other than that of this account may write. */
   readonly isWide: boolean
 }
 
@@ -236,7 +237,7 @@ function proxyFrom(environment: Environment, names: readonly string[]): string {
 
 /**
  * The API key, from JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE.
- * @throws ConfigError when there is none, or others on the machine can write the file
+ * @throws ConfigError when there is none, or the file belongs to another account or can be written by all
  */
 export function apiKeyFrom(environment: Environment): ApiKey {
   const key = keyFrom(environment, 'JOBTIDE_API_KEY')
@@ -262,21 +263,16 @@ function keyFrom(environment: Environment, name: string): ApiKey | null {
   return path ? keyFromFile(`${name}_FILE`, path) : null
 }
 
-const OTHERS_MAY_WRITE = 0o002
-const WIDE = 0o024
+const OTHERS_MAY_READ = 0o004
 
 // Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444: no process can change that there.
 function keyFromFile(source: string, path: string): ApiKey {
   const key = namedFile(source, path)
-  const { mode: ofFile } = statSync(path)
-  const mode = process.platform === 'win32' ? 0 : ofFile
-  if ((mode & OTHERS_MAY_WRITE) !== 0) {
-    throw new ConfigError(`${source} (${path}): others on this machine may write the key`, {
-      hint: `Run: chmod 600 ${path}`,
-    })
-  }
+  const found = statSync(path)
+  const isGroups = refuseOthersFile(path, found, `${source} (${path})`, 'change the key')
+  const isExposed = process.platform !== 'win32' && (found.mode & OTHERS_MAY_READ) !== 0
   const secret = checkedKey(key, `${source} (${path})`)
-  return { secret, source: `file ${path}`, isWide: (mode & WIDE) !== 0 }
+  return { secret, source: `file ${path}`, isWide: isExposed || isGroups }
 }
 
 /** @throws ConfigError when a secret is too long to be looked for in what is printed */

@@ -3,7 +3,7 @@
  * of the process says wins. Other programs' variables are left alone.
  */
 
-import { readFileSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs'
 import { dirname, basename, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { giveToLibraries, type Environment } from '../config.ts'
@@ -11,7 +11,7 @@ import { pipelineFile } from '../run/pipeline-file.ts'
 import { packageRoot } from '../support/assets.ts'
 import { isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
-import { isWithin } from '../support/file-modes.ts'
+import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { decodeText } from '../support/text.ts'
 
 const TAKEN = /^(?:(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/
@@ -23,7 +23,6 @@ const SECRET =
   /^(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/
 // A line end that was lost would make a key a part of an address, which is sent and shown.
 const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+\s*=/
-const OTHERS_MAY_WRITE = 0o002
 const OTHERS_MAY_READ = 0o004
 
 export interface EnvFiles {
@@ -36,7 +35,7 @@ export interface EnvFiles {
  * Reads `.env` in the folder of each pipeline, in the folder above where that is `pipelines`, and in the current one; the
  * first that names a variable wins.
  * @param pipelines names or paths, as commands take them
- * @throws ConfigError where another account of the machine may write such a file: it could send the key elsewhere
+ * @throws ConfigError where such a file belongs to another account than this one or root, or every account may write it
  */
 export function withEnvFiles(environment: Environment, pipelines: readonly string[]): EnvFiles {
   const folders = [...pipelines.flatMap(foldersOf), resolve('.')]
@@ -44,9 +43,9 @@ export function withEnvFiles(environment: Environment, pipelines: readonly strin
   const found: Record<string, string> = {}
   const warnings: string[] = []
   for (const file of files) {
-    const values = readEnvFile(file)
+    const { values, warnings: ofFile } = readEnvFile(file)
     const earlier = { ...found }
-    if (isExposed(file, values)) warnings.push(`${file} holds a key and others may read it`)
+    warnings.push(...ofFile)
     for (const [name, value] of Object.entries(values)) {
       if (saidBy(environment, name)) continue
       if (name === READ_BY_NODE) {
@@ -77,31 +76,37 @@ function foldersOf(pipeline: string): string[] {
   return basename(folder) === 'pipelines' ? [folder, dirname(folder)] : [folder]
 }
 
-function readEnvFile(file: string): Record<string, string> {
-  const { mode, uid } = statSync(file)
-  const own = process.getuid?.() ?? 0
-  const isOthers = own !== 0 && uid !== own && uid !== 0
-  const isWritable = process.platform !== 'win32' && (mode & OTHERS_MAY_WRITE) !== 0
-  if (isOthers || isWritable) {
-    const why = isOthers ? 'belongs to another account' : 'may be written by every account'
-    throw new ConfigError(`${file} ${why}, which could send the key elsewhere`, {
-      hint: `Run: ${isOthers ? `chown ${own} ${file}` : `chmod 600 ${file}`}; nothing was sent.`,
-    })
-  }
-  const values = parseEnv(onDisk(file, () => decodeText(readFileSync(file)))) as Record<
-    string,
-    string
-  >
+function readEnvFile(file: string) {
+  const { bytes, mode, isGroups } = onDisk(file, () => readBelieved(file))
+  const values = parseEnv(decodeText(bytes)) as Record<string, string>
   for (const [name, value] of Object.entries(values)) {
     if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
     throw new ConfigError(`${file}: the value of ${name} goes on with another variable`, {
       hint: 'Give each variable a line of its own, and quote no line end; nothing was sent.',
     })
   }
-  return values
+  const warnings: string[] = []
+  if (isGroups)
+    warnings.push(`${file} may be written by a group, which could send the key elsewhere`)
+  if (isExposed(mode, values)) warnings.push(`${file} holds a key and others may read it`)
+  return { values, warnings }
 }
 
-function isExposed(file: string, values: Readonly<Record<string, string>>): boolean {
-  if (process.platform === 'win32' || (statSync(file).mode & OTHERS_MAY_READ) === 0) return false
+// What is judged is what is read, also where another file takes its place meanwhile.
+function readBelieved(file: string) {
+  const judge = (found: Stats) => refuseOthersFile(file, found, file, 'send the key elsewhere')
+  // Also one that cannot be read.
+  judge(statSync(file))
+  const descriptor = openSync(file, 'r')
+  try {
+    const found = fstatSync(descriptor)
+    return { isGroups: judge(found), mode: found.mode, bytes: readFileSync(descriptor) }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function isExposed(mode: number, values: Readonly<Record<string, string>>): boolean {
+  if (process.platform === 'win32' || (mode & OTHERS_MAY_READ) === 0) return false
   return Object.entries(values).some(([name, value]) => SECRET.test(name) && value !== '')
 }

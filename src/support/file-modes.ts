@@ -1,24 +1,70 @@
 /**
  * Who may read what Jobtide writes: its owner alone, because it names people. What is meant for others is a snapshot in a
  * folder outside of the data directory, with the modes that the user's own umask gives, and the copy for analysts, which a
- * group may read if the operator names one.
+ * group may read if the operator names one. And who may write what Jobtide believes.
  */
 
-import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  type Stats,
+} from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { systemCode } from './errors.ts'
+import { ConfigError, systemCode } from './errors.ts'
 
 export interface FileModes {
   readonly file: number
   readonly folder: number
 }
 
+const ROOT = 0
+const WRITTEN_BY_GROUP = 0o020
+const WRITTEN_BY_ALL = 0o002
 const NOT_FOR_OTHERS = 0o077
 const SEARCHED_BY_GROUP = 0o010
 const READ_ONLY = 0o400
 const READ_BY_GROUP = 0o640
 let usersUmask: number | null = null
 let readers: number | null = null
+
+type Owned = Pick<Stats, 'uid' | 'gid' | 'mode'>
+
+/** Who may write a file, apart from root and from an account with that primary group. Pure. */
+export function writersOf(
+  { uid, gid, mode }: Owned,
+  account: Pick<Owned, 'uid' | 'gid'>,
+): 'none' | 'group' | 'all' | 'another' {
+  if (uid !== account.uid && uid !== ROOT) return 'another'
+  if ((mode & WRITTEN_BY_ALL) !== 0) return 'all'
+  return (mode & WRITTEN_BY_GROUP) !== 0 && gid !== account.gid ? 'group' : 'none'
+}
+
+/**
+ * Refuses a file that this account, root included, cannot believe.
+ * @param about the file, for messages
+ * @param risk what a writer of it could do
+ * @returns whether a group may write it
+ * @throws ConfigError where it belongs to another account, or every account may write it
+ */
+export function refuseOthersFile(path: string, found: Owned, about: string, risk: string): boolean {
+  const uid = process.getuid?.()
+  // Windows knows no such owners.
+  if (uid === undefined) return false
+  const writers = writersOf(found, { uid, gid: process.getgid?.() ?? uid })
+  if (writers === 'none' || writers === 'group') return writers === 'group'
+  const isForeign = writers === 'another'
+  const why = isForeign
+    ? `belongs to another account (uid ${found.uid})`
+    : 'may be written by every account'
+  const remedy = isForeign ? `chown ${uid} ${path}` : `chmod 600 ${path}`
+  throw new ConfigError(`${about} ${why}, which could ${risk}`, {
+    hint: `Look whether it still says what you wrote, then run: ${remedy}; nothing was sent.`,
+  })
+}
 
 /** From here on whatever this process makes is readable and writable by its owner alone. */
 export function keepFilesPrivate(): void {

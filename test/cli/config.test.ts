@@ -1,8 +1,9 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   apiKeyFrom,
+  webhookSecretFrom,
   baseUrlFrom,
   dataDirFrom,
   sizeFrom,
@@ -116,15 +117,35 @@ describe('the API key', () => {
     [0o440, 'taken'],
     [0o444, 'taken with a warning'],
     [0o604, 'taken with a warning'],
-    [0o660, 'taken with a warning'],
+    [0o660, 'taken'],
     [0o602, 'refused'],
   ])('in a file with mode %i is %s', (mode, outcome) => {
     const file = join(temporaryFolder(), 'key')
     writeFileSync(file, 'from-file')
     chmodSync(file, mode)
     const take = () => apiKeyFrom({ JOBTIDE_API_KEY_FILE: file })
-    if (outcome === 'refused') expect(take).toThrow('others on this machine may write the key')
+    if (outcome === 'refused')
+      expect(take).toThrow('may be written by every account, which could change the key')
     else expect(take()).toMatchObject({ isWide: outcome !== 'taken' })
+  })
+
+  it('in a file of another account is refused, for root as well', (context) => {
+    context.skip(process.getuid?.() !== 0, 'only root can give a file away')
+    const file = join(temporaryFolder(), 'key')
+    writeFileSync(file, 'from-file', { mode: 0o600 })
+    chownSync(file, 12_345, 0)
+    const environment = { JOBTIDE_API_KEY_FILE: file, JOBTIDE_WEBHOOK_SECRET_FILE: file }
+    for (const take of [apiKeyFrom, webhookSecretFrom]) {
+      expect(() => take(environment)).toThrow(
+        expect.objectContaining({
+          exitCode: 2,
+          message: expect.stringContaining('belongs to another account (uid 12345)') as string,
+        }),
+      )
+    }
+    chownSync(file, 0, 12_345)
+    chmodSync(file, 0o660)
+    expect(apiKeyFrom(environment)).toMatchObject({ isWide: true })
   })
 
   it('with a blank or a line end, or too short to be kept out of logs, is refused without showing it', () => {

@@ -1,20 +1,23 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { withEnvFiles } from '../../src/cli/env-files.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-/** The variables of a `.env` in the current folder. */
-function read(text: string) {
+/** What a `.env` in the current folder says. */
+function readFiles(text: string, give: (file: string) => void = () => undefined) {
   const folder = temporaryFolder()
   const file = join(folder, '.env')
   writeFileSync(file, text)
   chmodSync(file, 0o600)
+  give(file)
   const before = process.cwd()
   process.chdir(folder)
   onTestFinished(() => process.chdir(before))
-  return withEnvFiles({}, []).environment
+  return withEnvFiles({}, [])
 }
+
+const read = (text: string) => readFiles(text).environment
 
 describe('a .env file', () => {
   it('has a variable on each line, and those of other programs', () => {
@@ -39,5 +42,29 @@ describe('a .env file', () => {
         message: expect.stringMatching(`[.]env: ${message}$`),
       }),
     )
+  })
+
+  it('of another account is refused with exit 2, for root as well; of root, and writable by another group, it is a warning', (context) => {
+    context.skip(process.getuid?.() !== 0, 'only root can give a file away')
+    const text = 'JOBTIDE_BASE_URL=https://api.example.com'
+    const given = (uid: number, gid: number, mode: number) => (file: string) => {
+      chownSync(file, uid, gid)
+      chmodSync(file, mode)
+    }
+    for (const mode of [0o600, 0o644, 0o666]) {
+      expect(() => readFiles(text, given(12_345, 0, mode))).toThrow(
+        expect.objectContaining({
+          exitCode: 2,
+          message: expect.stringMatching(
+            /[.]env belongs to another account \(uid 12345\), which could send the key elsewhere$/,
+          ),
+          hint: expect.stringContaining('then run: chown 0 ') as string,
+        }),
+      )
+    }
+    const warned = readFiles(text, given(0, 12_345, 0o660)).warnings
+    expect(warned).toEqual([expect.stringContaining('.env may be written by a group')])
+    expect(readFiles(text, given(0, 0, 0o660)).warnings).toEqual([])
+    expect(readFiles(text, given(0, 12_345, 0o640)).warnings).toEqual([])
   })
 })
