@@ -110,6 +110,7 @@ async function answerFindings(
   state: Freshness | null,
 ): Promise<Finding[]> {
   const { environment, clock, stop } = context
+  // A request beside a run is one more than its pace allows, and one in a pause is what the service asked not to get.
   if (state !== null && state.working !== null) {
     return [finding('service', 'ok', 'not asked: a run works now, and asks it')]
   }
