@@ -175,7 +175,7 @@ function tableLines({ heads, cells, kinds, notes }: Table, width: number): strin
 // The lines of a fact stand below each other, beside its label.
 function factLines(section: readonly Fact[]): string[] {
   const facts = section.filter((fact) => fact !== false)
-  const labelWidth = Math.max(...facts.map(([label]) => label.length)) + 2
+  const labelWidth = Math.max(0, ...facts.map(([label]) => label.length)) + 2
   const indent = `\n${' '.repeat(labelWidth)}`
   return facts.map(([label, text]) =>
     `${printable(label).padEnd(labelWidth)}${[text].flat().map(printable).join(indent)}`.trimEnd(),

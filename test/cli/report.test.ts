@@ -54,6 +54,13 @@ describe('a report', () => {
     expect(longest(text)).toBeLessThanOrEqual(80)
   })
 
+  it('is its title and 1 table where none of its 2 facts is to be said', () => {
+    const found = table('found', [{ name: 'Acme' }], [['company', 'name']])
+    const text = reportText({ title: '1 result', sections: [found, [false, false]] }, 80)
+    expect(text).toBe('1 result\n\ncompany\nAcme')
+    expect(reportText({ title: '0 results', sections: [[false], []] }, 80)).toBe('0 results')
+  })
+
   it('is its values and all rows of its tables for programs', () => {
     expect(reportDocument(report)).toEqual({ schema_version: 1, count: 3, rows })
   })
