@@ -7,7 +7,7 @@ import { pipelineSchema } from '../../src/plan/pipeline.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { callCli } from '../helpers/run-cli.ts'
-import { columnOf, documents, read, withoutBlocks } from './markdown.ts'
+import { columnOf, documents, pages, read, withoutBlocks } from './markdown.ts'
 import { recipesList } from './recipes-page.ts'
 import { tablesPage } from './tables-page.ts'
 
@@ -65,6 +65,28 @@ describe('form', () => {
     ]
     expect(named.length).toBeGreaterThan(1)
     expect(named.map(([, name]) => name ?? '').filter((name) => !(name in scripts))).toEqual([])
+  })
+})
+
+describe('examples', () => {
+  const EXAMPLE =
+    /\bjobtide (?:-.*)?(?:find|suggest) [^\s`<].*|\bfind (?:companies|people|posts) \S*=.*/g
+  const FOLDERS = ['config', 'deploy', 'docs', 'pipelines', 'spark', 'sql', 'src']
+  const everywhere = FOLDERS.flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' }).map(
+      (name) => `${folder}/${name}`,
+    ),
+  )
+  const markdown = [...readdirSync(packageRoot), ...everywhere].filter((name) =>
+    name.endsWith('.md'),
+  )
+
+  it('of find and suggest stand in blocks that are run, on pages of which these are run', () => {
+    const left = markdown.flatMap((page) => {
+      const text = pages.includes(page) ? withoutBlocks(read(page), 'sh run') : read(page)
+      return (text.match(EXAMPLE) ?? []).map((example) => `${page}: ${example}`)
+    })
+    expect(left).toEqual([])
   })
 })
 

@@ -4,6 +4,9 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/support/assets.ts'
 
+/** How a block of commands begins that test/docs/executed.ts runs. */
+const RUN = '```sh run\n'
+
 /** A fenced block. */
 export interface Block {
   /** What follows the opening fence, such as `sh run`. */
@@ -18,12 +21,17 @@ export interface MarkdownTable {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Every page for readers, in the order in which one reads them. */
-export const pages: readonly string[] = [
+const FIRST = [
   'README.md',
   ...['pipelines', 'cost', 'operations', 'analysts', 'careers', 'snapshots'].map(
     (name) => `docs/${name}.md`,
   ),
+]
+
+/** Every page for readers, in the order in which one reads them; no page of docs/ has commands that are not run. */
+export const pages: readonly string[] = [
+  ...FIRST,
+  ...markdownIn('docs').filter((page) => !FIRST.includes(page) && read(page).includes(RUN)),
 ]
 
 /** Every Markdown file that is held to the rules of form. */
@@ -51,9 +59,11 @@ export function readBlocks(markdown: string): Block[] {
   )
 }
 
-/** The text without its fenced blocks. */
-export function withoutBlocks(markdown: string): string {
-  return markdown.replaceAll(/^([ ]*)```[^\n]*\n[\s\S]*?^\1```$/gm, '')
+/** The text without its fenced blocks. @param kind those of this kind alone, such as `sh run` */
+export function withoutBlocks(markdown: string, kind?: string): string {
+  return markdown.replaceAll(/^([ ]*)```([^\n]*)\n[\s\S]*?^\1```$/gm, (block, _, info: string) =>
+    kind === undefined || info === kind ? '' : block,
+  )
 }
 
 /** The tables, in order. */
