@@ -209,6 +209,7 @@ export class Chunk {
       page,
       outcome,
       received_at: new Date(at),
+      has_more: record.next !== null,
       ...kept,
     })
   }
@@ -220,6 +221,7 @@ export class Chunk {
       endpoint: SIGNAL_DELIVERY,
       page: 1,
       outcome: 'found',
+      has_more: null,
     }
     const kept = this.#kept(payload, { subject: '', lookup_key: id })
     this.answers.push({ ...about, received_at: new Date(at), ...kept })

@@ -253,6 +253,7 @@ interface GivenAnswer {
   readonly endpoint?: string
   readonly outcome?: string
   readonly page?: number
+  readonly has_more?: boolean
   /** The run that asked; by default one of that time. */
   readonly run?: string
   /** @ stands for the mark of the case: ids and pages in it begin with one. */
@@ -269,6 +270,7 @@ async function insertAnswers(warehouse: Warehouse, answers: readonly GivenAnswer
     page: answers.map(({ page }) => page ?? 1),
     outcome: answers.map(({ outcome }) => outcome ?? 'found'),
     received_at: answers.map((answer) => new Date(answer.received_at)),
+    has_more: answers.map((answer) => answer.has_more ?? null),
     body: answers.map(({ body, subject }) =>
       JSON.stringify(body).replaceAll('@', /^case \d{3}: /.exec(subject)?.[0] ?? ''),
     ),
