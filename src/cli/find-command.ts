@@ -8,7 +8,7 @@ import { collectOnce, type Collection } from '../run/collection.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, type ExitCode, type JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -102,7 +102,7 @@ export async function findCommand(
     return EXIT.done
   }
   const before = file === undefined ? null : listBefore(file, search)
-  const { run, read } = await ask(context, job, collection, async (warehouse, key) => {
+  const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 order by position`
     const found = await warehouse.all<FoundRow>(sql, [key])
     const bodies = await warehouse.all<{ errors: string | null }>(
@@ -116,7 +116,7 @@ export async function findCommand(
     String,
   )
   // What was not read to its end takes the place of no list.
-  const isWhole = problemOf(run) === null
+  const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
   const changes = before === null || !isWhole ? null : differenceOf(before, found)
   output.report({
@@ -132,7 +132,9 @@ export async function findCommand(
           'more',
           `not read: these are the first ${countText(pages, 'page')}; --pages reads more`,
         ],
-        file !== undefined && !isWhole && ['kept', `${file}, as it was`],
+        file !== undefined &&
+          !isWhole &&
+          (before === null ? ['not written', file] : ['kept', `${file}, as it was`]),
         file !== undefined &&
           isWhole && [
             'written',
@@ -151,7 +153,7 @@ export async function findCommand(
       removed: changes?.removed ?? null,
     },
   })
-  return endOf(context, run)
+  return endOf(context, problem)
 }
 
 /** `suggest`: what the filters of a search for people are called. */
@@ -163,7 +165,7 @@ export async function suggestCommand(
 ): Promise<ExitCode> {
   const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
   const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
-  const { run, read } = await ask(
+  const { run, problem, read } = await ask(
     context,
     oneOffJob(collection, options),
     collection,
@@ -185,18 +187,26 @@ export async function suggestCommand(
     ],
     values: { type, credits: run.extract.credits },
   })
-  return endOf(context, run)
+  return endOf(context, problem)
 }
 
 const SUGGESTIONS_KEPT = 30 * DAY
 
-/** Asks unless it was answered lately, and reads what is known then. */
+/**
+ * Asks unless it was answered lately, and reads what is known then.
+ * @returns with why it is not all, where a list was not read to its end
+ * @throws JobtideError why there is no answer: what an earlier search found is none
+ */
 async function ask<T>(
   context: Context,
   job: Job,
   collection: Collection,
   read: (warehouse: Warehouse, key: string) => Promise<T>,
-): Promise<{ readonly run: RunReport; readonly read: T }> {
+): Promise<{
+  readonly run: RunReport
+  readonly problem: JobtideError | null
+  readonly read: T
+}> {
   const { declared, read: lookups } = collection
   const [lookup] = (await lookups()).lookups
   const key = lookupKey(declared.name, lookup?.request ?? {})
@@ -204,15 +214,19 @@ async function ask<T>(
     runJob(job, 'find', service, runWorld(context)),
   )
   if (run.stageFailure !== null) throw run.stageFailure
+  const problem = problemOf(run)
   const path = context.directory.warehouse
-  return {
-    run,
-    read: await withWarehouse({ path, mode: 'read' }, (warehouse) => read(warehouse, key)),
-  }
+  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+    const [answer] = await warehouse.all<{ run_id: string }>(
+      'select run_id from answers inner join core.newest_answers using (request_id) where answers.lookup_key = $1',
+      [key],
+    )
+    if (problem !== null && answer?.run_id !== run.runId) throw problem
+    return { run, problem, read: await read(warehouse, key) }
+  })
 }
 
-function endOf({ output }: Context, run: RunReport): ExitCode {
-  const problem = problemOf(run)
+function endOf({ output }: Context, problem: JobtideError | null): ExitCode {
   if (problem === null) return EXIT.done
   output.problem(problem)
   return problem.exitCode

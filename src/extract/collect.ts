@@ -7,7 +7,7 @@ import PQueue from 'p-queue'
 import type { Endpoint, EndpointAnswer, LookupRequest } from '../api/endpoints/endpoint.ts'
 import { BadRequestError } from '../api/errors.ts'
 import type { Failure } from '../api/retry-policy.ts'
-import { errorMessage, parseJson } from '../api/schemas.ts'
+import { errorMessage, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import { listAfter, pageWithGap } from '../journal/list-gaps.ts'
 import {
@@ -197,7 +197,7 @@ class Collection {
   async #keep(
     asked: AskedPage,
     { body, status, receivedAt: at }: Answer,
-    { outcome, items, next, price, creditsSent, total = null }: EndpointAnswer,
+    { outcome, items, next, price, creditsSent, reason, total = null }: EndpointAnswer,
     kept: Buffer,
   ): Promise<Bought<AnswerReceived>> {
     const { endpoint, writer, logger, run } = this.#options
@@ -222,15 +222,17 @@ class Collection {
       subject: lookup.subject,
       status,
       outcome,
+      ...(reason === undefined ? {} : { reason: shortened(reason) }),
       ...priceOf(asked),
       credits_used: credits,
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
       // One page for ever is no list.
-      next: asked.isLast || sha256 === lastSha256 ? null : wanted,
+      next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : wanted,
       body_sha256: sha256,
     }
     await writer.append(record, kept)
+    if (reason !== undefined) this.#refused.push({ subject: lookup.subject, reason })
     if (asked.isLast && wanted !== null) this.#listsCut += 1
     if (!isExpected) {
       this.#unexpectedCharges += 1

@@ -136,7 +136,9 @@ function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   if (record.kind === 'lookups_planned') return encodeFrame(record, body)
   if (record.kind !== 'page_received') {
     const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
-    return encodeFrame({ ...record, ...nameless, erased: 1 }, body)
+    // What the service said stands in the body as well.
+    const wordless = 'reason' in record ? { reason: '' } : {}
+    return encodeFrame({ ...record, ...nameless, ...wordless, erased: 1 }, body)
   }
   const keys = record.keys === undefined ? {} : { keys: cutMarks(record.keys, places, events) }
   return encodeFrame({ ...record, ...keys, erased: (record.erased ?? 0) + places.length }, body)

@@ -22,6 +22,8 @@ export interface LookupHistory {
   lastSha256: string | null
   /** Whether there is nothing more to ask for in this run. */
   isDone: boolean
+  /** Why the service refuses it, in its words; absent where it does not. */
+  refusal?: string
 }
 
 /** What the service said last of a lookup, by any run. */
@@ -63,6 +65,7 @@ export function takeAnswer(history: LookupHistory, record: AnswerReceived): void
   history.list = listAfter(history.list, record)
   history.lastSha256 = record.body_sha256
   history.isDone = record.next === null
+  if (record.reason !== undefined) history.refusal = record.reason
 }
 
 /**
@@ -77,9 +80,12 @@ export function foldLookup(
 ): void {
   const lookup = run.lookups.get(record.batch_id)
   if (lookup === undefined || lookup.isDone) return
-  // What the service does not accept it would refuse again.
-  if (record.kind === 'request_failed') lookup.isDone = record.status === 400
-  else takeAnswer(lookup, record)
+  if (record.kind === 'answer_received') takeAnswer(lookup, record)
+  else if (record.status === 400) {
+    // What the service does not accept it would refuse again.
+    lookup.isDone = true
+    lookup.refusal = record.error
+  }
   if (!lookup.isDone) return
   run.batchesDone += 1
   const { lookup_key: key } = lookup.lookup

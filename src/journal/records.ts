@@ -150,8 +150,13 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly lookup_key: string
   readonly subject: string
   readonly status: number
-  /** `absent`: there is nothing of that name, which is as good an answer; `later`: the service asks to ask again. */
-  readonly outcome: 'found' | 'absent' | 'later'
+  /**
+   * `absent`: there is nothing of that name, which is as good an answer; `later`: the service asks to ask again; `refused`: it
+   * says why it does not search.
+   */
+  readonly outcome: 'found' | 'absent' | 'later' | 'refused'
+  /** Why it was refused, in the service's words; absent for any other. */
+  readonly reason?: string
   /** Items in it. */
   readonly items: number
   /** The price that it was in doubt with; absent for 10. */

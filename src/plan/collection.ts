@@ -19,6 +19,8 @@ export interface CollectQuestion {
   readonly refreshMs: number
   /** The most pages of one list; 1 or more. */
   readonly pages: number
+  /** Whether what the service refused lately is asked for again, to hear why. */
+  readonly repeatsRefused?: true
 }
 
 export interface Lookup {
@@ -42,7 +44,7 @@ export interface CollectPlan {
  * @param nowMs milliseconds since 1970 UTC
  */
 export function planCollection(
-  { endpoint, lookups, refreshMs, pages }: CollectQuestion,
+  { endpoint, lookups, refreshMs, pages, repeatsRefused }: CollectQuestion,
   { answered }: Pick<History, 'answered'>,
   declared: Pick<Endpoint, 'price' | 'pages' | 'isOnePage'>,
   nowMs: number,
@@ -53,7 +55,8 @@ export function planCollection(
   for (const { subject, request } of lookups) {
     const key = lookupKey(endpoint, request)
     const known = answered.get(key)
-    if (known !== undefined && nowMs - known.at < refreshMs) {
+    const isAskedAgain = repeatsRefused === true && known?.outcome === 'refused'
+    if (known !== undefined && nowMs - known.at < refreshMs && !isAskedAgain) {
       if (known.outcome !== 'found') absent += 1
       continue
     }

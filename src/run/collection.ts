@@ -110,7 +110,8 @@ export function collectOnce(
 ): Collection {
   const declared = declaredAs(endpoint)
   const known = lookupsOf([lookupOf(declared, options, endpoint)])
-  return { pipeline, endpoint, declared, read: () => Promise.resolve(known), refreshMs, pages }
+  const read = () => Promise.resolve(known)
+  return { pipeline, endpoint, declared, read, refreshMs, pages, repeatsRefused: true }
 }
 
 function declaredAs(endpoint: string): Endpoint {

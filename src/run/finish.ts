@@ -28,7 +28,13 @@ import {
   type RunWorld,
 } from './stages.ts'
 import { timed, type TimedParts } from './stage-times.ts'
-import { nothingCovered, nothingFound, unknownList, type UnknownList } from './unknown-list.ts'
+import {
+  nothingCovered,
+  nothingFound,
+  searchRefused,
+  unknownList,
+  type UnknownList,
+} from './unknown-list.ts'
 import { storeWatchLists } from './watch-lists.ts'
 
 export interface RunParts extends TimedParts {
@@ -124,7 +130,7 @@ async function loadBought(
     unknownList: isSilent
       ? unknownList(job, history, serviceTime(history, world.clock.now()))
       : null,
-    nothingCovered: known === undefined ? null : nothingOf(job, history, known),
+    nothingCovered: known === undefined ? null : nothingOf(parts, history, known),
     runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
   }
   if (command === 'extract') return { ...facts, load: null, failure: null }
@@ -142,7 +148,12 @@ async function loadBought(
   }
 }
 
-function nothingOf(job: Job, history: History, run: RunHistory): JobtideError | null {
+function nothingOf(
+  { job, command }: RunParts,
+  history: History,
+  run: RunHistory,
+): JobtideError | null {
+  if (command === 'find') return searchRefused(run)
   return job.collection === null ? nothingCovered(job, history, run) : nothingFound(job, run)
 }
 

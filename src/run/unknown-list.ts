@@ -7,7 +7,7 @@ import { UnavailableError } from '../api/errors.ts'
 import type { History } from '../journal/history.ts'
 import { coverageReport, isSilent, type OrganizationCoverage } from '../plan/coverage-report.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import { ConfigError, type JobtideError } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
@@ -65,6 +65,19 @@ export function nothingFound(
   return new ConfigError(`the service has nothing of what ${organizationsFile} names`, {
     hint: 'Correct the list; where that was billed, it is not asked for again before refresh_days.',
   })
+}
+
+/**
+ * Why a search by hand was not answered to its end; null where it was, or was not asked. One that the service refuses is another
+ * thing than one that finds nothing. The journal tells, so that a run that was killed meanwhile says the same when it goes on.
+ */
+export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): JobtideError | null {
+  const [search] = lookups.values()
+  if (search?.isDone === false) return new UnavailableError('the service could not say yet', null)
+  if (search?.refusal === undefined) return null
+  const message = `the service refused the search: ${search.refusal}`
+  const hint = 'Correct what the service names; what was found before stays as it is.'
+  return new JobtideError(EXIT.usage, message, { hint })
 }
 
 /** Why a run that read what it could has covered nothing; null where it covered something, or had nothing to ask. */

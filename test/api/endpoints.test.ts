@@ -151,6 +151,20 @@ describe('what an answer costs, and whether it is one', () => {
     }
   })
 
+  it('takes an error for a refusal by a search, with its words, and success: false for no answer of any endpoint', () => {
+    const refusing = (body: object) =>
+      serviceWith({ faults: [{ status: 200, body, times: 'always' as const }] })
+    const error = { error: 'no such place', retryable: false, credit_used: 0 }
+    const failed = { success: false, message: 'no such place', data: { items: [] }, results: [] }
+    for (const [name, request] of ONE_OF_EACH) {
+      const isSearch = /-search$|^suggest$/.test(name)
+      const { outcome, reason } = answered(name, request, 1, refusing(error))
+      const refused = isSearch ? ['refused', 'no such place'] : ['absent', undefined]
+      expect([outcome, reason], name).toEqual(refused)
+      expect(ask(name, request, 1, refusing(failed)).read, name).toBe('no success: no such place')
+    }
+  })
+
   it('takes parts that failed for what they are: not there, and not billed', () => {
     const body = { message: { company_name: 'Acme', insights: { error: 'no' } }, credit_used: 1 }
     const service = serviceWith({ faults: [{ status: 200, body, times: 'always' }] })
@@ -200,7 +214,7 @@ describe('an answer with anything in place of one of its values', () => {
         const about = { request, page: page + 1, itemsBefore: 25 * page, status }
         const read = endpoint?.read(changed, about)
         if (typeof read === 'string') return
-        expect(['found', 'absent', 'later']).toContain(read?.outcome)
+        expect(['found', 'absent', 'later', 'refused']).toContain(read?.outcome)
         expect(read?.items).toBeGreaterThanOrEqual(0)
         expect(read?.price.least).toBeLessThanOrEqual(read?.price.most ?? -1)
         if (read?.outcome !== 'found') expect(read?.next).toBeNull()

@@ -57,7 +57,10 @@ export function ledgerSite(nowMs: number) {
       return path
     },
     /** Calls a command on a terminal of 80 columns. */
-    async show(command: (context: Context) => Promise<ExitCode>): Promise<Shown> {
+    async show(
+      command: (context: Context) => Promise<ExitCode>,
+      environment: Readonly<Record<string, string>> = {},
+    ): Promise<Shown> {
       let text = ''
       let document = '{}'
       const output: Output = {
@@ -71,7 +74,7 @@ export function ledgerSite(nowMs: number) {
       const context = createContext(
         { dataDir: folder, logLevel: 'silent' },
         {
-          environment: {},
+          environment,
           clock,
           random: () => 0.5,
           scrubber: createScrubber(),

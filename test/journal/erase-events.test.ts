@@ -84,6 +84,32 @@ describe('eraseFromSegment', () => {
     expect(decodeMarks(pageOf().keys!)).toEqual([{ ...marks[0], key: 0 }, ...marks.slice(1)])
   })
 
+  it('takes the words of a refusal that names them out of header and body', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    const { run_id, batch_id, page, at, requested_at, request_id } = aPage(1)
+    const about = { run_id, batch_id, page, at, requested_at, request_id, lookup_key: 'key' }
+    await writer.append(
+      {
+        ...about,
+        kind: 'answer_received',
+        endpoint: 'people-search',
+        subject: 'location=nowhere',
+        status: 200,
+        outcome: 'refused',
+        reason: 'no ada',
+        items: 0,
+        credits_used: 0,
+        next: null,
+        body_sha256: '',
+      },
+      'no ada',
+    )
+    await writer.close()
+    erase(journal)
+    expect(JSON.stringify(contentOf(journal))).not.toContain('ada')
+  })
+
   it('leaves segments that are sealed: recovery finds nothing to do, every record is read', async () => {
     const journal = await journalOf(['ada bob'], ['ada'])
     erase(journal)

@@ -1,10 +1,12 @@
-/** What a plan of kind collect forecasts. */
+/** What a plan of kind collect asks for, and what it forecasts. */
 
 import { describe, expect, it } from 'vitest'
 import { companyProfile } from '../../src/api/endpoints/company-profile.ts'
 import { companySearch } from '../../src/api/endpoints/company-search.ts'
 import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
+import { lookupKey } from '../../src/journal/lookup-history.ts'
 import { planCollection } from '../../src/plan/collection.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
 
 const priceOf = (declared: Endpoint, requests: readonly LookupRequest[]) =>
   planCollection(
@@ -19,6 +21,31 @@ const priceOf = (declared: Endpoint, requests: readonly LookupRequest[]) =>
     declared,
     0,
   ).price
+
+describe('a plan of kind collect', () => {
+  it.each([
+    ['found', undefined, 0],
+    ['found', true, 0],
+    ['refused', undefined, 0],
+    ['refused', true, 1],
+  ] as const)(
+    'of what was %s an hour ago, with repeatsRefused %s, asks for %i of 1',
+    (outcome, repeatsRefused, asked) => {
+      const key = lookupKey('company-search', { keyword: 'a' })
+      const question = {
+        pipeline: 'test',
+        endpoint: 'company-search',
+        lookups: [{ subject: 'a', request: { keyword: 'a' } }],
+        refreshMs: DAY,
+        pages: 1,
+        ...(repeatsRefused && { repeatsRefused }),
+      }
+      const answered = new Map([[key, { at: 0, outcome }]])
+      const { lookups } = planCollection(question, { answered }, companySearch, HOUR)
+      expect(lookups).toHaveLength(asked)
+    },
+  )
+})
 
 describe('the forecast of a plan of kind collect', () => {
   it('counts as many pages as are allowed for a list, and one where the endpoint has no lists', () => {

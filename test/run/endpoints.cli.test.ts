@@ -80,6 +80,34 @@ describe('find and suggest', () => {
     expect((await ledger(site))[0]?.credits).toBe(site.simulator.account().credits)
   })
 
+  it('say why the service refuses them, as people and programs read it, and the list stays as it was', async () => {
+    const site = await openCollection({ companies: COMPANIES })
+    const list = join(site.folder, 'found.csv')
+    const find = ['find', 'companies', 'has_jobs=true', '--output', list]
+    done(await site.call(find))
+    const before = readFileSync(list, 'utf8')
+    for (const [fault, exitCode, words] of [
+      [{ status: 400, message: 'has_jobs is wrong' }, 2, 'refused the search: has_jobs is wrong'],
+      [{ status: 403, message: 'not in your plan' }, 3, 'not in your plan'],
+      [
+        { status: 503, headers: { 'Retry-After': '3600' }, message: 'full' },
+        5,
+        'no request before',
+      ],
+    ] as const) {
+      for (const command of [find, ['suggest', 'company', String(exitCode)]]) {
+        site.simulator.setFaults([{ ...fault, times: 'always' }])
+        const again = command === find ? ['--refresh-days', '0'] : []
+        const refused = await site.call([...command, ...again, '--json'])
+        expect(refused, refused.stdout).toMatchObject({ exitCode })
+        expect(JSON.parse(refused.stdout)).toMatchObject({ error: { exit_code: exitCode } })
+        expect(refused.stdout).toContain(words)
+        expect(refused.stderr).toContain(words)
+      }
+      expect(readFileSync(list, 'utf8')).toBe(before)
+    }
+  })
+
   it.each([
     [['dogs', 'a=b'], 'there is no search for dogs'],
     [['people', 'manager'], 'not a filter: "manager"'],

@@ -57,8 +57,13 @@ export interface PriceRange {
 }
 
 export interface EndpointAnswer {
-  /** `absent`: there is nothing of that name; `later`: the service could not say, and asks to ask again. */
-  readonly outcome: 'found' | 'absent' | 'later'
+  /**
+   * `absent`: there is nothing of that name; `later`: the service could not say, and asks to ask again; `refused`: it says why
+   * it does not search.
+   */
+  readonly outcome: 'found' | 'absent' | 'later' | 'refused'
+  /** Why it was refused, in the service's words. */
+  readonly reason?: string
   /** Items in it: 1 for a thing that is there. */
   readonly items: number
   /** What asks for the next page; null for the last one. */
@@ -101,9 +106,17 @@ const failedSchema = z.looseObject({
   credit_used: z.unknown().optional(),
 })
 
+// Whatever else it has: of job changes it is no page either.
+const noSuccessSchema = z.looseObject({
+  success: z.literal(false),
+  message: z.string().catch('no message'),
+})
+
 interface Shape<Found> {
   /** Of an answer that has what was asked for. */
   readonly schema: z.ZodType<Found>
+  /** Whether it is a search: what finds nothing is an empty list, and an error is none. */
+  readonly isSearch?: true
   /** What it may cost to hear that there is nothing; with a status other than 200, and what can be asked again, is free. */
   readonly absent: PriceRange
   /** What is said of an answer that is neither. */
@@ -112,7 +125,7 @@ interface Shape<Found> {
 
 /** Reads an answer that has what was asked for, and those that say why they have nothing. */
 export function reading<Found extends { readonly credit_used?: unknown }>(
-  { schema, absent, otherwise }: Shape<Found>,
+  { schema, absent, otherwise, isSearch }: Shape<Found>,
   answerOf: (
     found: Found,
     asked: AskedFor,
@@ -120,14 +133,15 @@ export function reading<Found extends { readonly credit_used?: unknown }>(
 ): Endpoint['read'] {
   return (json, asked) => {
     if (asked.status !== 200) return { ...NOT_THERE, creditsSent: 0, price: exactly(0) }
-    const found = schema.safeParse(json).data
+    const { data: noSuccess } = noSuccessSchema.safeParse(json)
+    const found = noSuccess === undefined ? schema.safeParse(json).data : undefined
     if (found !== undefined) return { creditsSent: found.credit_used, ...answerOf(found, asked) }
     const { data: failed } = failedSchema.safeParse(json)
-    if (failed === undefined) return otherwise
-    const { retryable, credit_used: creditsSent } = failed
-    return retryable
-      ? { ...NOT_THERE, outcome: 'later', creditsSent, price: exactly(0) }
-      : { ...NOT_THERE, creditsSent, price: absent }
+    if (failed === undefined) return noSuccess ? `no success: ${noSuccess.message}` : otherwise
+    const { retryable, credit_used: creditsSent, error: reason } = failed
+    if (retryable) return { ...NOT_THERE, outcome: 'later', creditsSent, price: exactly(0) }
+    const refused = isSearch ? ({ outcome: 'refused', reason } as const) : {}
+    return { ...NOT_THERE, ...refused, creditsSent, price: absent }
   }
 }
 

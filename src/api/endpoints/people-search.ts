@@ -53,7 +53,7 @@ export const peopleSearch: Endpoint = {
   price: () => ({ least: 0, most: PAGE_CREDITS }),
 
   read: reading(
-    { schema, absent: exactly(0), otherwise: 'it has no results' },
+    { schema, isSearch: true, absent: exactly(0), otherwise: 'it has no results' },
     ({ results: { length: items }, pagination }, asked) => ({
       ...pageOfList(asked, items, pagination?.total),
       price: exactly(items === 0 ? 0 : PAGE_CREDITS),

@@ -21,7 +21,7 @@ const schema = z.looseObject({
 export const pricedSearch: Pick<Endpoint, 'price' | 'read'> = {
   price: () => PAGE,
   read: reading(
-    { schema, absent: EMPTY, otherwise: 'it has no items in data' },
+    { schema, isSearch: true, absent: EMPTY, otherwise: 'it has no items in data' },
     ({ data: { items, total, total_pages: pages } }, asked) => ({
       ...pageOfList(asked, items.length, total, pages),
       price: items.length === 0 ? EMPTY : PAGE,

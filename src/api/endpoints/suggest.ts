@@ -36,7 +36,7 @@ export const suggest: Endpoint = {
 
   // The envelope that is documented does not say what was charged.
   read: reading(
-    { schema, absent: { ...PRICE, least: 0 }, otherwise: 'it has no results' },
+    { schema, isSearch: true, absent: { ...PRICE, least: 0 }, otherwise: 'it has no results' },
     ({ results, credit_used: creditsSent = PRICE.most }) => {
       const items = results.length
       const outcome = items === 0 ? 'absent' : 'found'

@@ -3,6 +3,7 @@
  * last, and each version that it had. In which pages it came in between is not known: those sightings stand on the last one.
  */
 
+import type { AnswerReceived } from '../../journal/records.ts'
 import { StorageError } from '../../support/errors.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 
@@ -100,7 +101,7 @@ export interface LedgerRow {
   readonly endpoint: string | null
   readonly lookup_key: string | null
   readonly subject: string | null
-  readonly answer_outcome: 'found' | 'absent' | 'later' | null
+  readonly answer_outcome: AnswerReceived['outcome'] | null
   readonly body: string | null
 }
 

@@ -1,0 +1,188 @@
+/** Searches by hand that the service refuses or does not answer: over HTTP, into a real warehouse, on a clock whose hours pass at once. */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { findCommand, suggestCommand } from '../../src/cli/find-command.ts'
+import { runCommand } from '../../src/cli/service-commands.ts'
+import { yieldThread } from '../../src/support/clock.ts'
+import { JobtideError } from '../../src/support/errors.ts'
+import { jsonOrNull } from '../../src/support/json.ts'
+import { DAY } from '../../src/support/units.ts'
+import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { START } from '../load/load-fixture.ts'
+import { ledgerSite } from './ledger-fixture.ts'
+
+// A dozen runs one after another.
+vi.setConfig({ testTimeout: 240_000 })
+
+type Reply = readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>]
+
+/** A data directory, and a service whose n-th page is the n-th of these answers. */
+async function openSearches() {
+  let replies: readonly Reply[] = []
+  let requests = 0
+  const server = createServer((request, response) => {
+    void text(request).then((sent) => {
+      const { page = 1 } = (jsonOrNull(sent) ?? {}) as { page?: number }
+      const [status, body, headers] = replies[page - 1] ?? [500, {}]
+      requests += 1
+      response.writeHead(status, { date: new Date(site.clock.nowMs).toUTCString(), ...headers })
+      response.end(JSON.stringify(body))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const site = ledgerSite(START)
+  const sleep = async (ms: number) => {
+    site.clock.nowMs += ms
+    await yieldThread()
+  }
+  Object.assign(site.clock, { sleep })
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const environment = { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: 'simulator-key' }
+  const asked = async (command: Parameters<typeof site.show>[0], given: readonly Reply[]) => {
+    replies = given
+    requests = 0
+    const shown = await site.show(command, environment).catch((error: unknown) => {
+      if (error instanceof JobtideError) return error
+      throw error
+    })
+    const { exitCode } = shown
+    return shown instanceof JobtideError
+      ? { exitCode, requests, thrown: shown.message, text: '', document: {} }
+      : { exitCode, requests, thrown: null, text: shown.text, document: shown.document }
+  }
+  const output = join(site.folder, 'found.csv')
+  const isAsked = { pages: 10, refreshDays: 1, output }
+  return {
+    clock: site.clock,
+    output,
+    list: () => readFileSync(output, 'utf8'),
+    find: (what: string, filter: string, ...given: readonly Reply[]) =>
+      asked((context) => findCommand(context, what, [filter], isAsked), given),
+    /** Runs a pipeline over the search. */
+    run(...given: readonly Reply[]) {
+      const file = join(site.folder, 'search.yaml')
+      const asks =
+        'kind: collect\nendpoint: company-search\noptions: { keyword: c }\nrefresh_days: 1'
+      writeFileSync(file, `name: search\n${asks}\n`)
+      return asked((context) => runCommand(context, file, {}), given)
+    },
+    suggest: (reply: Reply) =>
+      asked((context) => suggestCommand(context, 'job_title', 'head of'), [reply]),
+    rows: (sql: string) =>
+      withWarehouse({ path: site.warehouse, mode: 'read' }, (warehouse) => warehouse.all(sql)),
+  }
+}
+
+const page = (ids: readonly number[], total: number): Reply => {
+  const items = ids.map((id) => ({ id, name: `C${id}`, network_url: `https://n.example/c/${id}` }))
+  return [200, { status: 'ok', data: { items, total, total_pages: 2 }, credit_used: 5 }]
+}
+const PAGES = [page([1, 2], 3), page([3], 3)] as const
+
+const WORDS = 'industries: 999 is not known'
+const failed = (status: number, headers = {}): Reply => {
+  return [status, { success: false, message: WORDS, data: null, credit_used: 0 }, headers]
+}
+const error = (retryable: boolean): Reply => [200, { error: WORDS, retryable, credit_used: 0 }]
+const NOTHING = { success: false, message: WORDS, data: { items: [] }, results: [], credit_used: 0 }
+
+const OUTCOMES: readonly (readonly [what: string, Reply, exit: number, says: string])[] = [
+  ['400', failed(400), 2, `the service refused the search: ${WORDS}`],
+  ['401', failed(401), 3, WORDS],
+  ['402', failed(402), 4, WORDS],
+  ['403', failed(403), 3, WORDS],
+  ['404', failed(404), 2, WORDS],
+  ['500, each time', failed(500), 5, WORDS],
+  ['503 for 2 hours', failed(503, { 'retry-after': '7200' }), 5, WORDS],
+  ['200 and success: false', failed(200), 5, WORDS],
+  ['200, success: false and no items', [200, NOTHING], 5, WORDS],
+  ['200 and an error', error(false), 2, `the service refused the search: ${WORDS}`],
+  ['200 and an error, each time', error(true), 5, 'the service could not say yet'],
+]
+const FEW = OUTCOMES.filter(([what]) => /^(?:400|503|200.* (?:items|error))/.test(what))
+
+describe('find', () => {
+  it.each([
+    [1, OUTCOMES],
+    [2, FEW],
+  ] as const)(
+    'says why where page %i is refused or not to be had, and changes neither list nor table',
+    async (at, outcomes) => {
+      const site = await openSearches()
+      const found = 'select company_name from companies_found order by position'
+      await site.find('companies', 'keyword=c', ...PAGES)
+      const [list, rows] = [site.list(), await site.rows(found)]
+      expect(list.trim().split('\n').length - 1).toBe(3)
+      expect(rows).toHaveLength(3)
+      for (const [what, reply, exitCode, says] of outcomes) {
+        site.clock.nowMs += 2 * DAY
+        const answer = await site.find('companies', 'keyword=c', ...PAGES.slice(0, at - 1), reply)
+        expect(answer, what).toMatchObject({ exitCode, thrown: expect.stringContaining(says) })
+        expect([site.list(), await site.rows(found)], what).toEqual([list, rows])
+      }
+      site.clock.nowMs += 2 * DAY
+      const again = await site.find('companies', 'keyword=c', page([4], 1))
+      expect(again).toMatchObject({ exitCode: 0, document: { added: 1, removed: 3 } })
+      expect(await site.rows(found)).toEqual([{ company_name: 'C4' }])
+    },
+  )
+
+  it('asks at once for what was refused before, which is free, and shows 2 rows of a list that ended after page 1', async () => {
+    const site = await openSearches()
+    const [first, second] = PAGES
+    for (let times = 1; times <= 2; times += 1) {
+      const refused = await site.find('companies', 'keyword=c', failed(400))
+      expect(refused).toMatchObject({ exitCode: 2, requests: 1 })
+    }
+    const begun = await site.find('companies', 'keyword=c', first, failed(400))
+    expect(begun).toMatchObject({ exitCode: 2, requests: 2, thrown: null })
+    expect(begun.document).toMatchObject({ credits: 5, output: null, found: [{}, {}] })
+    expect(begun.text).toContain(`not written  ${site.output}`)
+    const whole = await site.find('companies', 'keyword=c', first, second)
+    expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
+  })
+})
+
+describe('a pipeline over a search', () => {
+  it('changes no table where page 2 is refused or not to be had', async () => {
+    const site = await openSearches()
+    const found = 'select company_name from companies_found order by position'
+    await site.run(...PAGES)
+    const rows = await site.rows(found)
+    expect(rows).toHaveLength(3)
+    for (const [what, reply] of FEW) {
+      site.clock.nowMs += 2 * DAY
+      // What the service refuses is left out, and the run goes on without it.
+      expect([0, 5], what).toContain((await site.run(PAGES[0], reply)).exitCode)
+      expect(await site.rows(found), what).toEqual(rows)
+    }
+    site.clock.nowMs += 2 * DAY
+    expect(await site.run(page([4], 1))).toMatchObject({ exitCode: 0 })
+    expect(await site.rows(found)).toEqual([{ company_name: 'C4' }])
+  })
+})
+
+describe('suggest', () => {
+  it('says why where it is refused or not to be had, and shows nothing of what it once knew', async () => {
+    const site = await openSearches()
+    const labels = [200, { success: true, results: [{ label: 'Head of Data' }] }] as const
+    expect(await site.suggest(labels)).toMatchObject({ exitCode: 0, requests: 1 })
+    for (const [what, reply, exitCode, says] of FEW) {
+      site.clock.nowMs += 40 * DAY
+      const answer = await site.suggest(reply)
+      expect(answer, what).toMatchObject({ exitCode, thrown: expect.stringContaining(says) })
+    }
+    const again = await site.suggest(labels)
+    expect(again).toMatchObject({
+      exitCode: 0,
+      document: { suggestions: [{ label: 'Head of Data' }] },
+    })
+  })
+})
