@@ -9,6 +9,7 @@ import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode, type JobtideError } from '../support/errors.ts'
+import { jsonOrNull } from '../support/json.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -109,12 +110,9 @@ export async function findCommand(
       `select json_text(body, '$.filter_errors') as errors from core.newest_answers where lookup_key = $1`,
       [key],
     )
-    return { found, pages: bodies.length, errors: bodies.map(({ errors }) => errors ?? '[]') }
+    return { found, pages: bodies.length, notFilters: filtersIn(bodies) }
   })
-  const { found } = read
-  const notFilters = [...new Set(read.errors.flatMap((text) => JSON.parse(text) as unknown[]))].map(
-    String,
-  )
+  const { found, notFilters } = read
   // What was not read to its end takes the place of no list.
   const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
@@ -128,10 +126,11 @@ export async function findCommand(
           'no filter',
           `${notFilters.join(', ')}: the service does not know what that is`,
         ],
-        read.pages >= pages && [
-          'more',
-          `not read: these are the first ${countText(pages, 'page')}; --pages reads more`,
-        ],
+        found.length > 0 &&
+          read.pages >= pages && [
+            'more',
+            `not read: these are the first ${countText(pages, 'page')}; --pages reads more`,
+          ],
         file !== undefined &&
           !isWhole &&
           (before === null ? ['not written', file] : ['kept', `${file}, as it was`]),
@@ -154,6 +153,15 @@ export async function findCommand(
     },
   })
   return endOf(context, problem)
+}
+
+/** What the service took for no filter, each once, as text: it may be named by objects. */
+function filtersIn(bodies: readonly { readonly errors: string | null }[]): string[] {
+  const named = bodies.flatMap(({ errors }) =>
+    errors === null ? [] : [jsonOrNull(errors) ?? errors],
+  )
+  const texts = named.flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+  return [...new Set(texts)]
 }
 
 /** `suggest`: what the filters of a search for people are called. */

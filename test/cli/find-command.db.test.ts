@@ -74,7 +74,7 @@ async function openSearches() {
       return asked((context) => runCommand(context, file, {}), given)
     },
     suggest: (reply: Reply) =>
-      asked((context) => suggestCommand(context, 'job_title', 'head of'), [reply]),
+      asked((context) => suggestCommand(context, 'job_title', 'head of', {}), [reply]),
     rows: (sql: string) =>
       withWarehouse({ path: site.warehouse, mode: 'read' }, (warehouse) => warehouse.all(sql)),
   }
@@ -147,6 +147,19 @@ describe('find', () => {
     expect(begun.text).toContain(`not written  ${site.output}`)
     const whole = await site.find('companies', 'keyword=c', first, second)
     expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
+  })
+
+  it('names 2 filters that the service does not know where nothing is found, objects as JSON', async () => {
+    const site = await openSearches()
+    const filter_errors = ['nowhere', { location: 'nowhere' }, 'nowhere']
+    const answer = await site.find('people', 'location=nowhere', [
+      200,
+      { results: [], filter_errors },
+    ])
+    expect(answer.document).toMatchObject({ filter_errors: ['nowhere', '{"location":"nowhere"}'] })
+    const text =
+      'no filter  nowhere, {"location":"nowhere"}: the service does not know what that is'
+    expect(answer.text).toContain(text)
   })
 })
 

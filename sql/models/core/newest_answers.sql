@@ -44,4 +44,4 @@ select
     answers.body
 from answers
 inner join readings on readings.lookup_key = answers.lookup_key and readings.run_id = answers.run_id
-where readings.again = 1 and answers.outcome = 'found'
+where readings.again = 1 and answers.outcome in ('found', 'absent')
