@@ -42,7 +42,6 @@ import {
   verifiedJournal,
   verifiedSnapshot,
   restore,
-  diff,
   wouldForget,
   forgotten,
   person,
@@ -86,7 +85,6 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     unloaded_requests: count,
     unloaded_credits: amount,
   }),
-  diff,
   forget: z.union([wouldForget, forgotten]),
   'export-person': person,
   export: withVersion({

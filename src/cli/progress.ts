@@ -16,7 +16,7 @@ import { bytesText, durationText } from './text.ts'
 export type CommandProgress =
   | RunProgress
   | { readonly stage: 'titles'; readonly done: number; readonly total: number }
-  | ({ readonly stage: 'verify' | 'restore' | 'diff' } & SnapshotStep)
+  | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
 
 // Elsewhere than on a terminal a line every ten seconds tells a log reader enough.
 const LINE_EVERY_MS = 10 * SECOND
@@ -121,7 +121,6 @@ export function stepOf(progress: CommandProgress): Step {
     case 'salvage':
     case 'verify':
     case 'restore':
-    case 'diff':
       return step(progress.done, progress.total, progress.name)
     case 'build': {
       const { done, total, name, rowsChanged } = progress

@@ -18,13 +18,13 @@ import {
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { splitSnapshotUrl } from '../publish/read-snapshot.ts'
-import type { Finding } from '../publish/verify/verify-findings.ts'
 import type { Step } from '../publish/scratch.ts'
 import {
   verifySnapshot,
+  type Finding,
   type VerifyOptions as SnapshotToVerify,
   type VerifyReport,
-} from '../publish/verify/verify.ts'
+} from '../publish/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
@@ -228,15 +228,12 @@ const NOT_IN_IT =
   'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables again.'
 
 function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople: number): Report {
-  const { snapshotId, path: warehouse, tables, rows, isCompared } = restored
-  const proof = isCompared
-    ? 'all of them the rows that were published'
-    : 'counted, not compared: another version of DuckDB published them'
+  const { snapshotId, path: warehouse, tables, rows } = restored
   const erased = `${countText(erasedPeople, 'person', 'people')} erased since it was published: left out again, and the tables built again without them`
   return {
     title: `restored: ${warehouse} from snapshot ${snapshotId} of ${createdAt}`,
     notes: [
-      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${proof}`,
+      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: all of them the rows that were published`,
       NOT_IN_IT,
       ...(erasedPeople === 0 ? [] : [erased]),
     ],
@@ -246,7 +243,6 @@ function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople
       warehouse,
       rows,
       tables,
-      isCompared,
       notRestored: ['journal', 'ledger', 'coverage'],
       erasedPeople,
     },

@@ -1,20 +1,13 @@
-/** `snapshots`: what a destination holds, and which snapshot readers see. `diff`: what changed between two of them. */
+/** `snapshots`: what a destination holds, and which snapshot readers see. */
 
 import { existsSync } from 'node:fs'
-import { objectsOf, totalsOf, type Manifest } from '../publish/manifest.ts'
+import { isOfThisFormat, objectsOf, totalsOf, type StoredManifest } from '../publish/manifest.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
-import { diffSnapshots, type ChangedRow, type TableDiff } from '../publish/diff.ts'
-import {
-  listSnapshots,
-  openSnapshot,
-  readCurrent,
-  type OpenSnapshot,
-} from '../publish/read-snapshot.ts'
+import { listSnapshots, readCurrent } from '../publish/read-snapshot.ts'
 import { neverPublished } from '../publish/gc/retention.ts'
 import { readSnapshotTarget } from '../run/job.ts'
-import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { countText, sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { table } from './report.ts'
 import { bytesText } from './text.ts'
@@ -49,7 +42,7 @@ export async function snapshotsCommand(
     runId: manifest.run_id,
     ...totalsOf(manifest),
     newBytes: manifest.new_bytes,
-    checks: manifest.checks,
+    checks: isOfThisFormat(manifest) ? manifest.checks : null,
     coverage: manifest.coverage,
   }))
   const marked =
@@ -81,7 +74,7 @@ async function readTarget(
   context: Context,
   to: string,
   pipeline: string,
-): Promise<{ readonly manifests: readonly Manifest[]; readonly currentId: string | null }> {
+): Promise<{ readonly manifests: readonly StoredManifest[]; readonly currentId: string | null }> {
   if (isFolderAddress(to) && !existsSync(to)) return { manifests: [], currentId: null }
   const store = await openStore(to, storeOptionsFor(context, to, { pipeline }))
   const current = await readCurrent(store)
@@ -89,115 +82,4 @@ async function readTarget(
   const currentId = current?.pointer.snapshot_id ?? null
   const never = currentId === null ? new Set() : neverPublished(manifests, currentId)
   return { manifests: manifests.filter(({ snapshot_id: id }) => !never.has(id)), currentId }
-}
-
-export interface DiffOptions extends VerifyOptions {
-  readonly table?: string
-  readonly limit: number
-}
-
-export async function diffCommand(
-  context: Context,
-  before: string,
-  after: string,
-  options: DiffOptions,
-): Promise<ExitCode> {
-  const { output, progress, stop } = context
-  const a = await openSnapshot(before, storeOptionsFor(context, before, options))
-  const b = await openSnapshot(after, storeOptionsFor(context, after, options))
-  const { tables, rows } = await withTemporaryFolder('diff', (scratchFolder) =>
-    diffSnapshots({
-      before: a,
-      after: b,
-      scratchFolder,
-      ...(options.table && { rows: { table: options.table, limit: options.limit } }),
-      signal: stop,
-      onProgress: (step) => progress.show({ stage: 'diff', ...step }),
-    }),
-  )
-  const changed = tables.filter(isDifferent)
-  const equal = tables.length - changed.length
-  const notes = [
-    ...changed.flatMap(columnNotes),
-    ...(equal > 0
-      ? [`no difference in ${countText(equal, changed.length === 0 ? 'table' : 'other table')}`]
-      : []),
-    ...(rows === null ? [] : ['', ...rows.flatMap(rowNotes)]),
-  ]
-  const found = sum(
-    changed.flatMap((one) => [one.rows_added, one.rows_removed, one.rows_changed].map(Number)),
-  )
-  // Rows of a table that only one has are not shown.
-  const more = rows === null || rows.length === 0 ? 0 : found - rows.length
-  output.report({
-    sections: [
-      [
-        ['before', snapshotText(a)],
-        ['after', snapshotText(b)],
-      ],
-      table(null, changed, [
-        ['table', 'name'],
-        ['added', 'rows_added', 'number'],
-        ['removed', 'rows_removed', 'number'],
-        ['changed', 'rows_changed', 'number'],
-        ['rows now', 'rows_after', 'number'],
-      ]),
-    ],
-    notes: more > 0 ? [...notes, `… ${numberText(more)} more: --limit`] : notes,
-    // Keys and values of rows are the columns of the tables.
-    data: { before: snapshotValues(a), after: snapshotValues(b), tables, rows },
-  })
-  return EXIT.done
-}
-
-function isDifferent(row: TableDiff): boolean {
-  const counts = [row.rows_added, row.rows_removed, row.rows_changed]
-  return (
-    row.rows_before === null ||
-    row.rows_after === null ||
-    counts.some((count) => count !== 0) ||
-    columnNotes(row).length > 0
-  )
-}
-
-function snapshotValues({ manifest, store }: OpenSnapshot) {
-  const { snapshot_id, created_at } = manifest
-  return { snapshot_id, created_at, destination: store.destination }
-}
-
-function snapshotText({ manifest }: OpenSnapshot): string {
-  return `${manifest.snapshot_id} of ${manifest.created_at}`
-}
-
-function columnNotes(row: TableDiff): string[] {
-  const notes: readonly (readonly [is: boolean, what: string])[] = [
-    [row.rows_before === null, 'only in the snapshot after'],
-    [row.rows_after === null, 'only in the snapshot before'],
-    [
-      row.rows_before !== null && row.rows_after !== null && row.rows_added === null,
-      'another key: which row became which cannot be told',
-    ],
-    [row.columns_added.length > 0, `only the snapshot after has ${row.columns_added.join(', ')}`],
-    [
-      row.columns_removed.length > 0,
-      `only the snapshot before has ${row.columns_removed.join(', ')}`,
-    ],
-  ]
-  return notes.flatMap(([is, what]) => (is ? `${row.name}: ${what}` : []))
-}
-
-const SIGNS = { added: '+', removed: '-', changed: '~' } as const
-
-function rowNotes({ change, key, columns }: ChangedRow): string[] {
-  const names = Object.entries(key).map(([name, value]) => `${name} ${valueText(value)}`)
-  const head = `${SIGNS[change]} ${names.join(', ')}`
-  if (change !== 'changed') return [head]
-  const changes = columns.map(
-    ({ name, before, after }) => `    ${name}: ${valueText(before)} → ${valueText(after)}`,
-  )
-  return [head, ...changes]
-}
-
-function valueText(value: unknown): string {
-  return JSON.stringify(value) ?? 'null'
 }

@@ -1,8 +1,7 @@
 /** Merges a chunk of the journal into the warehouse, in one transaction. */
 
 import { loadedTable } from '../warehouse/catalog.ts'
-import { areChangesNoted, noteAnyRow, noteRows } from '../warehouse/changed-rows.ts'
-import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
+import { areChangesNoted, noteChange } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
@@ -27,6 +26,9 @@ export interface LoadReport {
 }
 
 const EVENTS = loadedTable('job_change_events')
+const VERSIONS = loadedTable('job_change_event_versions')
+const COVERAGE = loadedTable('organization_coverage')
+const ANSWERS = loadedTable('answers')
 
 /** A place in the journal: what is loaded of a segment. */
 export interface Position {
@@ -39,7 +41,6 @@ export class Merger {
   readonly #warehouse: Warehouse
   readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
   readonly #newUnknownFields: string[] = []
-  #columns: readonly TypedColumn[] | undefined
   /** Settles when the chunk is merged, or with what stopped it. */
   merging: Promise<void> = Promise.resolve()
 
@@ -101,33 +102,30 @@ export class Merger {
     const [changes] = await warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
       loadSql('count_changes'),
     )
-    let last = -1
-    if (isNoted) {
-      await this.#noteEvents('known_events', -1)
-      last = await warehouse.number('select coalesce(max(rowid), -1) from job_change_events')
-    }
+    if (isNoted) await this.#noteChangedEvents()
     await warehouse.run(loadSql('merge_events'))
     if ((changes?.known ?? 0) > 0) await warehouse.run(loadSql('update_events'))
-    if (isNoted) {
-      // By their places: by their keys all of the table would be read.
-      await this.#noteEvents(`job_change_events where rowid > ${last}`, 1)
-      await this.#noteEvents(`job_change_events where rowid in (select place from known_events)`, 1)
-      await noteAnyRow(warehouse, 'job_change_event_versions')
-    }
     this.#report.inserted += changes?.inserted ?? 0
     this.#report.updated += changes?.updated ?? 0
   }
 
-  /** Notes, for the publisher, events as they were before the merge (-1) or are after it (1). */
-  async #noteEvents(rows: string, change: 1 | -1): Promise<void> {
-    this.#columns ??= (await columnsOfAll(this.#warehouse)).get(EVENTS.name)
-    await noteRows(this.#warehouse, EVENTS, this.#columns ?? [], rows, String(change))
+  /** Notes for the publisher of which years events are new, or will say something else in a snapshot. */
+  async #noteChangedEvents(): Promise<void> {
+    const warehouse = this.#warehouse
+    const changed = `(select changed_at from single_sightings union all
+      select staged.changed_at
+      from repeated_events as staged left join known_events as known on known.event_key = staged.event_key
+      where is_new or is_changed
+        or row(staged.first_seen_at, staged.first_run_id) < row(known.first_seen_at, known.first_run_id))`
+    await noteChange(warehouse, EVENTS, changed)
+    const versions = await warehouse.number('select count(*) from repeated_versions')
+    if (versions > 0) await noteChange(warehouse, VERSIONS, null)
   }
 
   async #noteOtherChanges(chunk: Chunk): Promise<void> {
     // No snapshot has coverage, but models are made of it: a note that no build has ended yet makes the publisher read them.
-    if (chunk.batches.size > 0) await noteAnyRow(this.#warehouse, 'organization_coverage')
-    if (chunk.answers.length > 0) await noteAnyRow(this.#warehouse, 'answers')
+    if (chunk.batches.size > 0) await noteChange(this.#warehouse, COVERAGE, null)
+    if (chunk.answers.length > 0) await noteChange(this.#warehouse, ANSWERS, null)
   }
 
   async #noteNewUnknownFields(): Promise<void> {

@@ -6,7 +6,7 @@
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import { largestForModels } from '../warehouse/engine-settings.ts'
-import { beginChanges, endChanges } from '../warehouse/changed-rows.ts'
+import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'

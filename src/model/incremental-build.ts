@@ -7,8 +7,7 @@
  */
 
 import { loadedTables, WATCH_ENTRIES } from '../warehouse/catalog.ts'
-import { noteAnyRow, noteRows } from '../warehouse/changed-rows.ts'
-import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
+import { noteChange } from '../warehouse/changed-tables.ts'
 import {
   deltasOf,
   isByPeople,
@@ -41,13 +40,12 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   const work: IncrementalWork = { ...build, temporaries, people, tables: new Map() }
   for (const { name } of loadedTables) work.tables.set(name, await readLoaded(work, name))
   work.tables.set(WATCH_ENTRIES, changedInAll(WATCH_ENTRIES, []))
-  const columns = await columnsOfAll(warehouse)
   const built = await takeSteps(
     work,
     async (node) => {
       const { table, rowsChanged } = await refresh(work, node)
       work.tables.set(node.name, table)
-      if (node.schema === 'main') await noteChanges(work, node, table, columns)
+      if (node.schema === 'main') await noteChanges(work, node, table)
       const stored = temporaries.stored(node.name)
       return { rows: node.kind === 'view' ? null : await rowsIn(warehouse, stored), rowsChanged }
     },
@@ -62,11 +60,8 @@ async function noteChanges(
   { warehouse }: IncrementalWork,
   node: ProjectNode,
   { change, delta, isExact }: TableDelta,
-  columns: ReadonlyMap<string, readonly TypedColumn[]>,
 ): Promise<void> {
-  if (change === 'none') return
-  if (!isExact || delta === null) return noteAnyRow(warehouse, node.name)
-  return noteRows(warehouse, node, columns.get(node.name) ?? [], delta, DIFF_SIGN)
+  if (change !== 'none') await noteChange(warehouse, node, isExact ? delta : null)
 }
 
 interface Refreshed {

@@ -15,25 +15,41 @@ export interface PublishedColumns {
 
 type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
 
+/** The columns of every table and view of a schema, in order, by its name. */
+export type TableColumns = ReadonlyMap<string, readonly Column[]>
+
+export async function readColumns(
+  warehouse: Warehouse,
+  schema: 'main' | 'core',
+): Promise<TableColumns> {
+  const all = await warehouse.all<Column & { table_name: string }>(
+    `select table_name, column_name as name, data_type as type, comment from duckdb_columns()
+     where database_name = current_database() and schema_name = $1 and not internal
+     order by table_name, column_index`,
+    [schema],
+  )
+  const columns = new Map<string, Column[]>()
+  for (const { table_name: table, ...column } of all) {
+    const known = columns.get(table)
+    if (known === undefined) columns.set(table, [column])
+    else known.push(column)
+  }
+  return columns
+}
+
 /**
  * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
  *   cannot hold exactly, or whose name is not plain
  */
-export async function publishedColumns(
-  warehouse: Warehouse,
+export function publishedColumns(
+  of: TableColumns,
   definition: TableDefinition,
   previous: ManifestTable | undefined,
-  schema: 'main' | 'core' = 'main',
-): Promise<PublishedColumns> {
+): PublishedColumns {
   const { name: table, leftOut } = definition
-  const all = await warehouse.all<Column>(
-    `select column_name as name, data_type as type, comment from duckdb_columns()
-     where database_name = current_database() and schema_name = $2 and table_name = $1
-     order by column_index`,
-    [table, schema],
-  )
-  if (all.length === 0) {
+  const all = of.get(table)
+  if (all === undefined) {
     throw new PublishError(`there is no table ${table} in the warehouse`, {
       hint: 'Run `jobtide build` first.',
     })

@@ -7,7 +7,7 @@ import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import { collectGarbage } from './gc/gc.ts'
 import { knownKey } from './keys.ts'
-import { readCurrent } from './read-snapshot.ts'
+import { ofThisFormat, readCurrent } from './read-snapshot.ts'
 import { removeFolder } from './store/prefixed-store.ts'
 
 /**
@@ -36,7 +36,8 @@ export async function dropSnapshots(
     const { reason } = await collectGarbage({ ...options, ...all })
     if (reason !== null)
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
-    await forgetLogHistory({ ...options, manifest: current.manifest })
+    const manifest = ofThisFormat(current.manifest, store.destination)
+    await forgetLogHistory({ ...options, manifest })
   }
   // What Spark builds from can be made again, and is.
   for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)

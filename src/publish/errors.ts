@@ -38,3 +38,13 @@ export class DamagedLogError extends PublishError {}
 
 /** A version of a Delta log is not there: no reader gets past it, and the log has to be begun again. */
 export class LostVersionError extends DamagedLogError {}
+
+/** A published snapshot is not what it was. Nothing was made of it. */
+export class DamagedSnapshotError extends JobtideError {
+  constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
+    super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {
+      hint: '`jobtide verify` names everything that is wrong with it; take another one (`jobtide snapshots`).',
+      ...details,
+    })
+  }
+}

@@ -1,11 +1,8 @@
 /** How objects below `tables/` and `snapshots/` are named, and which of them are named as Jobtide names them. Pure. */
 
-/** The folder of a table's deletion vectors, beside those of its partitions. */
-export const DELETION_VECTOR_FOLDER = '_deletion_vector'
-
-/** The key of a data file or a deletion vector; `folder` is the partition, or {@link DELETION_VECTOR_FOLDER}. */
-export function fileKey(table: string, folder: string, sha256: string): string {
-  return `tables/${table}/${folder}/${sha256}.parquet`
+/** The key of a data file. */
+export function fileKey(table: string, partition: string, sha256: string): string {
+  return `tables/${table}/${partition}/${sha256}.parquet`
 }
 
 interface Named {
@@ -18,11 +15,10 @@ interface Named {
  * has already keeps the key that it has there.
  */
 export function keysOfSnapshot(
-  before: { readonly files: readonly Named[]; readonly deletion_vector: Named | null } | undefined,
+  before: { readonly files: readonly Named[] } | undefined,
   snapshotId: string,
 ): (key: string) => string {
-  const stored = [before?.files ?? [], before?.deletion_vector ?? []].flat()
-  const known = new Map(stored.map(({ key }) => [withoutOwner(key), key]))
+  const known = new Map((before?.files ?? []).map(({ key }) => [withoutOwner(key), key]))
   return (key) => known.get(key) ?? key.replace(/[^/]+$/, `${snapshotId}/$&`)
 }
 
@@ -31,14 +27,15 @@ export function withoutOwner(key: string): string {
   return key.replace(/\/[0-9A-Z]{26}(?=\/[^/]+$)/, '')
 }
 
-/** What a key stands for: a data file or deletion vector, a file of a Delta log, or a part of a snapshot. */
+/** What a key stands for: a data file, a file of a Delta log, or a part of a snapshot. */
 export type KnownKey =
   | { readonly kind: 'file' }
   | { readonly kind: 'log'; readonly table: string }
   | { readonly kind: 'manifest' | 'views'; readonly snapshotId: string }
 
 const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
-const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
+/** Of data files, and of the deletion vectors that Jobtide 0.12 wrote beside them. */
+export const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
 /** What a key stands for; null when Jobtide does not name objects like that. */

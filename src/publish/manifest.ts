@@ -6,16 +6,19 @@
 
 import { z } from 'zod'
 import { sha256Hex } from '../support/hash.ts'
-import { stableJson } from '../support/json.ts'
+import { jsonOrNull, stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
+import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { PublishError } from './errors.ts'
-import { DELETION_VECTOR_FOLDER, fileKey, withoutOwner } from './keys.ts'
+import { FILE_KEY, fileKey, withoutOwner } from './keys.ts'
 import { isPlainKey } from './store/object-store.ts'
 
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
 
-const FORMAT_VERSION = 4
+const FORMAT_VERSION = 5
+/** The oldest format of which it is still read what a destination holds. */
+const OLDEST_FORMAT = 3
 
 /** Names of tables and columns as Jobtide gives them. */
 export const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
@@ -29,34 +32,21 @@ const fileSchema = z.object({
   /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
-  /** Rows in the file, those that are deleted included. */
   rows: z.int().nonnegative(),
-  /** How many of them are deleted; the table's deletion vector says which. 0: the file is whole. */
-  deletes: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   sha256: sha256Schema,
-  /** Smallest and largest value by column, as text, over all rows of the file; a column of nulls has none. */
+  /** Smallest and largest value by column, as text; a column of nulls has none. */
   min: z.record(z.string(), z.string()),
   max: z.record(z.string(), z.string()),
-  /** Nulls by column, over all rows of the file; columns without any are left out. */
+  /** Nulls by column; columns without any are left out. */
   nulls: z.record(z.string(), z.int().positive()),
-})
-
-/** The positional deletes of a table: a Parquet file of `file` (SHA-256 of the data file) and `position` (from 0). */
-const deletionVectorSchema = z.object({
-  /** `tables/<table>/_deletion_vector/<snapshot id>/<sha256>.parquet`. */
-  key: z.string(),
-  rows: z.int().positive(),
-  bytes: z.int().positive(),
-  sha256: sha256Schema,
 })
 
 const partitionSchema = z.object({
   name: z.string(),
-  /** Rows that count. */
   rows: z.int().nonnegative(),
-  /** The same for the same rows in any order, under one version of DuckDB; of one that Spark made, for the same files. */
-  fingerprint: z.string(),
+  /** Of rows that Spark wrote: the same for the same rows in any order. Null for DuckDB: the same rows are the same bytes. */
+  fingerprint: z.string().nullable(),
 })
 
 const columnSchema = z.object({
@@ -76,19 +66,15 @@ const tableSchema = z
     schema: z.array(columnSchema),
     /** The highest field id ever given in this table. */
     last_field_id: z.int().nonnegative(),
-    /** Rows that count. */
     rows: z.int().nonnegative(),
-    /** Of all files of the table, the deletion vector included. */
     bytes: z.int().nonnegative(),
     partitions: z.array(partitionSchema).min(1),
-    deletion_vector: deletionVectorSchema.nullable(),
-    files: z.array(fileSchema),
+    /** One for each partition; several where Spark wrote them. */
+    files: z.array(fileSchema).min(1),
   })
-  .superRefine(({ name, files, deletion_vector: vector }, context) => {
-    const objects = files.map(({ key, partition, sha256 }) => ({ key, folder: partition, sha256 }))
-    if (vector !== null) objects.push({ ...vector, folder: DELETION_VECTOR_FOLDER })
-    for (const { key, folder, sha256 } of objects) {
-      const own = fileKey(name, folder, sha256)
+  .superRefine(({ name, files }, context) => {
+    for (const { key, partition, sha256 } of files) {
+      const own = fileKey(name, partition, sha256)
       if (withoutOwner(key) === own && isPlainKey(key)) continue
       const message = `it names ${JSON.stringify(key)} where ${JSON.stringify(own)} belongs`
       context.addIssue({ code: 'custom', message })
@@ -124,38 +110,69 @@ const notKeptSchema = z.object({
   /** ISO 8601; null: events of any age are kept. */
   events_before: z.string().nullable(),
   /** The MAC of the suppression list, which names nobody; null where there is none. */
-  list: z.string().nullable(),
+  list: z.string().nullable().default(null),
 })
 
-const manifestSchema = z.object({
-  format_version: z.literal(FORMAT_VERSION),
+/** What is read of a manifest of any format. */
+const commonFields = {
   snapshot_id: snapshotIdSchema,
   /** 1 for the first snapshot of a destination, then 2, 3, … */
   sequence: z.int().positive(),
   /** The snapshot that readers saw before this one. */
   previous: z.object({ snapshot_id: snapshotIdSchema, manifest_sha256: sha256Schema }).nullable(),
   created_at: instantSchema,
-  /** Where it was published to, an absolute folder or a bucket: there `views.sql` reads, also after a copy. */
-  destination: z.string(),
   /** The run that published; null for a publish by itself. */
   run_id: z.string().nullable(),
   /** The journal whose rows these are, a ULID. */
   journal_id: z.string(),
   /** What is erased and left out by then: how many people, and events from before a day. */
   not_kept: notKeptSchema,
+  /** Bytes of data files that the snapshot before did not have. */
+  new_bytes: z.int().nonnegative(),
+  coverage: coverageSchema,
+  /** Credits in the ledger, those in doubt included. */
+  credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
+}
+
+const manifestSchema = z.object({
+  ...commonFields,
+  format_version: z.literal(FORMAT_VERSION),
+  /** Where it was published to, an absolute folder or a bucket: there `views.sql` reads, unless its first line is changed. */
+  destination: z.string(),
   versions: z.object({ jobtide: z.string(), duckdb: z.string() }),
   /** Where Spark built the models; absent: DuckDB did. */
   spark: sparkSchema.optional(),
   tables: z.array(tableSchema),
-  /** Bytes of data files that the snapshot before did not have. */
-  new_bytes: z.int().nonnegative(),
-  coverage: coverageSchema,
   /** Checks of the build whose tables these are; all passed. Null: it was not checked by a build. */
   checks: z
     .object({ build_id: z.string(), passed: z.int().nonnegative(), checked_at: z.string() })
     .nullable(),
-  /** Credits in the ledger, those in doubt included. */
-  credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
+})
+
+const oldObjectSchema = z
+  .object({ key: z.string().refine(isPlainKey), bytes: z.int(), sha256: sha256Schema })
+  .refine(({ key }) => FILE_KEY.test(key))
+
+/** A manifest that an older Jobtide wrote: which objects it names, and what keeps a poorer snapshot from taking its place. */
+const oldManifestSchema = z.object({
+  ...commonFields,
+  format_version: z
+    .int()
+    .min(OLDEST_FORMAT)
+    .max(FORMAT_VERSION - 1),
+  tables: z.array(
+    z
+      .object({
+        name: nameSchema,
+        rows: z.int().nonnegative(),
+        bytes: z.int().nonnegative(),
+        files: z.array(oldObjectSchema),
+        deletion_vector: oldObjectSchema.nullable(),
+      })
+      .transform(({ files, deletion_vector: vector, ...table }) => {
+        return { ...table, files: vector === null ? files : [...files, vector] }
+      }),
+  ),
 })
 
 const pointerSchema = z
@@ -169,6 +186,9 @@ const pointerSchema = z
   })
 
 export type Manifest = z.infer<typeof manifestSchema>
+export type OldManifest = z.infer<typeof oldManifestSchema>
+/** A manifest as it is found in a store. */
+export type StoredManifest = Manifest | OldManifest
 export type ManifestTable = Manifest['tables'][number]
 export type ManifestFile = ManifestTable['files'][number]
 export type Pointer = z.infer<typeof pointerSchema>
@@ -178,6 +198,10 @@ export type NotKept = z.infer<typeof notKeptSchema>
 /** The manifest of a snapshot; what it is made of is everything but the format. */
 export function buildManifest(facts: Omit<Manifest, 'format_version'>): Manifest {
   return { format_version: FORMAT_VERSION, ...facts }
+}
+
+export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
+  return manifest.format_version === FORMAT_VERSION
 }
 
 /**
@@ -192,13 +216,19 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
 
 export interface SnapshotTotals {
   readonly tables: number
-  /** Data files and deletion vectors. */
   readonly files: number
   readonly rows: number
   readonly bytes: number
 }
 
-export function totalsOf({ tables }: Pick<Manifest, 'tables'>): SnapshotTotals {
+interface Counted extends Named {
+  readonly tables: readonly (Named['tables'][number] & {
+    readonly rows: number
+    readonly bytes: number
+  })[]
+}
+
+export function totalsOf({ tables }: Counted): SnapshotTotals {
   return {
     tables: tables.length,
     files: objectsOf({ tables }).length,
@@ -207,16 +237,20 @@ export function totalsOf({ tables }: Pick<Manifest, 'tables'>): SnapshotTotals {
   }
 }
 
-/** Every object that the tables of a snapshot are made of: data files and deletion vectors. */
-export function objectsOf({
-  tables,
-}: {
-  readonly tables: readonly Pick<ManifestTable, 'files' | 'deletion_vector'>[]
-}): { key: string; bytes: number; sha256: string }[] {
-  return tables.flatMap(({ files, deletion_vector: deletes }) => [
-    ...files,
-    ...(deletes === null ? [] : [deletes]),
-  ])
+/** An object that a manifest names. */
+export interface NamedObject {
+  readonly key: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+interface Named {
+  readonly tables: readonly { readonly files: readonly NamedObject[] }[]
+}
+
+/** Every object that the tables of a snapshot are made of. */
+export function objectsOf({ tables }: Named): NamedObject[] {
+  return tables.flatMap(({ files }) => files)
 }
 
 export function snapshotKeys(snapshotId: string): { manifest: string; views: string } {
@@ -246,11 +280,18 @@ export function parsePointer(bytes: Uint8Array, where: string): Pointer {
  * Reads a stored manifest.
  * @param sha256 what its bytes must have; null where nothing says
  */
-export function parseManifest(bytes: Uint8Array, sha256: string | null, where: string): Manifest {
+export function parseManifest(
+  bytes: Uint8Array,
+  sha256: string | null,
+  where: string,
+): StoredManifest {
   if (sha256 !== null && sha256Hex(bytes) !== sha256) {
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
   }
-  return parse(manifestSchema, bytes, where)
+  const version = (jsonOrNull(Buffer.from(bytes).toString()) as Partial<Manifest> | null)
+    ?.format_version
+  const isOld = typeof version === 'number' && version < FORMAT_VERSION
+  return isOld ? parse(oldManifestSchema, bytes, where) : parse(manifestSchema, bytes, where)
 }
 
 function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {
@@ -270,4 +311,30 @@ function notOurs(where: string, what: string, cause?: unknown): PublishError {
     hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     cause,
   })
+}
+
+/**
+ * `views.sql`: one view for each table over exactly the files of one snapshot, as SQL that any DuckDB takes. Every path hangs on
+ * the first line: where a destination was copied, that line alone is changed.
+ */
+export function viewsSql({
+  snapshot_id: id,
+  created_at: at,
+  destination,
+  tables,
+}: Manifest): string {
+  const views = tables.map(({ name, grain, schema, files }) => {
+    const columns = schema.map((column) => quoteIdentifier(column.name)).join(', ')
+    const paths = files.map(({ key }) => `  getvariable('root') || '/${key}'`).join(',\n')
+    // Paths such as changed_year=2019 would otherwise add a column that the table does not have.
+    return `-- ${grain.replaceAll(/\s+/g, ' ')}
+create or replace view ${quoteIdentifier(name)} as
+select ${columns} from read_parquet([\n${paths}\n], hive_partitioning = false);
+`
+  })
+  return [
+    `set variable root = ${quotePath(destination)};`,
+    `-- Jobtide snapshot ${id} of ${at}. Paste it into DuckDB.\n`,
+    ...views,
+  ].join('\n')
 }

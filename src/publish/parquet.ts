@@ -20,15 +20,8 @@ export interface ParquetSource {
   readonly from: string
 }
 
-/** A Parquet file in the scratch folder, and what a reader may want to know without opening it. */
-export interface WrittenFile extends Omit<ManifestFile, 'key' | 'partition' | 'deletes'> {
-  readonly path: string
-}
-
-/** A file in the scratch folder that belongs into the store. */
-export interface ScratchFile extends Pick<WrittenFile, 'path' | 'bytes' | 'rows'> {
-  readonly key: string
-}
+/** A Parquet file, and what a reader may want to know without opening it. */
+export type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
 
 // The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
 // for 1.9 million events, for a file that was 3 % smaller.
@@ -60,7 +53,6 @@ export async function writeParquet(
   )
   if (result === undefined) throw new PublishError(`nothing was written to ${path}`)
   return {
-    path,
     rows: Number(result.count),
     bytes: Number(result.file_size_bytes),
     sha256: await sha256OfFile(path),

@@ -11,18 +11,16 @@ import type { Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export interface PublishChoices extends LossChoices {
-  /** Writes every partition as one whole file, whatever changed. Default: false. */
+  /** Writes every file again, whatever builds say of changes. Default: false. */
   readonly compact?: boolean
   /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
   readonly acceptSchemaChange?: boolean
 }
 
-/** Tables that were made elsewhere. Their files are in the store. */
-export interface MadeElsewhere {
-  readonly tables: ReadonlyMap<
-    string,
-    { readonly table: ManifestTable; readonly newFiles: readonly { readonly bytes: number }[] }
-  >
+/** Tables that were made elsewhere. Their files are in the store, and may be several for a partition. */
+export interface PrebuiltTables {
+  /** A partition with the same fingerprint, which is not null, as in the snapshot before keeps its files. */
+  readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }>
   /** The snapshot that they go on from; another one in its place is not replaced. */
   readonly current: CurrentSnapshot | null
   readonly spark: Manifest['spark']
@@ -33,14 +31,12 @@ export interface MadeElsewhere {
 export interface PublishOptions extends PublishChoices {
   readonly warehouse: Warehouse
   /** Of the tables those that are not exported from the warehouse. */
-  readonly made?: MadeElsewhere
+  readonly made?: PrebuiltTables
   /** What goes into the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   readonly store: ObjectStore
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
-  /** Where copies of published files are kept when the store is no folder: what the next publish compares with. */
-  readonly cacheFolder: string
   readonly clock: Clock
   /** ULID of the new snapshot; never used before. */
   readonly snapshotId: string
@@ -57,7 +53,7 @@ export interface PublishOptions extends PublishChoices {
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */
   readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
-  /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
+  /** Tables with more rows are split by year. Default: SPLIT_ABOVE_ROWS of export.ts. */
   readonly splitAboveRows?: number
   /** Stops between two tables or files; readers keep the previous snapshot. */
   readonly signal?: AbortSignal
@@ -75,6 +71,8 @@ export interface PublishReport extends SnapshotTotals {
   readonly nothingRead: boolean
   /** True when the store already showed exactly this: then there is no new snapshot. */
   readonly unchanged: boolean
+  /** The format of the snapshot before, where that is an older one: a whole new snapshot took its place. */
+  readonly replacedFormat: number | null
   /** Files that the snapshot before did not have. */
   readonly newFiles: number
   readonly newBytes: number

@@ -1,23 +1,23 @@
 /**
- * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer, then the Delta logs of
- * the same files. Readers follow the pointer, so they see the whole new snapshot or the whole previous one, whatever fails
- * in between. What a failed publish left in the store is never looked at, and is garbage a day later.
+ * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer, then `current/` and the Delta
+ * logs. Readers follow the pointer, so they see the whole new snapshot or the whole previous one, whatever fails in between. What
+ * a failed publish left in the store is never looked at, and is garbage a day later.
  */
 
 import { incompatibilities, refuseIncompatible } from './columns.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
-import { exportSnapshot, type ExportedSnapshot } from './export-snapshot.ts'
-import { FileCache } from './file-cache.ts'
+import { exportSnapshot, type Before, type ExportedSnapshot } from './export.ts'
 import {
   POINTER_KEY,
   formatJson,
+  isOfThisFormat,
   objectsOf,
   parsePointer,
   pointerTo,
-  sameContent,
   snapshotKeys,
   totalsOf,
+  viewsSql,
   type Manifest,
 } from './manifest.ts'
 import type { PublishOptions, PublishReport } from './publish-options.ts'
@@ -25,7 +25,6 @@ import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { isEmpty, isOfAnotherJournal, refuseLoss } from './refuse-loss.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { viewsSql } from './live-rows.ts'
 
 /**
  * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.
@@ -39,40 +38,34 @@ export async function publishSnapshot(options: PublishOptions): Promise<PublishR
 }
 
 async function publishFromScratch(options: PublishOptions): Promise<PublishReport> {
-  const { store, cacheFolder, signal } = options
+  const { store, made, logger } = options
   const { destination } = store
-  const cache = new FileCache(store, cacheFolder, signal)
-  const { made } = options
   const current = made === undefined ? await readCurrent(store) : made.current
-  const exported = await exportSnapshot(options, current, cache)
-  const { manifest } = exported
+  const exported = await exportSnapshot(options, beforeOf(current))
+  const { manifest, unchanged, newFiles } = exported
   const before = current?.manifest ?? null
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
     // An empty snapshot would tell readers that nothing ever happened.
     const nothing = { ...totalsOf({ tables: [] }), newFiles: 0, newBytes: 0, destination }
-    return {
-      snapshotId: before?.snapshot_id ?? null,
-      unchanged: true,
-      nothingRead: true,
-      ...nothing,
-    }
+    const snapshotId = before?.snapshot_id ?? null
+    return { snapshotId, unchanged: true, nothingRead: true, replacedFormat: null, ...nothing }
   }
-  if (before !== null) {
-    refuseLoss(before, manifest, destination, options)
-    if (options.acceptSchemaChange !== true) {
-      refuseIncompatible(incompatibilities(before.tables, manifest.tables), destination)
-    }
+  if (before !== null) refuseWorse(options, before, manifest)
+  const isOld = before !== null && !isOfThisFormat(before)
+  if (isOld) {
+    const told = { format: before.format_version, snapshot: before.snapshot_id, at: destination }
+    logger.warn(told, 'publish.older_format_replaced')
   }
-  const unchanged = before !== null && sameContent(before, manifest)
   // Also where nothing changed: a file that was lost was written again.
-  await putFiles(options, exported, cache)
-  const shown = unchanged ? before : manifest
+  await putFiles(options, exported)
+  const shown = unchanged && before !== null && isOfThisFormat(before) ? before : manifest
   const report = {
     snapshotId: shown.snapshot_id,
     nothingRead: false,
     unchanged,
+    replacedFormat: isOld ? before.format_version : null,
     ...totalsOf(shown),
-    newFiles: unchanged ? 0 : exported.newFiles,
+    newFiles: unchanged ? 0 : newFiles,
     newBytes: unchanged ? 0 : manifest.new_bytes,
     destination,
   }
@@ -82,23 +75,41 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   }
   // Also of a snapshot that was there before: its publisher may have been killed before this.
   await syncDeltaLogs({ ...options, manifest: shown })
-  cache.keepOnly(objectsOf(shown).map(({ key }) => key))
   return report
 }
 
-/** Uploads the missing files, and moves all of them out of the scratch folder. */
+function beforeOf(current: CurrentSnapshot | null): Before {
+  if (current === null) return { manifest: null, sequence: 0, previous: null }
+  const { manifest, pointer } = current
+  const { snapshot_id, manifest_sha256 } = pointer
+  return {
+    manifest: isOfThisFormat(manifest) ? manifest : null,
+    sequence: manifest.sequence,
+    previous: { snapshot_id, manifest_sha256 },
+  }
+}
+
+/** Refuses a snapshot that would take from readers what they see. */
+function refuseWorse(
+  options: PublishOptions,
+  before: CurrentSnapshot['manifest'],
+  manifest: Manifest,
+): void {
+  const { destination } = options.store
+  refuseLoss(before, manifest, destination, options)
+  // An older version had other tables: what it says of them is not read.
+  if (options.acceptSchemaChange === true || !isOfThisFormat(before)) return
+  refuseIncompatible(incompatibilities(before.tables, manifest.tables), destination)
+}
+
 async function putFiles(
   { store, signal, logger, onProgress }: PublishOptions,
-  { files, missing }: ExportedSnapshot,
-  cache: FileCache,
+  { files }: ExportedSnapshot,
 ): Promise<void> {
   for (const [index, { key, path, rows, bytes }] of files.entries()) {
     signal?.throwIfAborted()
-    if (missing.has(key)) {
-      await store.putFile(key, path, signal)
-      logger.debug({ key, rows, bytes }, 'publish.file_written')
-    }
-    cache.take(key, path)
+    await store.putFile(key, path, signal)
+    logger.debug({ key, rows, bytes }, 'publish.file_written')
     onProgress?.({ phase: 'upload', done: index + 1, total: files.length, name: key })
   }
 }

@@ -5,11 +5,13 @@ import { PublishError } from './errors.ts'
 import { knownKey } from './keys.ts'
 import {
   POINTER_KEY,
+  isOfThisFormat,
   parseManifest,
   parsePointer,
   snapshotKeys,
   type Manifest,
   type Pointer,
+  type StoredManifest,
 } from './manifest.ts'
 import type {
   ObjectStore,
@@ -22,7 +24,8 @@ import { openStore } from './store/open-store.ts'
 export interface CurrentSnapshot {
   readonly pointer: Pointer
   readonly version: ObjectVersion
-  readonly manifest: Manifest
+  /** Perhaps one of an older format. */
+  readonly manifest: StoredManifest
 }
 
 /**
@@ -65,7 +68,10 @@ export async function readManifests(
     throw why
   },
 ) {
-  const manifests = new Map<string, { readonly manifest: Manifest; readonly sha256: string }>()
+  const manifests = new Map<
+    string,
+    { readonly manifest: StoredManifest; readonly sha256: string }
+  >()
   for (const id of ids) {
     const { manifest: key } = snapshotKeys(id)
     const stored = await store.get(key)
@@ -85,7 +91,7 @@ export async function readManifests(
 }
 
 /** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
-export async function listSnapshots(store: ObjectStore): Promise<Manifest[]> {
+export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[]> {
   const ids = snapshotIds(await store.list('snapshots/'))
   const found = await readManifests(store, ids)
   return [...found.values()].map(({ manifest }) => manifest)
@@ -113,11 +119,20 @@ export async function openSnapshot(url: string, options: StoreOptions): Promise<
   if (id !== null) {
     const found = (await readManifests(store, [id])).get(id)
     if (found === undefined) throw noSnapshot(id, destination)
-    return { store, manifest: found.manifest }
+    return { store, manifest: ofThisFormat(found.manifest, destination) }
   }
   const current = await readCurrent(store)
   if (current === null) throw nothingPublished(destination)
-  return { store, manifest: current.manifest }
+  return { store, manifest: ofThisFormat(current.manifest, destination) }
+}
+
+/** Of a snapshot whose rows are read. @throws PublishError for one of an older format */
+export function ofThisFormat(manifest: StoredManifest, destination: string): Manifest {
+  if (isOfThisFormat(manifest)) return manifest
+  const { snapshot_id: id, format_version: format } = manifest
+  throw new PublishError(`snapshot ${id} in ${destination} has the older format ${format}`, {
+    hint: 'Publish first: `jobtide publish` puts a whole new snapshot in its place. An older one is read by Jobtide 0.12.',
+  })
 }
 
 /** What a reader is told of an address without a pointer. */

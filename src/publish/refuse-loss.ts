@@ -7,7 +7,7 @@ import { isoInstant } from '../support/clock.ts'
 import { MINUTE } from '../support/units.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { PublishError } from './errors.ts'
-import { totalsOf, type Manifest, type NotKept } from './manifest.ts'
+import { totalsOf, type Manifest, type NotKept, type StoredManifest } from './manifest.ts'
 
 export interface LossChoices {
   /** Publishes although the destination shows the rows of another journal, or under another suppression list. Default: refused. */
@@ -25,14 +25,14 @@ export class RefusedLossError extends PublishError {
 }
 
 /** What a snapshot is made from, as far as it is known before anything is loaded. */
-export type Source = Pick<Manifest, 'journal_id' | 'not_kept'>
+export type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /** With `lists`: the MACs of the suppression list here and of those before it. */
 type Choices = LossChoices & { readonly lists: readonly string[] }
 
 /** Refuses a snapshot in place of the one that readers see. */
 export function refuseLoss(
-  before: Manifest,
+  before: StoredManifest,
   now: Manifest,
   destination: string,
   choices: Choices,
@@ -46,8 +46,8 @@ export function refuseLoss(
 
 /** Refuses what could take the place of what readers see, whatever it holds: another journal, or an older suppression list. */
 export function refuseOtherJournal(
-  before: Manifest,
-  now: Source | Manifest,
+  before: StoredManifest,
+  now: Source | StoredManifest,
   destination: string,
   { adoptDestination = false, lists }: Choices,
 ): void {
@@ -79,7 +79,7 @@ export function isOfAnotherJournal(before: Source, now: Source): boolean {
  * @param creditsHere charged or in doubt, of all runs of the journal here
  */
 export function refuseOlderJournal(
-  before: Manifest,
+  before: StoredManifest,
   creditsHere: number,
   destination: string,
   { acceptShrink = false }: LossChoices,
@@ -96,7 +96,7 @@ export function refuseOlderJournal(
 }
 
 /** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
-export function isEmpty({ tables, coverage }: Manifest): boolean {
+export function isEmpty({ tables, coverage }: StoredManifest): boolean {
   return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
 }
 
@@ -110,7 +110,7 @@ const FEW_ROWS = 20
 const AHEAD_MS = 5 * MINUTE
 
 /** What a snapshot has less of than the one before; one phrase each. */
-function lossesOf(before: Manifest, now: Manifest): string[] {
+function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const told = (what: string, was: number | string, is: number | string | null) =>
     `${what} ${shown(was)} → ${shown(is)}`
   // What Jobtide erased itself is no loss; it never takes coverage away.
@@ -143,7 +143,7 @@ function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-function shrunk(before: Manifest, losses: readonly string[], destination: string) {
+function shrunk(before: StoredManifest, losses: readonly string[], destination: string) {
   const listed = losses.slice(0, 4).join('; ')
   const more = losses.length > 4 ? `; and ${losses.length - 4} more` : ''
   const { snapshot_id } = before
@@ -156,7 +156,7 @@ function shrunk(before: Manifest, losses: readonly string[], destination: string
   )
 }
 
-function rememberedAgain(before: Manifest, now: Source, destination: string) {
+function rememberedAgain(before: StoredManifest, now: Source, destination: string) {
   const { snapshot_id } = before
   const told = ({ not_kept: { people, events_before: day } }: Source) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
@@ -169,7 +169,7 @@ function rememberedAgain(before: Manifest, now: Source, destination: string) {
   )
 }
 
-function anotherJournal(before: Manifest, now: Source | Manifest, destination: string) {
+function anotherJournal(before: StoredManifest, now: Source | StoredManifest, destination: string) {
   const { snapshot_id } = before
   const made = 'tables' in now ? now : null
   // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
@@ -191,7 +191,7 @@ function anotherJournal(before: Manifest, now: Source | Manifest, destination: s
   )
 }
 
-function countsOf(manifest: Manifest) {
+function countsOf(manifest: StoredManifest) {
   const { journal_id, tables, coverage } = manifest
   const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
   const { rows } = totalsOf(manifest)
@@ -203,7 +203,7 @@ function journalText({ journal_id: id }: Source): string {
   return `${id}${Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`}`
 }
 
-function countsText(manifest: Manifest): string {
+function countsText(manifest: StoredManifest): string {
   const { rows, events, organizations } = countsOf(manifest)
   return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
 }

@@ -1,25 +1,29 @@
 /**
  * A warehouse from a published snapshot: for when journal and warehouse are lost, or to work with a day of the past. It is
- * made under another name and takes its own when every table has been counted and compared with the manifest. What is not
+ * made under another name and takes its own when every file has been proved and every table counted. What is not
  * in snapshots is not in it: journal, ledger, coverage, and how often and when last an event was seen.
  */
 
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { DamagedSnapshotError, FileCache } from './file-cache.ts'
-import { liveRowsSql, localRows } from './live-rows.ts'
+import { listOfColumns } from './columns.ts'
+import { DamagedSnapshotError } from './errors.ts'
 import { POINTER_KEY, totalsOf, type ManifestTable } from './manifest.ts'
-import { engineVersion, partitionDifferences } from './partitions.ts'
 import type { OpenSnapshot } from './read-snapshot.ts'
 import { withScratch, type Step } from './scratch.ts'
-import type { Finding } from './verify/verify-findings.ts'
-import { verifySnapshot, type VerifyOptions } from './verify/verify.ts'
+import {
+  verifySnapshot,
+  withObject,
+  type Finding,
+  type ObjectSource,
+  type VerifyOptions,
+} from './verify.ts'
 
 export interface RestoreOptions {
   readonly snapshot: OpenSnapshot
@@ -41,8 +45,6 @@ export interface RestoreReport {
   readonly path: string
   readonly tables: readonly { readonly name: string; readonly rows: number }[]
   readonly rows: number
-  /** Whether rows were compared by content; else, written by another version of DuckDB, they were counted. */
-  readonly isCompared: boolean
 }
 
 /**
@@ -87,12 +89,12 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
     refuseExisting(path)
     makeFolders(dirname(path))
     removeDatabase(tempPath)
-    const isCompared = await withScratch(scratchFolder, () => fill(options, tempPath))
+    await withScratch(scratchFolder, () => fill(options, tempPath))
     await options.beforeUse?.(tempPath)
     await replaceDatabase(path, tempPath)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
     const { rows: all } = totalsOf(manifest)
-    return { snapshotId: manifest.snapshot_id, path, tables, rows: all, isCompared }
+    return { snapshotId: manifest.snapshot_id, path, tables, rows: all }
   } catch (error) {
     throw asStorageError(error, path)
   } finally {
@@ -100,28 +102,20 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
   }
 }
 
-async function fill(options: RestoreOptions, path: string): Promise<boolean> {
-  const { snapshot, scratchFolder, describe, onProgress, signal } = options
+async function fill(options: RestoreOptions, path: string): Promise<void> {
+  const { snapshot, describe, onProgress, signal } = options
   const { tables, versions } = snapshot.manifest
-  return withWarehouse({ path, mode: 'write', isFilled: true }, async (warehouse) => {
+  await withWarehouse({ path, mode: 'write', isFilled: true }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    const files = new FileCache(snapshot.store, join(scratchFolder, 'files'), signal)
+    const source = { ...options, store: snapshot.store }
     for (const [at, table] of tables.entries()) {
       signal?.throwIfAborted()
-      await fillTable(warehouse, table, files, versions.jobtide)
-      files.keepOnly([])
+      await fillTable(warehouse, table, source, versions.jobtide)
       onProgress?.({ done: at + 1, total: tables.length, name: table.name })
     }
     await describe(warehouse, tables)
-    const isSameEngine = (await engineVersion(warehouse)) === versions.duckdb
-    for (const table of tables) {
-      const by = { source: tableSql(table), isSameEngine }
-      const [other] = await partitionDifferences(warehouse, table, table.partitions, by)
-      if (other !== undefined) throw new DamagedSnapshotError(`${table.name}: ${other.message}`)
-    }
     await warehouse.run('checkpoint')
-    return isSameEngine && snapshot.manifest.spark === undefined
   })
 }
 
@@ -129,21 +123,36 @@ function tableSql({ name }: ManifestTable): string {
   return `main.${quoteIdentifier(name)}`
 }
 
+/** Fills a table from its files, each of them proved. @throws DamagedSnapshotError also where it has other rows then */
 async function fillTable(
   warehouse: Warehouse,
   table: ManifestTable,
-  files: FileCache,
+  source: ObjectSource,
   jobtide: string,
 ): Promise<void> {
   const target = tableSql(table)
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
-  const live = liveRowsSql(await localRows(table, table.files, (file) => files.fetchWhole(file)))
-  const rows = isLoaded ? await withLeftOut(warehouse, table, live, jobtide) : live
-  const verb = isLoaded ? `insert into ${target} by name` : `create or replace table ${target} as`
-  await warehouse.run(`${verb} ${rows}`).catch((error: unknown) => {
-    if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
-    throw new DamagedSnapshotError(`${table.name}: ${error.message}`, { cause: error })
-  })
+  for (const [at, file] of table.files.entries()) {
+    await withObject(source, file, async (fetched) => {
+      if (fetched.kind !== 'whole') {
+        throw new DamagedSnapshotError(`${file.key}: ${fetched.message}`)
+      }
+      const stored = `select ${listOfColumns(table.schema)} from read_parquet(${quotePath(fetched.path)}, hive_partitioning = false)`
+      const rows = isLoaded ? await withLeftOut(warehouse, table, stored, jobtide) : stored
+      const verb =
+        isLoaded || at > 0
+          ? `insert into ${target} by name`
+          : `create or replace table ${target} as`
+      await warehouse.run(`${verb} ${rows}`).catch((error: unknown) => {
+        if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
+        throw new DamagedSnapshotError(`${table.name}: ${error.message}`, { cause: error })
+      })
+    })
+  }
+  const rows = await warehouse.number(`select count(*) from ${target}`)
+  if (rows !== table.rows) {
+    throw new DamagedSnapshotError(`${table.name} has ${rows} rows where ${table.rows} belong`)
+  }
   if (isLoaded) return
   // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
   const text = `${table.grain} Key: ${table.key.join(', ')}. Model: marts/${table.name}.sql`

@@ -1,17 +1,16 @@
 /** What a Spark build is asked to make: from the project, what was published, and what the warehouse knows of columns. */
 
 import { readProject, type Project, type ProjectNode } from '../model/project.ts'
-import { columnText, publishedColumns } from '../publish/columns.ts'
+import { columnText, publishedColumns, readColumns } from '../publish/columns.ts'
 import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
 import { PublishError } from '../publish/errors.ts'
 import { keysOfSnapshot } from '../publish/keys.ts'
-import { LAYOUT_LIMITS } from '../publish/layout.ts'
 import type { Manifest, ManifestTable } from '../publish/manifest.ts'
-import { SPLIT_ABOVE_ROWS } from '../publish/partitions.ts'
+import { SPLIT_ABOVE_ROWS } from '../publish/export.ts'
 import type { PublishOptions } from '../publish/publish-options.ts'
-import { readManifests, type CurrentSnapshot } from '../publish/read-snapshot.ts'
 import {
   JOB_FORMAT,
+  LAYOUT_LIMITS,
   changeOf,
   sparkFunctions,
   splitOf,
@@ -22,7 +21,6 @@ import {
   type SparkJob,
 } from '../publish/spark/spark-job.ts'
 import type { ExpectedTable } from '../publish/spark/spark-result.ts'
-import type { ObjectStore } from '../publish/store/object-store.ts'
 import { prefixedStore } from '../publish/store/prefixed-store.ts'
 import { WATCH_ENTRIES } from '../warehouse/catalog.ts'
 
@@ -47,13 +45,12 @@ export interface SparkPlan {
 export async function planSparkBuild(
   options: PublishOptions,
   inputs: Manifest,
-  current: CurrentSnapshot | null,
 ): Promise<SparkPlan> {
   const { warehouse, snapshotId } = options
   const project = await readProject(warehouse)
   const nodes = nodesFor(project)
-  const found = options.compact === true ? null : await findBase(options.store, current, project)
-  const { base, expected } = await expectedTables(options, nodes, found, inputs)
+  // Every build is whole: what a job that goes on writes, deleted rows, no snapshot holds any more.
+  const { base, expected } = await expectedTables(options, nodes, null, inputs)
   const job: SparkJob = {
     format: JOB_FORMAT,
     snapshot_id: snapshotId,
@@ -81,22 +78,6 @@ function nodesFor({ nodes, checks }: Project): ProjectNode[] {
   )
 }
 
-/** The snapshots that the one before was made from and with; null where the next build has to make everything. */
-async function findBase(
-  store: ObjectStore,
-  current: CurrentSnapshot | null,
-  { fingerprint }: Project,
-): Promise<SparkBase | null> {
-  const made = current?.manifest.spark
-  if (current === null || made?.fingerprint !== fingerprint) return null
-  const manifestOf = async (prefix: string, id: string) =>
-    (await readManifests(prefixedStore(store, prefix), [id])).get(id)?.manifest
-  const inputs = await manifestOf(INPUTS, made.inputs)
-  const core = await manifestOf(CORE, made.core)
-  if (inputs === undefined || core === undefined) return null
-  return { inputs, core, main: current.manifest }
-}
-
 const tableIn = (manifest: Manifest | undefined, name: string) =>
   manifest?.tables.find((table) => table.name === name)
 
@@ -118,7 +99,7 @@ async function expectedTables(
   for (const node of stored) {
     const prefix = prefixOf(node) ?? ''
     const before = tableIn(prefix === '' ? found?.main : found?.core, node.name)
-    const columns = await publishedColumns(warehouse, node, before, node.schema)
+    const columns = publishedColumns(await readColumns(warehouse, node.schema), node, before)
     if (!isGoneOnFrom(before, { key: [...node.key], schema: [...columns.columns] })) base = null
     const splitBy = isLarge ? node.partitionByYearOf : null
     const ownKey = keysOfSnapshot(before, snapshotId)

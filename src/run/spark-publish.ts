@@ -12,8 +12,8 @@ import { collectGarbage } from '../publish/gc/gc.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import type { Manifest } from '../publish/manifest.ts'
 import { publishSnapshot } from '../publish/publish.ts'
-import type { MadeElsewhere, PublishOptions, PublishReport } from '../publish/publish-options.ts'
-import { readCurrent } from '../publish/read-snapshot.ts'
+import type { PrebuiltTables, PublishOptions, PublishReport } from '../publish/publish-options.ts'
+import { ofThisFormat, readCurrent } from '../publish/read-snapshot.ts'
 import { workFolder } from '../publish/spark/spark-job.ts'
 import {
   placeObjects,
@@ -47,7 +47,7 @@ export async function publishFromSpark(
   const current = await readCurrent(store)
   const inputs = await publishInputs(options)
   if (inputs === null) return publishSnapshot(options)
-  const plan = await planSparkBuild(options, inputs, current)
+  const plan = await planSparkBuild(options, inputs)
   try {
     const result = await runJob(options, plan, build, world)
     const checks = refuseFailed(plan, result)
@@ -58,7 +58,7 @@ export async function publishFromSpark(
       inputs: inputs.snapshot_id,
       core: await publishCore(options, plan, tables),
     }
-    const made: MadeElsewhere = { tables, current, checks, spark }
+    const made: PrebuiltTables = { tables, current, checks, spark }
     const report = await publishSnapshot({ ...options, made })
     for (const prefix of [INPUTS, CORE]) {
       await collectGarbage({ store: prefixedStore(store, prefix), keep: KEPT, logger })
@@ -87,10 +87,10 @@ async function publishInputs(options: PublishOptions): Promise<Manifest | null> 
   const { nothingRead } = await publishSnapshot({
     ...others,
     store,
-    cacheFolder: `${options.cacheFolder}-${INPUTS}`,
     tables: [...loadedTables, ...computedModels],
   })
-  return nothingRead ? null : ((await readCurrent(store))?.manifest ?? null)
+  const current = nothingRead ? null : await readCurrent(store)
+  return current && ofThisFormat(current.manifest, store.destination)
 }
 
 async function runJob(
@@ -162,7 +162,6 @@ async function publishCore(
   const { snapshotId } = await publishSnapshot({
     ...others,
     store,
-    cacheFolder: `${options.cacheFolder}-${CORE}`,
     tables: own.map(({ definition }) => definition),
     made: { tables, current: await readCurrent(store), spark: undefined, checks: 0 },
   })

@@ -4,7 +4,6 @@
  * the one before.
  */
 
-import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
 import { journalIdentity } from '../journal/identity.ts'
@@ -33,7 +32,6 @@ import type {
 } from '../publish/publish-options.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
-import { sha256Hex } from '../support/hash.ts'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -184,8 +182,6 @@ export async function publishStage(
       store,
       tables: [...publishedTables(readModelFiles()), ...computedModels],
       scratchFolder: directory.scratch,
-      // One for each destination: what another one needs is not thrown away.
-      cacheFolder: join(directory.published, sha256Hex(store.destination).slice(0, 16)),
       clock,
       version,
       logger,

@@ -1,10 +1,10 @@
-/** `snapshots`, `diff`, `verify` and `restore`: what people and programs are told of what was published. */
+/** `snapshots`, `verify` and `restore`: what people and programs are told of what was published. */
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
-import { diffCommand, snapshotsCommand } from '../../src/cli/snapshot-commands.ts'
+import { snapshotsCommand } from '../../src/cli/snapshot-commands.ts'
 import { POINTER_KEY, type Manifest } from '../../src/publish/manifest.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -98,51 +98,6 @@ describe('snapshots', () => {
   })
 })
 
-describe('diff', () => {
-  it('counts rows of each table that changed, and shows the rows of one', async () => {
-    const lake = await publishedLake()
-    const { snapshot_id: id, created_at: at, previous } = await lake.manifest()
-    const before = `${lake.root}/snapshots/${previous?.snapshot_id}`
-    const diff = (from: string, limit = 20, table?: string) =>
-      ledgerSite(START).show((context) =>
-        diffCommand(context, from, lake.root, { pipeline, limit, ...(table && { table }) }),
-      )
-    const { text, document, exitCode } = await diff(before)
-    expect(exitCode).toBe(EXIT.done)
-    const [a, b, ...rest] = text.split('\n')
-    expect(a).toMatch(/^before {2}[0-9A-Z]{26} of /)
-    expect(b).toBe(`after   ${id} of ${at}`)
-    expect(rest).toEqual([
-      '',
-      'table   added  removed  changed  rows now',
-      'people      5        3       20    15,002',
-      'moves       0        0       10    30,000',
-    ])
-    expect(document).toMatchObject({
-      before: { destination: lake.root },
-      after: { snapshot_id: id, destination: lake.root },
-      tables: [
-        { name: 'people', rows_added: 5, rows_removed: 3, rows_changed: 20 },
-        { name: 'moves', rows_added: 0, rows_removed: 0, rows_changed: 10 },
-      ],
-      rows: null,
-    })
-
-    const two = await diff(before, 2, 'people')
-    expect(two.text.split('\n').slice(-6)).toEqual([
-      '',
-      '~ person_id "person_000000"',
-      '    age: 0 → 1',
-      '~ person_id "person_000001"',
-      '    age: 1 → 2',
-      '… 26 more: --limit',
-    ])
-    expect(two.document['rows']).toHaveLength(2)
-
-    expect((await diff(lake.root)).text.split('\n').at(-1)).toBe('no difference in 2 tables')
-  })
-})
-
 describe('verify', () => {
   const verify = (url: string, site = ledgerSite(START)) =>
     site.show((context) => verifyCommand(context, url, { pipeline }))
@@ -154,10 +109,10 @@ describe('verify', () => {
     expect(good.exitCode).toBe(EXIT.done)
     expect(good.text).toMatch(
       new RegExp(
-        `^snapshot ${id} at ${lake.root} is proved\n2 tables, 8 files, 45,002 rows, [0-9.]+ MB: every byte and row is as published$`,
+        `^snapshot ${id} at ${lake.root} is proved\n2 tables, 4 files, 45,002 rows, [0-9.]+ MB: every byte and row is as published$`,
       ),
     )
-    const counts = { tables: 2, files: 8, rows: 45_002, findings: [] }
+    const counts = { tables: 2, files: 4, rows: 45_002, findings: [] }
     const expected = { snapshot_id: id, destination: lake.root, is_proved: true, ...counts }
     expect(good.document).toMatchObject(expected)
 
@@ -202,7 +157,7 @@ describe('verify', () => {
     rmSync(join(journal, segment))
     const lost = await verify(lake.root, site)
     expect(lost.exitCode).toBe(EXIT.storage)
-    expect(lost.text).toMatch(/^snapshot .* is proved\n2 tables, 8 files, .* as published$/)
+    expect(lost.text).toMatch(/^snapshot .* is proved\n2 tables, 4 files, .* as published$/)
     expect(lost.document).toMatchObject({
       is_proved: false,
       findings: [],
@@ -241,7 +196,6 @@ describe('restore', () => {
         { name: 'people', rows: 15_002 },
         { name: 'moves', rows: 30_000 },
       ],
-      is_compared: true,
       not_restored: ['journal', 'ledger', 'coverage'],
     })
 

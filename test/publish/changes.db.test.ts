@@ -1,11 +1,15 @@
-/** What a night writes: what changed, beside the files of the snapshot before, and never a wrong row. */
+/** What a night writes: tables and years whose rows changed, whole, and never a wrong row. */
 
 import fc from 'fast-check'
+import { rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { POINTER_KEY, formatJson, pointerTo, snapshotKeys } from '../../src/publish/manifest.ts'
-import { fingerprintOfFiles } from '../../src/publish/partitions.ts'
+import { withoutOwner } from '../../src/publish/keys.ts'
+import type { PublishOptions } from '../../src/publish/publish-options.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { through } from '../helpers/through.ts'
 import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
@@ -34,43 +38,51 @@ const RUNS = rounds('JOBTIDE_WORLDS', 4, 24)
 async function afterChanges() {
   const warehouse = await manyThings()
   const store = newStore()
-  const first = await publishThings(warehouse, store)
+  await publishThings(warehouse, store)
   await warehouse.run(`
     update things set text = 'changed' where id % 1000 = 7;
     delete from things where id % 500 = 250 and id > 6000;
     insert into things select i + 1000000, date '2026-01-01', 'new', null from range(12) numbers(i)`)
-  return { warehouse, store, first }
-}
-
-/** 12,000 rows, built and published: the next publish can go by what builds note. */
-async function afterFirstBuild(options: Parameters<typeof publishThings>[2] = {}) {
-  const [warehouse, store] = [await manyThings(), newStore()]
-  await endBuild(warehouse, 1)
-  await publishThings(warehouse, store, options)
   return { warehouse, store }
 }
 
+/** 12,000 rows of two years, built and published: the next publish can go by what builds note. */
+async function afterFirstBuild(tables = [byYear], options: Partial<PublishOptions> = {}) {
+  const [warehouse, store] = [await manyThings(730), newStore()]
+  await endBuild(warehouse, 1)
+  await publishThings(warehouse, store, { tables, ...options })
+  return { warehouse, store }
+}
+
+/** Publishes, and says which tables or years were copied for it. */
+async function copiedBy(
+  warehouse: Warehouse,
+  store: ObjectStore,
+  options: Partial<PublishOptions> = {},
+): Promise<string[]> {
+  const copied: string[] = []
+  const watched = through(warehouse, async (_, sql, work) => {
+    const [, file] = /^copy [^]*\/([\w.=-]+)\.parquet'/.exec(String(sql)) ?? []
+    if (file !== undefined) copied.push(file)
+    return work()
+  })
+  await publishThings(watched, store, { tables: [byYear], ...options })
+  return copied.toSorted()
+}
+
 describe('a publish after 36 of 12,000 rows changed', () => {
-  it('sends 1 small file and 1 list of 24 deleted rows: under 2 % of the bytes', async () => {
-    const { warehouse, store, first } = await afterChanges()
-    const report = await publishThings(warehouse, store)
-    expect(report).toMatchObject({ newFiles: 2, rows: 12_000 })
-    expect(report.newBytes / first.bytes).toBeLessThan(0.02)
-    expect(await filesOf(store)).toEqual([
-      [12_000, 24],
-      [24, 0],
-    ])
-    expect((await shown(store)).deletion_vector).toMatchObject({ rows: 24 })
+  it('writes the table again as one file, which any Parquet reader reads right', async () => {
+    const { warehouse, store } = await afterChanges()
+    expect(await publishThings(warehouse, store)).toMatchObject({ newFiles: 1, rows: 12_000 })
+    expect(await filesOf(store)).toEqual([12_000])
     await expectReadersToSee(warehouse, store, [things])
-    // A reader that is not DuckDB skips what is listed as deleted.
-    const rows = await readByHand(store, await shown(store))
     const expected = await warehouse.all('select * from things order by id')
-    expect(rows.toSorted((a, b) => Number(a['id']) - Number(b['id']))).toEqual(expected)
+    expect(await readByHand(store, await shown(store))).toEqual(expected)
   })
 
   it.each([
-    ['whole', things, 2],
-    ['by year', byYear, 3],
+    ['whole', things, 1],
+    ['by year', byYear, 2],
   ])(
     'sends the same keys and bytes from 1 and 2 threads and for a view of the same rows, %s',
     async (_, definition, files) => {
@@ -84,7 +96,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
         const tables = [{ ...definition, kind } as const]
         const { newFiles } = await publishThings(warehouse, store, { tables })
         keys.push(await contentKeys(store))
-        // New rows of 2 years, or of all, and the list of those that are gone.
         expect(newFiles).toBe(files)
       }
       expect(keys[1]).toEqual(keys[0])
@@ -92,20 +103,24 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     },
   )
 
-  it('splits a view by year as soon as it has more than 12,000 rows', async () => {
-    const [warehouse, store] = [await manyThings(730), newStore()]
-    await warehouse.run(BEHIND_VIEW)
-    const options = { tables: [{ ...byYear, kind: 'view' as const }], splitAboveRows: 12_000 }
-    for (const [rows, partitions] of [
-      [0, 1],
-      [1, 2],
-    ] as const) {
-      await warehouse.run(
-        `insert into stored_things select 1000000, date '2015-01-01', 'new', null from range(${rows})`,
-      )
-      await publishThings(warehouse, store, options)
-      expect((await shown(store)).partitions).toHaveLength(partitions)
-      await expectReadersToSee(warehouse, store, [things])
+  it('splits a table or a view above 12,000 rows, and joins it again at 6,000', async () => {
+    for (const kind of ['table', 'view'] as const) {
+      const [warehouse, store] = [await manyThings(730), newStore()]
+      if (kind === 'view') await warehouse.run(BEHIND_VIEW)
+      const stored = kind === 'view' ? 'stored_things' : 'things'
+      const options = { tables: [{ ...byYear, kind }], splitAboveRows: 12_000, acceptShrink: true }
+      const steps = [
+        ['select 1', 1],
+        [`insert into ${stored} values (1000000, '2015-01-01', 'new', null)`, 2],
+        [`delete from ${stored} where id >= 6001`, 2],
+        [`delete from ${stored} where id >= 6000`, 1],
+      ] as const
+      for (const [change, partitions] of steps) {
+        await warehouse.run(change)
+        await publishThings(warehouse, store, options)
+        expect((await shown(store)).partitions, change).toHaveLength(partitions)
+        await expectReadersToSee(warehouse, store, [things])
+      }
     }
   })
 
@@ -127,7 +142,7 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     const before = await readerOf(store)
     await warehouse.run('alter table things add column added integer')
     await publishThings(warehouse, store)
-    expect(await filesOf(store)).toEqual([[12_000, 0]])
+    expect(await filesOf(store)).toEqual([12_000])
     expect(await before.all('select count(*) as n from things')).toEqual([{ n: 12_000n }])
     await expectReadersToSee(warehouse, store, [things])
   })
@@ -155,47 +170,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
 })
 
 describe('night after night', () => {
-  it('20 nights of 12 changes in 12,000 rows send less than the table once, in at most 8 files', async () => {
-    const [warehouse, store] = [await manyThings(), newStore()]
-    const first = await publishThings(warehouse, store)
-    let sent = 0
-    for (let night = 0; night < 20; night += 1) {
-      await warehouse.run(
-        `update things set text = concat('night ', ${night}) where id % 1000 = ${night * 31}`,
-      )
-      sent += (await publishThings(warehouse, store)).newBytes
-      expect((await filesOf(store)).length).toBeLessThanOrEqual(8)
-    }
-    expect(sent / first.bytes).toBeLessThan(1)
-    await expectReadersToSee(warehouse, store, [things])
-  })
-
-  it('a year whose changes are all undone stands as it was, beside a year with deleted rows', async () => {
-    const [warehouse, store] = [await manyThings(730), newStore()]
-    const publishYears = () => publish(warehouse, store, { tables: [byYear] })
-    await publishYears()
-    await warehouse.run(
-      `create table kept as select * from things where on_day < date '2015-01-25'`,
-    )
-    const undo =
-      'delete from things where id in (select id from kept); insert into things from kept'
-    for (const change of [
-      `update things set text = md5(text) where on_day < date '2015-01-25' or id = 729`,
-      undo,
-    ]) {
-      await warehouse.run(change)
-      await publishYears()
-      await expectReadersToSee(warehouse, store, [byYear])
-    }
-    expect(new Set(await filesOf(store))).toEqual(
-      new Set([
-        [6_160, 0],
-        [5_840, 1],
-        [1, 0],
-      ]),
-    )
-  })
-
   const nights = fc.array(
     fc.record({
       update: fc.integer({ min: 0, max: 400 }),
@@ -237,64 +211,101 @@ describe('night after night', () => {
   })
 })
 
-describe('a table whose files Spark made', () => {
-  it('is compared by reading, whatever builds noted: a fingerprint of files says nothing of rows', async () => {
+describe('what builds noted', () => {
+  it('is all that is copied: nothing, 1 year, 2 years, all', async () => {
     const { warehouse, store } = await afterFirstBuild()
-    const { manifest } = (await readCurrent(store))!
-    const tables = manifest.tables.map((table) => ({
-      ...table,
-      partitions: table.partitions.map((one) => ({
-        ...one,
-        fingerprint: fingerprintOfFiles(table.files.map(({ sha256 }) => sha256)),
-      })),
-    }))
-    const text = formatJson({ ...manifest, tables })
-    const keys = snapshotKeys(manifest.snapshot_id)
-    await store.put(keys.manifest, Buffer.from(text))
-    const pointer = Buffer.from(formatJson(pointerTo(manifest.snapshot_id, text)))
-    const { version } = (await store.get(POINTER_KEY))!
-    expect(await store.replace(POINTER_KEY, pointer, version)).toBe(true)
-    await noteThings(warehouse, 'id = 7', -1)
-    await warehouse.run('delete from things where id = 7')
+    const first = await shown(store)
     await endBuild(warehouse, 2)
-    await publishThings(warehouse, store)
-    expect((await shown(store)).rows).toBe(11_999)
-    await expectReadersToSee(warehouse, store, [things])
-  })
-})
-
-describe('a table of which builds noted which rows came', () => {
-  it('has 1 row that was changed where it stands, and 1 at the end: both are published', async () => {
-    const { warehouse, store } = await afterFirstBuild()
-    await noteThings(warehouse, 'id = 7', -1)
-    await warehouse.run(
-      `update things set text = 'changed' where id = 7; insert into things values (1000000, '2026-01-01', 'new', null)`,
-    )
-    await noteThings(warehouse, 'id in (7, 1000000)', 1)
-    await endBuild(warehouse, 2)
-    const published = await publishThings(warehouse, store)
-    expect(published).toMatchObject({ newFiles: 2, rows: 12_001 })
-    await expectReadersToSee(warehouse, store, [things])
-  })
-})
-
-describe('a table of which builds noted that every row is gone', () => {
-  it.each([
-    ['whole', things],
-    ['by year', byYear],
-  ])('is published as one that was read and has none, %s', async (_, definition) => {
-    const tables = [definition]
-    const published = []
-    for (const isNoted of [true, false]) {
-      const { warehouse, store } = await afterFirstBuild({ tables })
-      if (isNoted) await noteThings(warehouse, 'true', -1)
-      await warehouse.run('delete from things')
-      await (isNoted ? endBuild(warehouse, 2) : warehouse.run('delete from ops.builds'))
-      await publishThings(warehouse, store, { tables, acceptShrink: true })
-      const { partitions, rows } = await shown(store)
-      published.push({ partitions, rows })
+    expect(await copiedBy(warehouse, store)).toEqual([])
+    const change = async (number: number, which: string) => {
+      await warehouse.run(`update things set text = concat(text, '!') where ${which}`)
+      await noteThings(warehouse, which)
+      await endBuild(warehouse, number)
     }
-    expect(published[0]).toEqual(published[1])
-    expect(published[0]).toMatchObject({ rows: 0, partitions: [{ name: 'all', rows: 0 }] })
+    await change(3, 'id = 0')
+    expect(await copiedBy(warehouse, store)).toEqual(['things.on_day_year=2015'])
+    await change(4, 'id in (0, 729)')
+    expect(await copiedBy(warehouse, store)).toHaveLength(2)
+    await expectReadersToSee(warehouse, store, [byYear])
+    await change(5, 'id = 729')
+    await change(6, 'id = 0')
+    expect(await copiedBy(warehouse, store, { compact: true })).toHaveLength(2)
+    await warehouse.run(`insert into ops.changed_tables values (7, 'things', null)`)
+    await endBuild(warehouse, 7)
+    expect(await copiedBy(warehouse, store)).toHaveLength(2)
+    await expectReadersToSee(warehouse, store, [byYear])
+    expect((await shown(store)).schema).toEqual(first.schema)
+  })
+
+  it.each([
+    ['the build of the snapshot is not known', 'delete from ops.builds where build = 1', {}],
+    ['a load was not built yet', `insert into ops.changed_tables values (9, 'others', null)`, {}],
+    ['another version publishes', 'select 1', { version: '0.2.0' }],
+    ['it is asked for', 'select 1', { compact: true }],
+  ])(
+    'is not gone by where %s: all is copied, and what is the same is not sent',
+    async (_, sql, more) => {
+      const { warehouse, store } = await afterFirstBuild()
+      const keys = await contentKeys(store)
+      await endBuild(warehouse, 2)
+      await warehouse.run(sql)
+      expect(await copiedBy(warehouse, store, more)).toHaveLength(2)
+      expect(await contentKeys(store)).toEqual(keys)
+      await expectReadersToSee(warehouse, store, [byYear])
+    },
+  )
+
+  it('of years does not hide a year that came, or that has another number of rows', async () => {
+    const { warehouse, store } = await afterFirstBuild()
+    await noteThings(warehouse, 'id = 0')
+    await warehouse.run(`
+      insert into things values (1000000, '2020-01-01', 'new', null), (1000001, null, 'new', null);
+      delete from things where id = 729`)
+    await endBuild(warehouse, 2)
+    expect(await copiedBy(warehouse, store)).toHaveLength(4)
+    await expectReadersToSee(warehouse, store, [byYear])
+  })
+
+  it('does not hide that a file was lost: it is put back, also where nothing changed', async () => {
+    for (const isBuilt of [true, false]) {
+      const { warehouse, store } = await afterFirstBuild()
+      if (!isBuilt) await warehouse.run('delete from ops.builds')
+      const [lost] = (await shown(store)).files
+      rmSync(store.urlOf(lost?.key ?? ''))
+      const report = await publishThings(warehouse, store, { tables: [byYear] })
+      expect(report).toMatchObject({ unchanged: true, newFiles: 0 })
+      expect(await store.head(lost?.key ?? '')).toEqual({ bytes: lost?.bytes })
+      await expectReadersToSee(warehouse, store, [byYear])
+    }
+  })
+})
+
+describe('a table that was made elsewhere', () => {
+  it('keeps the files of partitions with the same rows, whatever their order, and takes the others', async () => {
+    const { warehouse, store } = await afterFirstBuild()
+    const table = await shown(store)
+    const fingerprints = (of: typeof table, names: readonly string[]) => ({
+      ...of,
+      partitions: of.partitions.map((one, at) => ({ ...one, fingerprint: names[at] ?? null })),
+    })
+    const made = (of: typeof table) => ({
+      tables: new Map([['things', { table: of }]]),
+      spark: undefined,
+      checks: 0,
+    })
+    const publishMade = async (of: typeof table) => {
+      const current = await readCurrent(store)
+      await publishThings(warehouse, store, { tables: [byYear], made: { ...made(of), current } })
+      return (await shown(store)).files.map(({ key }) => withoutOwner(key))
+    }
+    const first = await publishMade(fingerprints(table, ['a', 'b']))
+    await warehouse.run(`update things set text = concat(text, '!')`)
+    const other = newStore()
+    await publishThings(warehouse, other, { tables: [byYear] })
+    const again = await shown(other)
+    for (const { key } of again.files) await store.putFile(key, other.urlOf(key))
+    const second = await publishMade(fingerprints(again, ['a', 'c']))
+    expect(second[0]).toBe(first[0])
+    expect(second[1]).toBe(withoutOwner(again.files[1]?.key ?? ''))
   })
 })

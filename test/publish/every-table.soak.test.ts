@@ -57,9 +57,6 @@ describe.each(folderAndS3())('every table of two nights in $place', ({ open }) =
     expect(shown.map(({ name }) => name).toSorted()).toEqual(
       tables.map(({ name }) => name).toSorted(),
     )
-    expect(shown.filter(({ deletion_vector: deleted }) => deleted !== null).length).toBeGreaterThan(
-      2,
-    )
     await expectReadersToSee(warehouse, store, tables)
     for (const definition of tables) {
       const table = shown.find(({ name }) => name === definition.name)

@@ -1,4 +1,4 @@
-/** What tests of a whole snapshot share: a lake with deleted rows and three snapshots, and hands that damage it. */
+/** What tests of a whole snapshot share: a lake of two snapshots, and hands that damage it. */
 
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,11 +11,11 @@ import {
   parseManifest,
   pointerTo,
   snapshotKeys,
+  viewsSql,
   type Manifest,
   type ManifestTable,
 } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { viewsSql } from '../../src/publish/live-rows.ts'
 import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
@@ -28,7 +28,7 @@ export const lakeTables: readonly TableDefinition[] = [
   definitionOf('moves', { key: ['move_id'], partitionByYearOf: 'moved_at' }),
 ]
 
-/** 15,000 people and 30,000 moves of 2019 to 2021: enough that a night with few changes writes deleted rows. */
+/** 15,000 people and 30,000 moves of 2019 to 2021. */
 export async function lakeWarehouse(): Promise<Warehouse> {
   const warehouse = await memoryWarehouse()
   onTestFinished(() => warehouse.close())
@@ -71,7 +71,7 @@ export async function publishedLake(elsewhere?: ObjectStore) {
   // As if it had been published there: manifests name their destination, and each the hash of the one before.
   const second = await manifestIn(from)
   const previous = snapshotKeys(second.previous?.snapshot_id ?? '')
-  const first = parseManifest(readFileSync(from.urlOf(previous.manifest)), null, '')
+  const first = parseManifest(readFileSync(from.urlOf(previous.manifest)), null, '') as Manifest
   first.destination = store.destination
   second.destination = store.destination
   const { snapshot_id, manifest_sha256 } = pointerTo(first.snapshot_id, formatJson(first))

@@ -8,14 +8,13 @@ import {
 } from '../../src/publish/manifest.ts'
 import { sum } from '../../src/support/numbers.ts'
 
-/** A whole data file of 1 row. */
+/** A data file of 1 row. */
 export function aFile(parts: Partial<ManifestFile> = {}): ManifestFile {
   const sha256 = 'a'.repeat(64)
   return {
     key: `tables/t/all/${sha256}.parquet`,
     partition: 'all',
     rows: 1,
-    deletes: 0,
     bytes: 1,
     sha256,
     min: {},
@@ -28,7 +27,7 @@ export function aFile(parts: Partial<ManifestFile> = {}): ManifestFile {
 /** A table of these files, with a column `id`. */
 export function aTable(parts: Partial<ManifestTable> = {}): ManifestTable {
   const { files = [] } = parts
-  const rows = sum(files.map((file) => file.rows - file.deletes))
+  const rows = sum(files.map((file) => file.rows))
   return {
     name: 't',
     grain: 'One row.',
@@ -38,8 +37,7 @@ export function aTable(parts: Partial<ManifestTable> = {}): ManifestTable {
     last_field_id: 1,
     rows,
     bytes: sum(files.map(({ bytes }) => bytes)),
-    partitions: [{ name: 'all', rows, fingerprint: '' }],
-    deletion_vector: null,
+    partitions: [{ name: 'all', rows, fingerprint: null }],
     files,
     ...parts,
   }

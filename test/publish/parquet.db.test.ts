@@ -198,7 +198,7 @@ describe('the manifest', () => {
     const report = await publish(warehouse, store)
     const manifest = await manifestIn(store)
     expect(manifest).toMatchObject({
-      format_version: 4,
+      format_version: 5,
       sequence: 1,
       previous: null,
       snapshot_id: report.snapshotId,

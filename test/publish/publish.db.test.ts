@@ -6,7 +6,7 @@ import { dropSnapshots } from '../../src/publish/drop-snapshots.ts'
 import type { PublishOptions } from '../../src/publish/publish-options.ts'
 import { listSnapshots } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { verifySnapshot } from '../../src/publish/verify/verify.ts'
+import { verifySnapshot } from '../../src/publish/verify.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -217,7 +217,7 @@ it('drops 1 of 3 snapshots with its files and the history of the logs, and never
   expect((await listSnapshots(store)).map(({ snapshot_id: id }) => id)).toEqual([ids[0], ids[2]])
   const keys = (await store.list('')).map(({ key }) => key)
   expect(keys.filter((key) => key.includes(ids[1]!))).toEqual([])
-  expect(keys.filter((key) => /_delta_log\/0+[01]\.json/.test(key))).toEqual([])
+  expect(keys.filter((key) => /events\/_delta_log\/0+[01]\.json/.test(key))).toEqual([])
   for (const snapshotId of [ids[0]!, ids[2]!]) {
     expect((await verifySnapshot({ store, snapshotId, scratchFolder })).findings).toEqual([])
   }

@@ -3,8 +3,7 @@
 import type { PublishOptions } from '../../src/publish/publish-options.ts'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { noteRows } from '../../src/warehouse/changed-rows.ts'
-import { columnsOfAll } from '../../src/warehouse/columns.ts'
+import { noteChange } from '../../src/warehouse/changed-tables.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { definitionOf, manifestIn, publish } from './fixtures.ts'
@@ -28,7 +27,7 @@ export async function shown(store: ObjectStore): Promise<ManifestTable> {
 }
 
 export const filesOf = async (store: ObjectStore) =>
-  (await shown(store)).files.map(({ rows, deletes }) => [rows, deletes])
+  (await shown(store)).files.map(({ rows }) => rows)
 
 export const publishThings = (
   warehouse: Warehouse,
@@ -43,17 +42,12 @@ export const BEHIND_VIEW =
 /** Ends a build, so that the publish after it is told what changed. */
 export async function endBuild(warehouse: Warehouse, number: number): Promise<void> {
   await warehouse.run(`
-    insert into ops.builds values (${number}, 'build ${number}', version());
+    insert into ops.builds values (${number}, 'build ${number}');
     delete from ops.checks;
     insert into ops.checks values ('a_check', 'build ${number}', timestamptz '2024-12-02 03:00:00+00', 0, null)`)
 }
 
-/** Notes rows of `things` that came (1) or went (-1). @param which SQL for `where` */
-export async function noteThings(
-  warehouse: Warehouse,
-  which: string,
-  change: 1 | -1,
-): Promise<void> {
-  const columns = (await columnsOfAll(warehouse)).get('things') ?? []
-  await noteRows(warehouse, things, columns, `things where ${which}`, String(change))
+/** Notes rows of `things` that came or went. @param which SQL for `where` */
+export function noteThings(warehouse: Warehouse, which: string): Promise<void> {
+  return noteChange(warehouse, byYear, `things where ${which}`)
 }

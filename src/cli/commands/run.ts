@@ -89,7 +89,7 @@ export const RUN_COMMANDS: readonly Declaration[] = [
       ['--snapshot-to <folder|s3://…>', 'where the snapshot goes'],
       ['--keep <n|rules>', 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24'],
       ENGINE_OPTION,
-      ['--compact', 'write every table as whole files, not only what changed'],
+      ['--compact', 'write every file again, whatever builds say of changes'],
       ['--accept-schema-change', 'publish although tables or columns went or changed type'],
       ...GUARD_OPTIONS,
     ],

@@ -1,7 +1,7 @@
 /** The commands about published snapshots, and about a person wherever they are kept. */
 
 import { PIPELINE_OPTION, wholeNumber } from '../options.ts'
-import { MOST_SHOWN, type Declaration } from './declaration.ts'
+import type { Declaration } from './declaration.ts'
 
 const URL =
   'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
@@ -17,7 +17,7 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
   {
     name: 'verify',
     about:
-      'prove every byte of the journal, and a published snapshot: files, hashes, rows, keys, Delta logs',
+      'prove every byte of the journal, and a published snapshot: files, hashes, rows, Delta logs, current/',
     arguments: [['[url]', `${URL}; absent: the journal alone`]],
     options: [PIPELINE_OPTION],
     import: async () => (await import('../proof-commands.ts')).verifyCommand,
@@ -35,20 +35,6 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
       'make a new journal of what the warehouse knows, where its own is gone; without --yes only says what',
     options: [['--yes', 'do it']],
     import: async () => (await import('../salvage-command.ts')).salvageCommand,
-  },
-  {
-    name: 'diff',
-    about: 'what changed between two snapshots',
-    arguments: [
-      ['<before>', URL],
-      ['<after>', URL],
-    ],
-    options: [
-      PIPELINE_OPTION,
-      ['--table <name>', 'show the rows of one table'],
-      ['--limit <n>', 'how many rows to show', wholeNumber(0, MOST_SHOWN), 20],
-    ],
-    import: async () => (await import('../snapshot-commands.ts')).diffCommand,
   },
   {
     name: 'forget',

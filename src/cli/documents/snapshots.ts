@@ -64,36 +64,8 @@ export const restore = withVersion({
   warehouse: text,
   rows: count,
   tables: list(object({ name: text, rows: count })),
-  is_compared: flag,
   not_restored: list(text),
   erased_people: count,
-})
-
-const side = object({ snapshot_id: text, created_at: instant, destination: text })
-export const diff = withVersion({
-  before: side,
-  after: side,
-  tables: list(
-    object({
-      name: text,
-      rows_before: orNull(count),
-      rows_after: orNull(count),
-      rows_added: orNull(count),
-      rows_removed: orNull(count),
-      rows_changed: orNull(count),
-      columns_added: list(text),
-      columns_removed: list(text),
-    }),
-  ),
-  rows: orNull(
-    list(
-      object({
-        change: z.enum(['added', 'removed', 'changed']),
-        key: anything,
-        columns: list(object({ name: text, before: z.unknown(), after: z.unknown() })),
-      }),
-    ),
-  ),
 })
 
 const places = {

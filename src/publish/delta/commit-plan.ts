@@ -1,57 +1,48 @@
 /** What a commit must say so that a table's Delta log shows what the manifest says. Pure. */
 
 import { sha256Hex } from '../../support/hash.ts'
-import { stableJson } from '../../support/json.ts'
+import { jsonOrNull, stableJson } from '../../support/json.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
-import {
-  logicalFile,
-  type Action,
-  type AddFile,
-  type DeletionVector,
-  type MetaData,
-  type Protocol,
-} from './actions.ts'
+import { logicalFile, type Action, type AddFile, type MetaData, type Protocol } from './actions.ts'
 import { tableFolder } from './log-files.ts'
-import { APP_ID, sequenceOf, type LogState } from './log.ts'
+import { APP_ID, type LogState } from './log.ts'
 import { schemaString } from './schema.ts'
 import { fileStats } from './stats.ts'
 
-const DELETION_VECTORS = 'deletionVectors'
+/** Every reader knows it: files come and go, whole. */
 const PLAIN: Protocol = { minReaderVersion: 1, minWriterVersion: 2 }
-// A feature that was needed once stays: older versions can still be read.
+/** What Jobtide 0.12 asked for, whose files had deleted rows. */
 const WITH_VECTORS: Protocol = {
   minReaderVersion: 3,
   minWriterVersion: 7,
-  readerFeatures: [DELETION_VECTORS],
-  writerFeatures: [DELETION_VECTORS],
+  readerFeatures: ['deletionVectors'],
+  writerFeatures: ['deletionVectors'],
 }
+const VECTORS_SETTING = 'delta.enableDeletionVectors'
 
 export interface CommitFacts {
   readonly state: LogState
   readonly manifest: Manifest
   readonly table: ManifestTable
-  /** Deletion vectors by key of the file; none for a whole file. */
-  readonly vectors: ReadonlyMap<string, DeletionVector>
 }
 
 /**
- * The actions of the next commit, in the order of their lines; null when the log shows this snapshot as it is. The same
+ * The actions of the next commit, in the order of their lines; null when the log shows this table as it is. The same
  * facts give the same actions, so that two publishers of one snapshot write the same bytes.
  * @throws PublishError when the log asks of writers what Jobtide does not know
  */
 export function planCommit(facts: CommitFacts): Action[] | null {
   const { state, manifest } = facts
   const at = Date.parse(manifest.created_at)
-  const protocol = nextProtocol(facts)
-  const metaData = nextMetaData(facts, protocol, at)
+  refuseForeign(facts)
+  const metaData = nextMetaData(facts, at)
   const changes: Action[] = [
-    ...(sameJson(protocol, state.protocol) ? [] : [{ protocol }]),
+    ...(sameJson(PLAIN, state.protocol) ? [] : [{ protocol: PLAIN }]),
     ...(sameJson(metaData, state.metaData) ? [] : [{ metaData }]),
     ...fileActions(facts, at),
   ]
-  // Where it has come to this snapshot, another engine may have changed the log since.
-  if (changes.length === 0 && sequenceOf(state) === manifest.sequence) return null
+  if (changes.length === 0) return null
   const txn = { appId: APP_ID, version: manifest.sequence, lastUpdated: at }
   return [{ commitInfo: commitInfo(manifest, at) }, { txn }, ...changes]
 }
@@ -69,10 +60,9 @@ function commitInfo(manifest: Manifest, at: number): NonNullable<Action['commitI
   }
 }
 
-function nextProtocol({ state, table, vectors }: CommitFacts): Protocol {
+function refuseForeign({ state, table }: CommitFacts): void {
   const known = state.protocol ?? PLAIN
-  if (sameJson(known, WITH_VECTORS)) return WITH_VECTORS
-  if (sameJson(known, PLAIN)) return vectors.size > 0 ? WITH_VECTORS : PLAIN
+  if (sameJson(known, PLAIN) || sameJson(known, WITH_VECTORS)) return
   const features = known.writerFeatures ?? [`version ${known.minWriterVersion}`]
   throw new DamagedLogError(
     `another engine has changed the Delta log of ${table.name}: it asks of writers for ${features.join(', ')}`,
@@ -82,12 +72,9 @@ function nextProtocol({ state, table, vectors }: CommitFacts): Protocol {
   )
 }
 
-function nextMetaData(
-  { state, manifest, table }: CommitFacts,
-  protocol: Protocol,
-  at: number,
-): MetaData {
+function nextMetaData({ state, manifest, table }: CommitFacts, at: number): MetaData {
   const known = state.metaData
+  const { [VECTORS_SETTING]: _, ...configuration } = known?.configuration ?? {}
   return {
     id: known?.id ?? tableId(table.name, manifest.snapshot_id),
     name: table.name,
@@ -96,11 +83,7 @@ function nextMetaData(
     schemaString: schemaString(table),
     partitionColumns: [],
     createdTime: known?.createdTime ?? at,
-    configuration: {
-      ...known?.configuration,
-      // Writers may only write deletion vectors where it says so.
-      ...(protocol === WITH_VECTORS ? { 'delta.enableDeletionVectors': 'true' } : {}),
-    },
+    configuration,
   }
 }
 
@@ -110,8 +93,8 @@ function tableId(table: string, snapshotId: string): string {
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }
 
-/** Files that the log has and the manifest has not, with the same deletion vector, go; those it lacks come. */
-function fileActions({ state, table, vectors }: CommitFacts, at: number): Action[] {
+/** Files that the log has and the manifest has not, or of which it has not all rows, go; those it lacks come. */
+function fileActions({ state, table }: CommitFacts, at: number): Action[] {
   const wanted = new Map<string, AddFile>()
   for (const file of table.files) {
     // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
@@ -123,12 +106,16 @@ function fileActions({ state, table, vectors }: CommitFacts, at: number): Action
       modificationTime: at,
       dataChange: true,
       stats: fileStats(file, table.schema),
-      deletionVector: vectors.get(file.key),
     })
   }
   const isSame = (a: AddFile, b: AddFile | undefined) =>
-    b !== undefined && logicalFile(a) === logicalFile(b)
-  const removed = [...state.files.values()].filter((file) => !isSame(file, wanted.get(file.path)))
+    b !== undefined &&
+    logicalFile(a) === logicalFile(b) &&
+    a.size === b.size &&
+    recordsOf(a) === recordsOf(b)
+  // Of a file that is named wrongly, the new line takes the place of the old one.
+  const isGone = ({ path, deletionVector }: AddFile) => !wanted.has(path) || deletionVector
+  const removed = [...state.files.values()].filter(isGone)
   const added = [...wanted.values()].filter((file) => !isSame(file, state.files.get(file.path)))
   return [
     ...byPath(removed).map(({ path, size, deletionVector }) => ({
@@ -144,6 +131,10 @@ function fileActions({ state, table, vectors }: CommitFacts, at: number): Action
     })),
     ...byPath(added).map((add) => ({ add })),
   ]
+}
+
+function recordsOf({ stats }: AddFile): unknown {
+  return (jsonOrNull(stats ?? '') as { numRecords?: unknown } | null)?.numRecords
 }
 
 function byPath(files: readonly AddFile[]): AddFile[] {

@@ -25,8 +25,6 @@ export function fileStats(file: ManifestFile, columns: ManifestTable['schema']):
     nullCount: byColumn(
       (name) => file.nulls[name] ?? (file.min[name] === undefined ? undefined : 0),
     ),
-    // A deleted row may be the smallest or the largest.
-    ...(file.deletes > 0 ? { tightBounds: false } : {}),
   })
 }
 

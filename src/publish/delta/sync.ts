@@ -9,7 +9,6 @@ import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '..
 import { formatActions } from './actions.ts'
 import { writeCheckpoint } from './checkpoint.ts'
 import { planCommit } from './commit-plan.ts'
-import { readDeletionVectors } from './inline-vector.ts'
 import type { DeltaLogSource } from './local-file.ts'
 import { commitKey, logFilesBefore, logFolder } from './log-files.ts'
 import { applyActions, readStoredLog, sequenceOf, type LogState } from './log.ts'
@@ -27,7 +26,7 @@ const CHECKPOINT_EVERY = 10
 const MOST_ATTEMPTS = 10
 
 /**
- * Adds one commit to the log of every table of the manifest, unless the log shows its snapshot, or a later one, already. What
+ * Adds one commit to the log of every table that it does not show as the manifest does, unless it shows a later snapshot. What
  * other engines did to a log is undone. The log of a table that is no longer published stays as it is. Repeatable, and safe
  * beside another publisher.
  * @throws PublishError when a log is damaged or changed by others, a column has no type in the Delta protocol, or the
@@ -69,7 +68,9 @@ async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void
     const synced = await commit(options, table, state)
     if (synced === null) continue
     // Also when nothing was committed: a publisher may have been killed between the two.
-    if (synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY) {
+    // So may it before a log of 0.12 could be read by all: what named deleted rows is behind the checkpoint.
+    const isPlainSince = hasVectors(state) && synced.version > (checkpoint ?? -1)
+    if (isPlainSince || synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY) {
       await writeCheckpoint(options, table.name, synced)
     }
     return
@@ -80,6 +81,11 @@ async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void
   )
 }
 
+/** Whether it names rows that were deleted in a file, as Jobtide 0.12 did. */
+function hasVectors({ files, tombstones }: LogState): boolean {
+  return [...files.values(), ...tombstones.values()].some(({ deletionVector }) => deletionVector)
+}
+
 /** Writes the next version of a log where one is needed; its state then, null when another publisher was first. */
 async function commit(
   options: SyncOptions,
@@ -88,8 +94,7 @@ async function commit(
 ): Promise<LogState | null> {
   const { store, manifest, logger } = options
   if (await isBeyond(options, state)) return state
-  const vectors = await readDeletionVectors(options, table)
-  const actions = planCommit({ state, manifest, table, vectors })
+  const actions = planCommit({ state, manifest, table })
   if (actions === null) return state
   const version = state.version + 1
   const bytes = Buffer.from(formatActions(actions))

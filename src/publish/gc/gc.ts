@@ -15,7 +15,7 @@ import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
 import { expiredLogFiles } from '../delta/log-files.ts'
 import { knownKey } from '../keys.ts'
-import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys, type StoredManifest } from '../manifest.ts'
 import { readCurrent, readManifests, snapshotIds } from '../read-snapshot.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { expiredSnapshots, neverPublished, type Keep } from './retention.ts'
@@ -46,7 +46,7 @@ export interface GcReport {
 }
 
 interface Inventory {
-  readonly manifests: readonly Manifest[]
+  readonly manifests: readonly StoredManifest[]
   readonly currentId: string
   /** When `latest.json` was last replaced, by the store's clock (milliseconds since 1970 UTC). */
   readonly pointerMovedAt: number

@@ -7,7 +7,7 @@ import { ConfigError } from '../../support/errors.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
-import type { Manifest } from '../manifest.ts'
+import type { StoredManifest } from '../manifest.ts'
 
 /** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
 export interface Keep {
@@ -117,7 +117,7 @@ const monthOf = (epochMs: number) => isoInstant(epochMs).slice(0, 7)
  * or set back by hand.
  */
 export function neverPublished(
-  manifests: readonly Manifest[],
+  manifests: readonly StoredManifest[],
   currentId: string,
 ): ReadonlySet<string> {
   const byId = new Map(manifests.map((manifest) => [manifest.snapshot_id, manifest]))

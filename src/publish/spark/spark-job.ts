@@ -3,10 +3,17 @@
  * destination. Pure.
  */
 
-import type { LAYOUT_LIMITS } from '../layout.ts'
 import type { ManifestFile, ManifestTable } from '../manifest.ts'
 
 export const JOB_FORMAT = 1
+
+/** What the job goes by where it builds incrementally. */
+export const LAYOUT_LIMITS = {
+  small_bytes: 256 * 1_024,
+  most_files: 8,
+  most_deleted: 0.1,
+  most_fresh: 0.25,
+}
 
 interface JobColumn {
   readonly name: string
@@ -80,36 +87,29 @@ export function splitOf(column: string | null): JobModel['split'] {
 }
 
 /** @param prefix of the keys: empty, or ends in a slash */
-export function storedTable({ files, deletion_vector: vector }: ManifestTable, prefix: string) {
+export function storedTable({ files }: ManifestTable, prefix: string) {
   return {
     files: files.map((file) => fileOf(file, prefix)),
-    vector: vector && prefix + vector.key,
+    vector: null,
   }
 }
 
-function fileOf({ key, partition, rows, deletes, bytes, sha256 }: ManifestFile, prefix: string) {
-  return { key: prefix + key, partition, rows, deletes, bytes, sha256 }
+function fileOf({ key, partition, rows, bytes, sha256 }: ManifestFile, prefix: string) {
+  return { key: prefix + key, partition, rows, deletes: 0, bytes, sha256 }
 }
 
-/** What of a table differs between two snapshots, by files and deletion vectors; null: nothing. */
+/** What of a table differs between two snapshots, by files; null: nothing. */
 export function changeOf(before: ManifestTable, now: ManifestTable, prefix: string) {
   const earlier = new Map(before.files.map((file) => [file.key, file]))
   const keys = new Set(now.files.map(({ key }) => key))
   const added = now.files.filter(({ key }) => !earlier.has(key))
   const removed = before.files.filter(({ key }) => !keys.has(key))
-  // Of a file that stays rows only ever go.
-  const kept = now.files.flatMap((file) => {
-    const was = earlier.get(file.key)
-    if (was === undefined || was.deletes === file.deletes) return []
-    return { ...fileOf(file, prefix), deletes_before: was.deletes }
-  })
-  if (added.length + removed.length + kept.length === 0) return null
-  const keyOf = ({ deletion_vector: vector }: ManifestTable) => vector && prefix + vector.key
+  if (added.length + removed.length === 0) return null
   return {
     added: added.map((file) => fileOf(file, prefix)),
     removed: removed.map((file) => fileOf(file, prefix)),
-    kept,
-    vector_before: keyOf(before),
-    vector: keyOf(now),
+    kept: [],
+    vector_before: null,
+    vector: null,
   }
 }

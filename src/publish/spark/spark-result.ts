@@ -1,13 +1,13 @@
 /** What a Spark job answers: read back, refused where it cannot be true, and turned into tables of a manifest. */
 
 import { z } from 'zod'
+import { sha256Hex } from '../../support/hash.ts'
 import { sum } from '../../support/numbers.ts'
 import type { TableDefinition } from '../../warehouse/catalog.ts'
 import type { PublishedColumns } from '../columns.ts'
 import { PublishError } from '../errors.ts'
-import { DELETION_VECTOR_FOLDER, fileKey } from '../keys.ts'
+import { fileKey } from '../keys.ts'
 import type { ManifestFile, ManifestTable } from '../manifest.ts'
-import { fingerprintOfFiles } from '../partitions.ts'
 import { isPlainKey, type ObjectStore } from '../store/object-store.ts'
 import { JOB_FORMAT, workFolder } from './spark-job.ts'
 
@@ -134,51 +134,32 @@ export function sparkTable(expected: ExpectedTable, result: TableResult): SparkT
     return own
   }
   const files = result.files.map((file): ManifestFile => {
-    if (file.deletes > file.rows)
-      throw wrong(`that ${file.deletes} of ${file.rows} rows are deleted`)
+    if (file.deletes > 0) throw wrong(`that ${file.deletes} of ${file.rows} rows are deleted`)
     const known = before?.files.find((other) => expected.prefix + other.key === file.key)
-    if (known !== undefined) {
-      if (file.deletes < known.deletes) throw wrong(`that deleted rows of ${file.key} hold again`)
-      return { ...known, deletes: file.deletes }
-    }
-    return { ...file, key: placed(file.key, file.partition, file.sha256, file.bytes) }
+    if (known !== undefined) return known
+    const { deletes: _, ...written } = file
+    return { ...written, key: placed(file.key, file.partition, file.sha256, file.bytes) }
   })
-  let vector: ManifestTable['deletion_vector'] = null
-  if (result.vector?.is_new === true) {
-    const { key: from, rows, bytes, sha256: hash } = result.vector
-    vector = { key: placed(from, DELETION_VECTOR_FOLDER, hash, bytes), rows, bytes, sha256: hash }
-  } else if (result.vector !== null) vector = before?.deletion_vector ?? null
-  const deletes = sum(files.map((file) => file.deletes))
-  if (deletes !== (vector?.rows ?? 0))
-    throw wrong(`that ${deletes} rows are deleted, and names others`)
-  const partitions = partitionsOf(files, vector)
+  const partitions = partitionsOf(files)
   const table: ManifestTable = {
     ...described,
     partition_by: expected.splitBy === null ? null : { column: expected.splitBy, unit: 'year' },
     last_field_id: columns.lastFieldId,
     rows: sum(partitions.map(({ rows }) => rows)),
-    bytes: sum(files.map(({ bytes }) => bytes)) + (vector?.bytes ?? 0),
+    bytes: sum(files.map(({ bytes }) => bytes)),
     partitions,
-    deletion_vector: vector,
     files,
   }
   return { table, newFiles }
 }
 
-function partitionsOf(
-  files: readonly ManifestFile[],
-  vector: ManifestTable['deletion_vector'],
-): ManifestTable['partitions'] {
+function partitionsOf(files: readonly ManifestFile[]): ManifestTable['partitions'] {
   const names = [...new Set(files.map(({ partition }) => partition))].toSorted()
   return names.map((name) => {
     const own = files.filter(({ partition }) => partition === name)
-    const isReduced = own.some((file) => file.deletes > 0)
-    const objects = [...own, ...(isReduced && vector !== null ? [vector] : [])]
-    return {
-      name,
-      rows: sum(own.map((file) => file.rows - file.deletes)),
-      fingerprint: fingerprintOfFiles(objects.map((object) => object.sha256)),
-    }
+    const hashes = own.map(({ sha256: hash }) => hash).toSorted()
+    const fingerprint = `files-${sha256Hex(Buffer.from(hashes.join()))}`
+    return { name, rows: sum(own.map(({ rows }) => rows)), fingerprint }
   })
 }
 

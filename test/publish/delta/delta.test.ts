@@ -1,7 +1,6 @@
 /** What a Delta log says of files, columns and values, held against bytes and texts of other writers; and what of it may go. */
 
 import fc from 'fast-check'
-import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import {
   formatActions,
@@ -10,11 +9,6 @@ import {
   type AddFile,
 } from '../../../src/publish/delta/actions.ts'
 import { planCommit } from '../../../src/publish/delta/commit-plan.ts'
-import {
-  deletionVectorOf,
-  encodePositions,
-  encodeZ85,
-} from '../../../src/publish/delta/inline-vector.ts'
 import {
   checkpointKey,
   commitKey,
@@ -29,40 +23,27 @@ import { isoInstant } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { aFile, aManifest, aTable } from '../manifests.ts'
 
-/** A night: the files of the table by number, and the rows of each that are deleted. */
-type Night = ReadonlyMap<number, readonly number[]>
+/** A night: the files of the table by number. */
+type Night = readonly number[]
 
-const night: fc.Arbitrary<Night> = fc
-  .uniqueArray(
-    fc.tuple(fc.nat({ max: 9 }), fc.uniqueArray(fc.nat({ max: 99 }), { maxLength: 5 })),
-    {
-      selector: ([file]) => file,
-    },
-  )
-  .map((files) => new Map(files.map(([file, rows]) => [file, rows.toSorted((a, b) => a - b)])))
+const night: fc.Arbitrary<Night> = fc.uniqueArray(fc.nat({ max: 9 }))
 
 const pathOf = (file: number) => `all/${file}.parquet`
 
 /** The actions of the commit that a night makes; null when there is none to make. */
 function planOf(state: LogState, sequence: number, files: Night) {
   const table = aTable({
-    files: [...files].map(([file, deleted]) =>
-      aFile({ key: `tables/t/${pathOf(file)}`, rows: 100, deletes: deleted.length }),
-    ),
+    files: files.map((file) => aFile({ key: `tables/t/${pathOf(file)}`, rows: 100 })),
   })
   const created_at = isoInstant(sequence * DAY)
   const manifest = aManifest({ sequence, created_at, tables: [table] })
-  const vectors = [...files].flatMap(([file, rows]) =>
-    rows.length === 0 ? [] : [[`tables/t/${pathOf(file)}`, deletionVectorOf(rows)] as const],
-  )
-  return planCommit({ state, manifest, table, vectors: new Map(vectors) })
+  return planCommit({ state, manifest, table })
 }
 
-const shownBy = ({ files }: LogState) =>
-  new Map([...files.values()].map(({ path, deletionVector: vector }) => [path, vector ?? null]))
+const shownBy = ({ files }: LogState) => [...files.keys()].toSorted()
 
 describe('a commit', () => {
-  it('makes the log show whatever files and deleted rows each of up to 8 nights has, and names none twice', () => {
+  it('makes the log show whatever files each of up to 8 nights has, and names none twice', () => {
     fc.assert(
       fc.property(fc.array(night, { minLength: 1, maxLength: 8 }), (nights) => {
         let state = emptyLog
@@ -75,17 +56,14 @@ describe('a commit', () => {
           for (const named of [added, removed]) {
             expect(new Set(named.map(({ path }) => path)).size).toBe(named.length)
           }
-          // What goes was there, with the deletion vector that it came with, and does not come back.
+          // What goes was there, and does not come back.
           const idsOf = (some: Iterable<AddFile>) => new Set([...some].map(logicalFile))
           const [known, coming] = [idsOf(state.files.values()), idsOf(added)]
           const ids = removed.map(logicalFile)
           expect(ids.filter((id) => !known.has(id) || coming.has(id))).toEqual([])
 
           state = applyActions(state, index, read)
-          const wanted = [...files].map(([file, rows]) => {
-            return [pathOf(file), rows.length === 0 ? null : deletionVectorOf(rows)] as const
-          })
-          expect(shownBy(state)).toEqual(new Map(wanted))
+          expect(shownBy(state)).toEqual(files.map(pathOf).toSorted())
           expect(planOf(state, index + 1, files)).toBeNull()
         }
       }),
@@ -94,34 +72,6 @@ describe('a commit', () => {
 })
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
-
-describe('deleted rows', () => {
-  it('are the bytes that CRoaring writes, for arrays and bitmaps', () => {
-    // pyroaring 1.0, BitMap64.serialize, behind the magic number.
-    expect(encodePositions([3, 4, 7, 11, 18, 29]).toString('hex')).toBe(
-      'd1d339640100000000000000000000003a3000000100000000000500100000000300040007000b0012001d00',
-    )
-    const everyThird = encodePositions(numbers(0, 200_000).map((n) => n * 3))
-    expect(createHash('sha256').update(everyThird).digest('hex')).toBe(
-      'a2df1ed0297c97ff17c26231eb106c2152e0e033fcd09e53e15c5d318f512cfb',
-    )
-    // At 4,096 and more rows of one block an array is as large as a bitmap.
-    for (const count of [4_096, 4_097, 65_536]) {
-      expect(encodePositions(numbers(65_536, count)).length).toBe(32 + 8_192)
-    }
-  })
-
-  it('are the text of the RFC in Z85, and the vector that delta-kernel-rs has of 6 rows', () => {
-    expect(encodeZ85(Buffer.from('864fd26fb559f75b', 'hex'))).toBe('HelloWorld')
-    expect(encodeZ85(Buffer.alloc(5))).toBe('0000000000')
-    expect(deletionVectorOf([3, 4, 7, 11, 18, 29])).toEqual({
-      storageType: 'i',
-      pathOrInlineDv: '^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L',
-      sizeInBytes: 44,
-      cardinality: 6,
-    })
-  })
-})
 
 const columnsOf = (...types: string[]) =>
   types.map((type, index) => {
@@ -194,14 +144,13 @@ describe('statistics of a file', () => {
     expect(maxValues).toEqual(most === undefined ? {} : { c0: most })
   })
 
-  it('count the nulls of columns that the file has, and say that bounds are wide when rows are deleted', () => {
+  it('count the nulls of columns that the file has', () => {
     const counted = { numRecords: 100, nullCount: { c0: 0 } }
     const whole = statsOf('INTEGER', '1', '2')
     expect(whole).toEqual({ ...counted, minValues: { c0: 1 }, maxValues: { c0: 2 } })
-    expect(statsOf('INTEGER', '1', '2', { nulls: { c0: 7 }, deletes: 3 })).toEqual({
+    expect(statsOf('INTEGER', '1', '2', { nulls: { c0: 7 } })).toEqual({
       ...whole,
       nullCount: { c0: 7 },
-      tightBounds: false,
     })
   })
 })

@@ -1,6 +1,6 @@
-/** A published table without a publisher: data files, deleted rows and manifests as a publish leaves them, made by DuckDB. */
+/** A published table without a publisher: data files and manifests as a publish leaves them, made by DuckDB. */
 
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   POINTER_KEY,
@@ -13,13 +13,13 @@ import {
 } from '../../../src/publish/manifest.ts'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
-import { sha256OfFile, writeParquet } from '../../../src/publish/parquet.ts'
+import { writeParquet } from '../../../src/publish/parquet.ts'
 import type { DeltaLogSource } from '../../../src/publish/delta/local-file.ts'
 import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
+import { sum } from '../../../src/support/numbers.ts'
 import { DAY } from '../../../src/support/units.ts'
-import { quoteText } from '../../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
@@ -53,7 +53,6 @@ export class MadeLake {
   columns: ManifestTable['schema'] = COLUMNS
   sequence = 0
   #files: ManifestFile[] = []
-  readonly #deleted = new Map<string, readonly number[]>()
 
   constructor(store: ObjectStore, warehouse: Warehouse, table = 'events') {
     this.store = store
@@ -70,7 +69,7 @@ export class MadeLake {
   async add(from: number, rows: number, partition = 'all'): Promise<ManifestFile> {
     const path = join(this.scratchFolder, 'file.parquet')
     const young = this.columns.length > COLUMNS.length ? ', (i % 7)::integer as young' : ''
-    const { path: _, ...written } = await writeParquet(
+    const written = await writeParquet(
       this.warehouse,
       {
         columns: this.columns,
@@ -88,30 +87,17 @@ export class MadeLake {
     const key = `tables/${this.table}/${partition}/${written.sha256}.parquet`
     await this.store.putFile(key, path)
     rmSync(path)
-    const file = { key, partition, ...written, deletes: 0 }
+    const file = { key, partition, ...written }
     this.#files = [...this.#files, file].toSorted((a, b) => (a.key < b.key ? -1 : 1))
     return file
-  }
-
-  /** Deletes rows of a file, in addition to those deleted before. */
-  delete(key: string, positions: readonly number[]): void {
-    const all = [...new Set([...(this.#deleted.get(key) ?? []), ...positions])]
-    const ascending = all.toSorted((a, b) => a - b)
-    this.#deleted.set(key, ascending)
-  }
-
-  /** The deleted rows of a file; null for none. */
-  deletedRowsOf(key: string): readonly number[] | null {
-    return this.#deleted.get(key) ?? null
   }
 
   /** Takes a file out. */
   drop(key: string): void {
     this.#files = this.#files.filter((file) => file.key !== key)
-    this.#deleted.delete(key)
   }
 
-  /** A manifest of what is there now, a day after the one before; its file of deleted rows is in the store. */
+  /** A manifest of what is there now, a day after the one before. */
   async manifest(): Promise<Manifest> {
     this.sequence += 1
     return aManifest({
@@ -124,34 +110,11 @@ export class MadeLake {
 
   /** The table as a manifest tells it. */
   async describe(): Promise<ManifestTable> {
-    const files = this.#files.map((file) => {
-      return { ...file, deletes: this.#deleted.get(file.key)?.length ?? 0 }
-    })
-    return aTable({
-      name: this.table,
-      schema: this.columns,
-      last_field_id: this.columns.length,
-      deletion_vector: await this.#putDeleted(),
-      files,
-    })
-  }
-
-  async #putDeleted(): Promise<ManifestTable['deletion_vector']> {
-    const rows = this.#files.flatMap(({ key, sha256 }) =>
-      (this.#deleted.get(key) ?? []).map((position) => ({ sha256, position })),
-    )
-    if (rows.length === 0) return null
-    const path = join(this.scratchFolder, 'deleted.parquet')
-    const lines = `${path}.csv`
-    writeFileSync(lines, rows.map(({ sha256, position }) => `${sha256},${position}\n`).join(''))
-    await this.warehouse.run(
-      `copy (from read_csv(${quoteText(lines)}, columns = {file: 'varchar', position: 'bigint'}) order by all)
-       to ${quoteText(path)}`,
-    )
-    const sha256 = await sha256OfFile(path)
-    const key = `tables/${this.table}/_deletion_vector/${sha256}.parquet`
-    await this.store.putFile(key, path)
-    return { key, rows: rows.length, bytes: statSync(path).size, sha256 }
+    const { columns: schema, files } = this
+    const rows = sum(files.map((file) => file.rows))
+    const partitions = [{ name: 'all', rows, fingerprint: null }]
+    const last_field_id = schema.length
+    return aTable({ name: this.table, schema, last_field_id, partitions, files: [...files] })
   }
 
   /** Syncs the logs with a manifest. */

@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest'
 import { formatActions, parseActions, type Action } from '../../../src/publish/delta/actions.ts'
-import { deletionVectorOf } from '../../../src/publish/delta/inline-vector.ts'
 import {
   checkpointKey,
   commitKey,
@@ -11,7 +10,7 @@ import {
   logFolder,
   versionsOf,
 } from '../../../src/publish/delta/log-files.ts'
-import { readStoredLog, sequenceOf } from '../../../src/publish/delta/log.ts'
+import { readStoredLog } from '../../../src/publish/delta/log.ts'
 import { forgetLogHistory } from '../../../src/publish/delta/sync.ts'
 import type { Manifest } from '../../../src/publish/manifest.ts'
 import { EXIT } from '../../../src/support/errors.ts'
@@ -35,33 +34,32 @@ const logKeys = async (lake: MadeLake) =>
 
 const stateOf = async (lake: MadeLake) => (await readStoredLog(lake.source, lake.table)).state
 
-/** Fails unless the log shows the files and deleted rows of the lake as it is now. */
-async function expectLogShows(lake: MadeLake, manifest: Manifest): Promise<void> {
+/** Fails unless the log shows the files of the lake as it is now, to every reader. */
+async function expectLogShows(lake: MadeLake): Promise<void> {
   const state = await stateOf(lake)
-  const shown = [...state.files.values()].map(({ path, size, deletionVector }) => {
-    return { key: `tables/${lake.table}/${path}`, size, vector: deletionVector?.pathOrInlineDv }
+  const shown = [...state.files.values()].map(({ path, size }) => {
+    return { key: `tables/${lake.table}/${path}`, size }
   })
-  const wanted = lake.files.map(({ key, bytes }) => {
-    const rows = lake.deletedRowsOf(key)
-    return { key, size: bytes, vector: rows ? deletionVectorOf(rows).pathOrInlineDv : undefined }
-  })
+  const wanted = lake.files.map(({ key, bytes }) => ({ key, size: bytes }))
   const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
   expect(shown.toSorted(byKey)).toEqual(wanted.toSorted(byKey))
-  expect(sequenceOf(state)).toBe(manifest.sequence)
+  expect(state.protocol).toEqual({ minReaderVersion: 1, minWriterVersion: 2 })
 }
 
-/** A lake of one file of `rows` rows, published `nights` times. */
+/** A lake that gets a file of `rows` rows each of so many nights. */
 async function publishedLake(rows = 20, nights = 1): Promise<MadeLake> {
   const lake = await madeLake()
-  await lake.add(0, rows)
-  for (let night = 0; night < nights; night += 1) await lake.publish()
+  for (let night = 0; night < nights; night += 1) {
+    await lake.add(night * rows, rows)
+    await lake.publish()
+  }
   return lake
 }
 
 const everyVersion = (count: number) => Array.from({ length: count }, (_, version) => version)
 
 describe('a Delta log', () => {
-  it('of 5 nights tells of 2 files, of deleted rows, of more of them, of a new column, and of nothing new', async () => {
+  it('of 4 nights tells of 2 files, of one in the place of another, of a new column, and nothing of a night without news', async () => {
     const lake = await madeLake()
     const { key } = await lake.add(0, 5_000, 'changed_year=2019')
     await lake.add(5_000, 50, 'changed_year=2020')
@@ -75,42 +73,75 @@ describe('a Delta log', () => {
       { add: { path: expect.stringMatching(/^changed_year=2019\/[0-9a-f]{64}\.parquet$/) } },
       { add: {} },
     ])
-    await expectLogShows(lake, first)
+    await expectLogShows(lake)
 
-    lake.delete(key, [0, 7, 4_999])
-    await expectLogShows(lake, await lake.publish())
-    const asked = ['commitInfo', 'txn', 'protocol', 'metaData', 'remove', 'add']
-    expect(await kindsOf(lake, 1)).toEqual(asked)
-
-    lake.delete(key, [8])
-    await expectLogShows(lake, await lake.publish())
-    const third = await commitOf(lake, 2)
-    expect(third.slice(2)).toMatchObject([
-      { remove: { deletionVector: { cardinality: 3 } } },
-      { add: { deletionVector: { cardinality: 4 } } },
-    ])
-    expect((await stateOf(lake)).protocol).toEqual({
-      minReaderVersion: 3,
-      minWriterVersion: 7,
-      readerFeatures: ['deletionVectors'],
-      writerFeatures: ['deletionVectors'],
-    })
+    lake.drop(key)
+    await lake.add(0, 4_990, 'changed_year=2019')
+    await lake.publish()
+    await expectLogShows(lake)
+    expect(await kindsOf(lake, 1)).toEqual(['commitInfo', 'txn', 'remove', 'add'])
 
     lake.columns = [...lake.columns, YOUNG_COLUMN]
     await lake.add(6_000, 10)
-    await expectLogShows(lake, await lake.publish())
-    expect(await kindsOf(lake, 3)).toEqual(['commitInfo', 'txn', 'metaData', 'add'])
+    await lake.publish()
+    await expectLogShows(lake)
+    expect(await kindsOf(lake, 2)).toEqual(['commitInfo', 'txn', 'metaData', 'add'])
     const { metaData } = await stateOf(lake)
     expect(metaData?.id).toBe(actions[3]?.metaData?.id)
     expect(metaData?.schemaString).toContain('"young","type":"integer"')
 
-    await expectLogShows(lake, await lake.publish())
-    expect(await kindsOf(lake, 4)).toEqual(['commitInfo', 'txn'])
+    await lake.publish()
+    expect((await stateOf(lake)).version).toBe(2)
+  })
+
+  it('in which Jobtide 0.12 named deleted rows asks nothing of readers any more, from a checkpoint on', async () => {
+    const lake = await publishedLake(20, 1)
+    const [file] = lake.files
+    const path = file?.key.split('/').slice(2).join('/') ?? ''
+    const features = ['deletionVectors']
+    const deletionVector = {
+      storageType: 'i',
+      pathOrInlineDv: '^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0    D72lkbi5=-{L',
+      sizeInBytes: 44,
+      cardinality: 6,
+    }
+    const [, , , { metaData } = {}, { add } = {}] = await commitOf(lake, 0)
+    const actions: Action[] = [
+      { txn: { appId: 'jobtide', version: 2 } },
+      {
+        protocol: {
+          minReaderVersion: 3,
+          minWriterVersion: 7,
+          readerFeatures: features,
+          writerFeatures: features,
+        },
+      },
+      { metaData: { ...metaData!, configuration: { 'delta.enableDeletionVectors': 'true' } } },
+      { remove: { path, dataChange: true } },
+      { add: { ...add!, deletionVector } },
+    ]
+    await lake.store.put(commitKey('events', 1), Buffer.from(formatActions(actions)))
+    lake.sequence = 2
+    lake.drop(file?.key ?? '')
+    await lake.add(100, 14)
+    for (let time = 0; time < 2; time += 1) {
+      await lake.publish()
+      await expectLogShows(lake)
+      const { state, checkpoint } = await readStoredLog(lake.source, lake.table)
+      expect([state.version, checkpoint]).toEqual([2, 2])
+      expect(state.metaData?.configuration).toEqual({})
+    }
+    const removed = (await commitOf(lake, 2)).flatMap(({ remove }) => remove ?? [])
+    expect(removed).toMatchObject([{ path, deletionVector }])
+    const names = await lake.warehouse.all(
+      `select * from parquet_schema('${lake.store.urlOf(checkpointKey('events', 2))}') where name = 'deletionVector'`,
+    )
+    expect(names).toEqual([])
   })
 
   it('shows snapshot 1 of a destination that was begun again after 5 nights, and not that of a slow publisher', async () => {
     const lake = await publishedLake(10, 5)
-    await lake.add(10, 10)
+    await lake.add(1_000, 10)
     const again = { ...(await lake.manifest()), sequence: 1 }
     await lake.sync(again)
     expect((await stateOf(lake)).version).toBe(4)
@@ -118,20 +149,19 @@ describe('a Delta log', () => {
     for (let time = 0; time < 2; time += 1) {
       await lake.sync(again)
       expect((await stateOf(lake)).version).toBe(5)
-      await expectLogShows(lake, again)
+      await expectLogShows(lake)
     }
   })
 
   it('shows the newest of 3 snapshots when 6 publishers sync at once, each version whole', async () => {
     const lake = await madeLake()
-    const { key } = await lake.add(0, 100)
     const manifests: Manifest[] = []
     for (const row of [1, 2, 3]) {
-      lake.delete(key, [row])
+      await lake.add(100 * row, 100)
       manifests.push(await lake.manifest(), await lake.manifest())
     }
     await Promise.all(manifests.map((manifest) => lake.sync(manifest)))
-    await expectLogShows(lake, manifests.at(-1)!)
+    await expectLogShows(lake)
     const { commits } = versionsOf(await logKeys(lake))
     expect(commits).toEqual(everyVersion(commits.length))
     const sequences: number[] = []
@@ -144,11 +174,11 @@ describe('a Delta log', () => {
 
   it('is finished by the next sync, before or after whatever operation its publisher died', async () => {
     const lake = await publishedLake(100, 9)
-    const { key } = lake.files[0]!
     let deaths = 0
     for (const when of ['before', 'after'] as const) {
       for (let at = 1, isDying = true; isDying; at += 1) {
-        lake.delete(key, [deaths])
+        lake.drop(lake.files[0]?.key ?? '')
+        await lake.add(1_000 + 100 * deaths, 100)
         const manifest = await lake.manifest()
         const dying = dyingStore(lake.store, at, when)
         isDying = await lake.sync(manifest, dying.store).then(
@@ -157,7 +187,7 @@ describe('a Delta log', () => {
         )
         if (isDying) deaths += 1
         await lake.sync(manifest)
-        await expectLogShows(lake, manifest)
+        await expectLogShows(lake)
       }
     }
     expect(deaths).toBeGreaterThan(16)
@@ -170,17 +200,16 @@ describe('a Delta log', () => {
 describe.each(folderAndS3())('checkpoints in $place', ({ open }) => {
   it('come every 10 versions, are read without what came before, and are made again where one is missing', async () => {
     const lake = await madeLake(await open())
-    const base = await lake.add(0, 3_000)
+    await lake.add(0, 3_000)
     let manifest = await lake.publish()
     for (let night = 1; night <= 25; night += 1) {
       if (night === 13) lake.columns = [...lake.columns, YOUNG_COLUMN]
-      const { key } = await lake.add(3_000 + night * 10, 10)
-      lake.delete(base.key, [night * 100, night * 100 + 1])
-      if (night % 6 === 0) lake.drop(key)
+      if (night % 6 === 0) lake.drop(lake.files[0]?.key ?? '')
+      await lake.add(3_000 + night * 10, 10)
       manifest = await lake.publish()
     }
     expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([10, 20])
-    await expectLogShows(lake, manifest)
+    await expectLogShows(lake)
     const hint = await lake.store.get(lastCheckpointKey('events'))
     const path = `${lake.scratchFolder}/checkpoint.parquet`
     await lake.store.download(checkpointKey('events', 20), path)
@@ -189,25 +218,27 @@ describe.each(folderAndS3())('checkpoints in $place', ({ open }) => {
       [path],
     )
     expect(JSON.parse(String(hint?.bytes))).toEqual({ version: 20, size: Number(rows[0]?.n) })
-    // Removed files are named for 7 days, one a night and those that were dropped.
-    expect([7n, 8n, 9n]).toContain(rows[0]?.removed)
+    // Removed files are named for 7 days.
+    expect(rows[0]?.removed).toBe(1n)
 
     await lake.store.remove([checkpointKey('events', 20), lastCheckpointKey('events')])
     await lake.sync(manifest)
     expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([10, 25])
     await lake.store.remove(logFilesBefore(await logKeys(lake), 25))
     expect(versionsOf(await logKeys(lake)).commits).toEqual([25])
-    await expectLogShows(lake, manifest)
+    await expectLogShows(lake)
     const { metaData, protocol } = await stateOf(lake)
     expect(metaData?.schemaString).toContain('"young"')
-    expect(protocol?.readerFeatures).toEqual(['deletionVectors'])
+    expect(protocol?.readerFeatures).toBeUndefined()
 
+    await lake.add(9_000, 10)
     manifest = await lake.publish()
     await forgetLogHistory({ ...lake.source, manifest, logger: silentLogger })
     const kept = [checkpointKey('events', 26), commitKey('events', 26), lastCheckpointKey('events')]
     expect(await logKeys(lake)).toEqual(kept)
-    await expectLogShows(lake, manifest)
-    await expectLogShows(lake, await lake.publish())
+    await expectLogShows(lake)
+    await lake.publish()
+    await expectLogShows(lake)
   })
 })
 
@@ -231,7 +262,7 @@ describe('a Delta log that another engine wrote to', () => {
     const same = { ...(await lake.manifest()), sequence: 1 }
     for (let time = 0; time < 2; time += 1) {
       await lake.sync(same)
-      await expectLogShows(lake, same)
+      await expectLogShows(lake)
       expect((await stateOf(lake)).version).toBe(2)
     }
   })
@@ -258,7 +289,8 @@ describe('a damaged Delta log', () => {
       const lake = await publishedLake(5, 3)
       await lake.store.remove([commitKey('events', version)])
       await expect(stateOf(lake)).rejects.toThrow(`lost its version ${version}`)
-      await expectLogShows(lake, await lake.publish())
+      await lake.publish()
+      await expectLogShows(lake)
       expect((await stateOf(lake)).version).toBe(0)
     },
   )
@@ -278,7 +310,8 @@ describe('a damaged Delta log', () => {
     await lake.store.remove([key])
     await lake.store.put(key, damage(stored?.bytes ?? Buffer.alloc(0)))
     await lake.add(60, 5)
-    await expectLogShows(lake, await lake.publish())
+    await lake.publish()
+    await expectLogShows(lake)
     expect((await stateOf(lake)).version).toBe(12)
     expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([12])
   })
@@ -287,19 +320,5 @@ describe('a damaged Delta log', () => {
     const lake = await madeLake()
     await lake.store.put(commitKey('events', 0), Buffer.from('{"txn":{}}\n'))
     await expect(lake.publish()).rejects.toThrow(/json, line 1, is no line of a Delta log/)
-  })
-
-  it('is not made from a file of deleted rows with 1 row too few or a row that is not there', async () => {
-    const lake = await madeLake()
-    const { key } = await lake.add(0, 5)
-    lake.delete(key, [1, 4])
-    const manifest = await lake.manifest()
-    const [table] = manifest.tables
-    for (const wrong of [{ deletes: 3 }, { rows: 4 }]) {
-      const files = table!.files.map((file) => ({ ...file, ...wrong }))
-      const sync = lake.sync({ ...manifest, tables: [{ ...table!, files }] })
-      await expect(sync).rejects.toThrow(/does not name [23] rows/)
-    }
-    expect((await stateOf(lake)).version).toBe(-1)
   })
 })

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { collectGarbage } from '../../../src/publish/gc/gc.ts'
 import { parseKeep } from '../../../src/publish/gc/retention.ts'
 import { fileKey } from '../../../src/publish/keys.ts'
-import { POINTER_KEY, objectsOf, snapshotKeys } from '../../../src/publish/manifest.ts'
+import {
+  POINTER_KEY,
+  objectsOf,
+  snapshotKeys,
+  type Manifest,
+} from '../../../src/publish/manifest.ts'
 import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import type { Clock } from '../../../src/support/clock.ts'
@@ -157,7 +162,7 @@ class Race {
 
   async publish(store: ObjectStore, actor: Actor, number: number): Promise<void> {
     const current = await readCurrent(store)
-    const after = current?.manifest ?? null
+    const after = (current?.manifest ?? null) as Manifest | null
     const createdAt = this.clock.now() + actor.skewMs
     const { contents } = actor
     const manifest = manifestOf({ id: idOf(number), createdAt, contents, after })
@@ -192,7 +197,7 @@ describe('publishers and collectors of garbage at the same time', () => {
         // What killed processes left goes after the next publish that comes two days later.
         await race.clock.advance(2 * DAY)
         const current = await readCurrent(race.store)
-        const after = current?.manifest ?? null
+        const after = (current?.manifest ?? null) as Manifest | null
         const facts = { id: idOf(99), createdAt: race.clock.now(), contents: ['a', 'f'], after }
         const last = manifestOf(facts)
         await publishManifest(race.watched(), last, after)

@@ -1,0 +1,89 @@
+/**
+ * Which tables loads and builds changed, and of those that snapshots split by year, in which years: the publisher looks at
+ * nothing else. Loads and builds note it in their own transactions; a full refresh begins the list again.
+ */
+
+import type { TableDefinition } from './catalog.ts'
+import { quoteIdentifier, quoteText } from './sql-text.ts'
+import type { Warehouse } from './warehouse.ts'
+
+/** Builds that are kept. For a destination whose snapshot is older, every table counts as changed. */
+const BUILDS_KEPT = 100
+
+const THIS_BUILD = '(select max(build) + 1 from ops.builds)'
+
+/** The year that says in which partition a row is, null where it has none; SQL. */
+export function yearSql(column: string): string {
+  return `cast(year(${quoteIdentifier(column)}) as integer)`
+}
+
+/** Whether changes are noted: there was a full refresh to go on from. */
+export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
+  return (await warehouse.number('select count(*) from ops.builds')) > 0
+}
+
+/**
+ * Notes that rows of a table were deleted or inserted, or may have been.
+ * @param rows SQL for `from`: these rows, as they were and as they are; null: any row may be another
+ */
+export async function noteChange(
+  warehouse: Warehouse,
+  { name, partitionByYearOf }: Pick<TableDefinition, 'name' | 'partitionByYearOf'>,
+  rows: string | null,
+): Promise<void> {
+  const years =
+    rows === null || partitionByYearOf === null
+      ? 'select null'
+      : `select list(distinct_year) from (select distinct ${yearSql(partitionByYearOf)} as distinct_year from ${rows}) having count(*) > 0`
+  await warehouse.run(
+    `insert into ops.changed_tables select ${THIS_BUILD}, ${quoteText(name)}, * from (${years})`,
+  )
+}
+
+/** Begins the list again after a full refresh: before it, any row of any table may have been another. */
+export async function beginChanges(warehouse: Warehouse, buildId: string): Promise<void> {
+  await forgetChanges(warehouse)
+  await warehouse.run(`insert into ops.builds values (1, ${quoteText(buildId)})`)
+}
+
+/** Gives what was noted since the last build to this one. */
+export async function endChanges(warehouse: Warehouse, buildId: string): Promise<void> {
+  await warehouse.run(
+    `insert into ops.builds values (${THIS_BUILD}, ${quoteText(buildId)});
+     delete from ops.builds where build <= (select max(build) from ops.builds) - ${BUILDS_KEPT};
+     delete from ops.changed_tables where build < (select min(build) from ops.builds)`,
+  )
+}
+
+/** Stops noting changes until the next full refresh: something else changed the tables. */
+export async function forgetChanges(warehouse: Warehouse): Promise<void> {
+  await warehouse.run('delete from ops.builds; delete from ops.changed_tables')
+}
+
+/** By table that changed the years of its rows that did, null for those without one; `all`: rows of any year. */
+export type ChangedTables = ReadonlyMap<string, ReadonlySet<number | null> | 'all'>
+
+/** What changed since a build; null where that is not known, and where a load was not built yet. */
+export async function changesSince(
+  warehouse: Warehouse,
+  buildId: string,
+): Promise<ChangedTables | null> {
+  const rows = await warehouse.all<{
+    name: string | null
+    in_all: boolean
+    years: readonly (number | null)[] | null
+    is_built: boolean
+  }>(
+    `select table_name as name, coalesce(bool_or(changed.build is not null and years is null), false) as in_all,
+       flatten(list(years)) as years, coalesce(max(changed.build), 0) <= (select max(build) from ops.builds) as is_built
+     from ops.builds as since left join ops.changed_tables as changed on changed.build > since.build
+     where since.build_id = $1 group by table_name`,
+    [buildId],
+  )
+  if (rows.length === 0 || rows.some((row) => !row.is_built)) return null
+  return new Map(
+    rows.flatMap(({ name, in_all: isInAll, years }) =>
+      name === null ? [] : [[name, isInAll ? 'all' : new Set(years)]],
+    ),
+  )
+}
