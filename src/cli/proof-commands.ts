@@ -160,7 +160,7 @@ function findingNotes({ kind, table, object, message }: Finding): string[] {
   return ['', head, `  ${object}`, `  ${message}`]
 }
 
-const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'stale', 'extra'])
+const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'current', 'stale', 'extra'])
 
 function adviceFor(findings: readonly Finding[]): string {
   return findings.every(({ kind }) => BESIDE_IT.has(kind))

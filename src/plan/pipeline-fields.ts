@@ -142,6 +142,12 @@ export const commonFields = {
       keep: keepSchema
         .default(30)
         .describe('How many snapshots to keep: the last so many, or so many by rule.'),
+      current: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether copies under names that stay are kept in current/: for tools that know only files.',
+        ),
       s3: s3Schema.optional().describe('How to reach the bucket, and how objects lie in it.'),
     })
     .optional()

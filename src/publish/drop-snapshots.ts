@@ -3,6 +3,7 @@
  * of the Delta logs, old versions of objects. The caller publishes a snapshot without the data first.
  */
 
+import { rewriteCurrent, type CurrentOptions } from './current.ts'
 import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import { collectGarbage } from './gc/gc.ts'
@@ -14,7 +15,7 @@ import { removeFolder } from './store/prefixed-store.ts'
  * Drops snapshots, and what only they name, however young. No other process may publish there. Stopped at any point, it can be called again.
  */
 export async function dropSnapshots(
-  options: Omit<SyncOptions, 'manifest'>,
+  options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
   ids: readonly string[],
 ): Promise<void> {
   const { store } = options
@@ -37,6 +38,7 @@ export async function dropSnapshots(
     if (reason !== null)
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
     const manifest = ofThisFormat(current.manifest, store.destination)
+    await rewriteCurrent(options, manifest)
     await forgetLogHistory({ ...options, manifest })
   }
   // What Spark builds from can be made again, and is.

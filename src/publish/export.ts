@@ -59,6 +59,8 @@ export interface ExportedSnapshot {
   /** What is not in the store. */
   readonly files: readonly ScratchFile[]
   readonly newFiles: number
+  /** Keys below `tables/`, as they were before. */
+  readonly listed: readonly string[]
 }
 
 /** What readers see: the manifest is null where it is of an older format, whose files are not kept. */
@@ -137,7 +139,8 @@ async function exportTables(
     credits,
   })
   const unchanged = before !== null && sameContent(before, manifest)
-  return { manifest, unchanged, files: work.files, newFiles: newObjects.length }
+  const listed = [...sizes.keys()]
+  return { manifest, unchanged, files: work.files, newFiles: newObjects.length, listed }
 }
 
 /** What changed since the snapshot before; null where that is not known. */

@@ -53,6 +53,8 @@ export interface PublishOptions extends PublishChoices {
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */
   readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
+  /** Whether `current/` is kept there. Default: true. */
+  readonly hasCurrent?: boolean
   /** Tables with more rows are split by year. Default: SPLIT_ABOVE_ROWS of export.ts. */
   readonly splitAboveRows?: number
   /** Stops between two tables or files; readers keep the previous snapshot. */

@@ -5,6 +5,7 @@
  */
 
 import { incompatibilities, refuseIncompatible } from './columns.ts'
+import { CurrentFolder, removeCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import { exportSnapshot, type Before, type ExportedSnapshot } from './export.ts'
@@ -73,9 +74,26 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await putSnapshot(options, manifest, current)
     await options.onPublished?.(report)
   }
-  // Also of a snapshot that was there before: its publisher may have been killed before this.
-  await syncDeltaLogs({ ...options, manifest: shown })
+  await showToOthers(options, shown, exported.listed)
   return report
+}
+
+/** For readers that do not know manifests. Also of a snapshot that was there before: its publisher may have been killed before. */
+async function showToOthers(
+  options: PublishOptions,
+  manifest: Manifest,
+  listed: readonly string[],
+): Promise<void> {
+  const { store, hasCurrent = true } = options
+  if (!hasCurrent) {
+    await removeCurrent(store)
+    await syncDeltaLogs({ ...options, manifest, listed })
+    return
+  }
+  const folder = await CurrentFolder.open(options)
+  await folder.show(manifest)
+  const logs = await syncDeltaLogs({ ...options, manifest, listed, known: folder.logs })
+  await folder.close(manifest, logs)
 }
 
 function beforeOf(current: CurrentSnapshot | null): Before {

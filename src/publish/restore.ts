@@ -57,6 +57,7 @@ export async function proveSnapshot(options: VerifyOptions): Promise<OpenSnapsho
   const { snapshotId, manifest, findings } = await verifySnapshot(options)
   const isBeside = ({ kind, object }: Finding) =>
     kind === 'stale' ||
+    kind === 'current' ||
     kind === 'extra' ||
     (object === POINTER_KEY && options.snapshotId !== null) ||
     (object.startsWith('snapshots/') && !object.startsWith(`snapshots/${snapshotId ?? ''}/`))

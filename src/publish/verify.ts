@@ -12,6 +12,7 @@ import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { quotePath } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
 import { planCommit } from './delta/commit-plan.ts'
 import { logFolder, tableFolder } from './delta/log-files.ts'
 import { readStoredLog, sequenceOf } from './delta/log.ts'
@@ -42,11 +43,12 @@ import type { ObjectStore, StoredObject } from './store/object-store.ts'
  * What is wrong. Of pointer and manifests: `pointer`, `manifest`, `format` (an older one: nothing else is looked at). Of an
  * object: `missing`, `size`, `sha256`. Of a Parquet file: `unreadable`, `columns` (names, types, field ids), `rows` (their
  * number). Of what is made from the manifest: `views`, `delta` (the log tells something else). Beside the snapshot: `stale` (a
- * Delta log that is missing, unreadable or of another snapshot), `extra` (nothing names the object).
+ * Delta log that is missing, unreadable or of another snapshot, or `current/`), `current` (a file there is another one), `extra`
+ * (nothing names the object).
  */
 export type FindingKind =
   | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'unreadable')
-  | ('columns' | 'rows' | 'views' | 'delta' | 'stale' | 'extra')
+  | ('columns' | 'rows' | 'views' | 'delta' | 'current' | 'stale' | 'extra')
 
 export interface Finding {
   readonly kind: FindingKind
@@ -88,7 +90,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
   const { destination } = store
   const findings: Finding[] = []
   const report: Report = (kind, object, message) => {
-    const table = /^tables\/([^/]+)\//.exec(object)?.[1] ?? null
+    const table = /^(?:tables|current)\/([^/]+)\//.exec(object)?.[1] ?? null
     findings.push({ kind, table, object, message })
   }
   // Before the manifests are read: then what it lists is in one of them, or is not published.
@@ -240,7 +242,7 @@ async function verifyTables(
   { manifest, isCurrent, pointer }: Chain<Manifest>,
   report: Report,
 ): Promise<void> {
-  const ofLogs: Parameters<Report>[] = []
+  const beside: Parameters<Report>[] = []
   const total = objectsOf(manifest).length
   let done = 0
   await withScratchEngine(scratchFolder, async (warehouse) => {
@@ -256,14 +258,15 @@ async function verifyTables(
         onProgress?.({ done, total, name: file.key })
       }
       if (isCurrent) {
-        await verifyDeltaLog(source, manifest, table, (...finding) => ofLogs.push(finding))
+        await verifyDeltaLog(source, manifest, table, (...finding) => beside.push(finding))
       }
     }
+    if (isCurrent) await verifyCurrent(source, manifest, (...finding) => beside.push(finding))
   })
-  // A publisher that has moved the pointer since has moved the logs, too.
+  // A publisher that has moved the pointer since is at work on these, too.
   const version = (await store.get(POINTER_KEY))?.version ?? null
   if (version !== pointer) return
-  for (const finding of ofLogs) report(...finding)
+  for (const finding of beside) report(...finding)
 }
 
 export interface ObjectSource {
@@ -389,6 +392,32 @@ async function verifyDeltaLog(
   } catch (error) {
     if (error instanceof StorageError) throw error
     stale(`it cannot be read: ${messageOf(error)}`)
+  }
+}
+
+/** Whether `current/`, where it is there, has the files of the snapshot that the pointer names, and no others. */
+async function verifyCurrent(
+  source: ObjectSource,
+  manifest: Manifest,
+  report: Report,
+): Promise<void> {
+  const { store } = source
+  const keys = (await store.list(CURRENT_FOLDER)).map(({ key }) => key)
+  if (keys.length === 0) return
+  const shown = await readCurrentRecord(store)
+  if (shown?.snapshot_id !== manifest.snapshot_id) {
+    const is = shown === null ? 'no snapshot' : `snapshot ${shown.snapshot_id}`
+    return report('stale', CURRENT_FOLDER, `it shows ${is}; ${MEND}`)
+  }
+  const wanted = currentFiles(manifest)
+  for (const [key, file] of wanted) {
+    source.signal?.throwIfAborted()
+    await withObject(source, { ...file, key }, async (fetched) => {
+      if (fetched.kind !== 'whole') report('current', key, `${fetched.message}; ${MEND}`)
+    })
+  }
+  for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one))) {
+    report('current', key, `no table of the snapshot has it; ${MEND}`)
   }
 }
 

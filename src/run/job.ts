@@ -99,6 +99,8 @@ export interface SnapshotTarget {
   /** Absolute folder or s3:// address. */
   readonly to: string
   readonly keep: Keep
+  /** Whether `current/` is kept there. Default: true. */
+  readonly current?: boolean
   readonly s3: S3Options
   /** What builds the models of a snapshot; absent: DuckDB has built them. */
   readonly spark?: SparkBuild | undefined
@@ -281,7 +283,8 @@ function snapshotTarget(
   const s3 = snapshot?.s3 ?? {}
   checkS3Options(s3)
   const spark = sparkBuildOf(spec.build, overrides.engine)
-  return { to, keep: parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT), s3, spark }
+  const keep = parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT)
+  return { to, keep, current: snapshot?.current ?? true, s3, spark }
 }
 
 const KEPT_BY_DEFAULT = 30

@@ -87,6 +87,7 @@ async function publishInputs(options: PublishOptions): Promise<Manifest | null> 
   const { nothingRead } = await publishSnapshot({
     ...others,
     store,
+    hasCurrent: false,
     tables: [...loadedTables, ...computedModels],
   })
   const current = nothingRead ? null : await readCurrent(store)
@@ -162,6 +163,7 @@ async function publishCore(
   const { snapshotId } = await publishSnapshot({
     ...others,
     store,
+    hasCurrent: false,
     tables: own.map(({ definition }) => definition),
     made: { tables, current: await readCurrent(store), spark: undefined, checks: 0 },
   })

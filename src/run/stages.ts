@@ -179,6 +179,7 @@ export async function publishStage(
       warehouse,
       snapshotId,
       runId: by.runId,
+      hasCurrent: target.current ?? true,
       store,
       tables: [...publishedTables(readModelFiles()), ...computedModels],
       scratchFolder: directory.scratch,

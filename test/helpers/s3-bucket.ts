@@ -179,6 +179,7 @@ export class Bucket {
         return document('InitiateMultipartUploadResult', xml('UploadId', uploadId))
       }
       case 'UploadPart': {
+        if (request.headers['x-amz-copy-source'] !== undefined) return this.#copyPart(request)
         const sha256 = checkedSha256(request)
         this.#upload(request).parts.set(Number(query.get('partNumber')), { body, sha256 })
         return { status: 200, headers: { etag: etagOf(body), 'x-amz-checksum-sha256': sha256 } }
@@ -210,6 +211,17 @@ export class Bucket {
     const sse = headers['x-amz-server-side-encryption']
     const done = sse === undefined ? {} : { 'x-amz-server-side-encryption': sse }
     return { status: 200, headers: { etag, ...done } }
+  }
+
+  #copyPart(request: S3Request): S3Response {
+    const [, ...source] = decodeURIComponent(request.headers['x-amz-copy-source'] ?? '').split('/')
+    const object = this.#history.get(source.join('/'))?.at(-1)?.object
+    const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers['x-amz-copy-source-range'] ?? '')
+    if (object === undefined || range === null) throw new S3Error(404, 'NoSuchKey')
+    const body = object.body.subarray(Number(range[1]), Number(range[2]) + 1)
+    const sha256 = digest('sha256', body).digest('base64')
+    this.#upload(request).parts.set(Number(request.query.get('partNumber')), { body, sha256 })
+    return document('CopyPartResult', xml('ETag', etagOf(body)))
   }
 
   #copy({ key, headers, ...request }: S3Request): S3Response {

@@ -7,6 +7,7 @@ import type { PublishOptions } from '../../src/publish/publish-options.ts'
 import { listSnapshots } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { verifySnapshot } from '../../src/publish/verify.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -212,7 +213,13 @@ it('drops 1 of 3 snapshots with its files and the history of the logs, and never
   const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
   const engine = await memoryWarehouse()
   const scratchFolder = join(temporaryFolder(), 'scratch')
-  const options = { store, warehouse: engine, scratchFolder, logger: silentLogger }
+  const options = {
+    store,
+    warehouse: engine,
+    scratchFolder,
+    clock: realClock,
+    logger: silentLogger,
+  }
   await dropSnapshots(options, [ids[1]!, ids[2]!])
   expect((await listSnapshots(store)).map(({ snapshot_id: id }) => id)).toEqual([ids[0], ids[2]])
   const keys = (await store.list('')).map(({ key }) => key)

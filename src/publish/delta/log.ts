@@ -78,10 +78,14 @@ export function applyActions(
   return { version, protocol, metaData, txn, files, tombstones }
 }
 
-/** Reads a table's log; its state is {@link emptyLog} when there is none. */
-export async function readStoredLog(source: DeltaLogSource, table: string): Promise<StoredLog> {
+/** Reads a table's log; its state is {@link emptyLog} when there is none. @param listed its keys; listed here unless given */
+export async function readStoredLog(
+  source: DeltaLogSource,
+  table: string,
+  listed?: readonly string[],
+): Promise<StoredLog> {
   const { store } = source
-  const keys = (await store.list(logFolder(table))).map(({ key }) => key)
+  const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
   const { commits, checkpoints } = versionsOf(keys)
   const { checkpoint, actions, damaged } = await newestReadable(source, table, checkpoints)
   let state = checkpoint === null ? emptyLog : applyActions(emptyLog, checkpoint, actions)

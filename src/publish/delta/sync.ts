@@ -4,19 +4,24 @@
  */
 
 import type { Logger } from '../../support/logger.ts'
+import { hashOf, type LogVersions } from '../current.ts'
 import { DamagedLogError, LostVersionError, PublishError } from '../errors.ts'
 import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '../manifest.ts'
 import { formatActions } from './actions.ts'
 import { writeCheckpoint } from './checkpoint.ts'
 import { planCommit } from './commit-plan.ts'
 import type { DeltaLogSource } from './local-file.ts'
-import { commitKey, logFilesBefore, logFolder } from './log-files.ts'
+import { commitKey, logFilesBefore, logFolder, versionsOf } from './log-files.ts'
 import { applyActions, readStoredLog, sequenceOf, type LogState } from './log.ts'
 
 export interface SyncOptions extends DeltaLogSource {
   /** What the logs shall show: the pointer's, and its files are in the store. */
   readonly manifest: Manifest
   readonly logger: Logger
+  /** What the last publish has brought the logs to. Default: nothing is known, and all are read. */
+  readonly known?: LogVersions
+  /** Keys below `tables/`, listed when this publish began: a log of which nothing is there need not be listed again. */
+  readonly listed?: readonly string[]
 }
 
 /** Commits between two checkpoints, as other writers have it. */
@@ -32,12 +37,27 @@ const MOST_ATTEMPTS = 10
  * @throws PublishError when a log is damaged or changed by others, a column has no type in the Delta protocol, or the
  *   store refuses
  */
-export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
+export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
+  const { manifest, known = {}, listed } = options
   let damaged: DamagedLogError | null = null
-  for (const table of options.manifest.tables) {
+  const logs: LogVersions = {}
+  const keys = new Map<string | undefined, string[]>()
+  for (const key of listed ?? []) {
+    const folder = /^tables\/[^/]+\/_delta_log\//.exec(key)?.[0]
+    keys.set(folder, [...(keys.get(folder) ?? []), key])
+  }
+  for (const table of manifest.tables) {
     options.signal?.throwIfAborted()
+    const { name } = table
+    const hash = hashOf(table)
+    const own = listed && (keys.get(logFolder(name)) ?? [])
+    const before = known[name]
+    if (before?.table === hash && own && versionsOf(own).commits.at(-1) === before.version) {
+      logs[name] = before
+      continue
+    }
     try {
-      await syncOrBeginAgain(options, table)
+      logs[name] = { version: await syncOrBeginAgain(options, table, own), table: hash }
     } catch (error) {
       // One that is damaged does not keep the readers of the others at yesterday.
       if (!(error instanceof DamagedLogError)) throw error
@@ -45,26 +65,38 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
     }
   }
   if (damaged !== null) throw damaged
+  return logs
 }
 
 /** Nobody could read a log that has lost a version; all that it says stands in the manifest. */
-async function syncOrBeginAgain(options: SyncOptions, table: ManifestTable): Promise<void> {
+async function syncOrBeginAgain(
+  options: SyncOptions,
+  table: ManifestTable,
+  keys: readonly string[] | undefined,
+): Promise<number> {
   try {
-    await syncLog(options, table)
+    return await syncLog(options, table, keys)
   } catch (error) {
     if (!(error instanceof LostVersionError)) throw error
     options.logger.warn({ reason: error.message }, 'publish.delta_begun_again')
     const found = await options.store.list(logFolder(table.name))
     await options.store.remove(found.map(({ key }) => key))
-    await syncLog(options, table)
+    return syncLog(options, table, undefined)
   }
 }
 
-async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void> {
+/** The version that it has come to. */
+async function syncLog(
+  options: SyncOptions,
+  table: ManifestTable,
+  keys: readonly string[] | undefined,
+): Promise<number> {
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
-    const { state, checkpoint, damaged } = await readStoredLog(options, table.name)
+    // What another publisher has written since is seen at the second attempt.
+    const listed = attempt === 1 ? keys : undefined
+    const { state, checkpoint, damaged } = await readStoredLog(options, table.name, listed)
     // It stops other readers, too. What it said is in the versions before.
-    await options.store.remove(damaged)
+    if (damaged.length > 0) await options.store.remove(damaged)
     const synced = await commit(options, table, state)
     if (synced === null) continue
     // Also when nothing was committed: a publisher may have been killed between the two.
@@ -73,7 +105,7 @@ async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void
     if (isPlainSince || synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY) {
       await writeCheckpoint(options, table.name, synced)
     }
-    return
+    return synced.version
   }
   throw new PublishError(
     `the Delta log of ${table.name} was written by others ${MOST_ATTEMPTS} times in a row`,

@@ -185,6 +185,8 @@ export async function placeObjects(
   }
   for (let at = 0; at < objects.length; at += AT_ONCE) {
     signal?.throwIfAborted()
-    await Promise.all(objects.slice(at, at + AT_ONCE).map(({ from, key }) => store.copy(from, key)))
+    await Promise.all(
+      objects.slice(at, at + AT_ONCE).map(({ from, key, bytes }) => store.copy(from, key, bytes)),
+    )
   }
 }

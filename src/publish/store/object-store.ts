@@ -36,6 +36,8 @@ export interface StoreOptions {
    * nothing is written, so that read-only credentials and media are enough; a folder must exist.
    */
   readonly access?: 'read' | 'write' | undefined
+  /** The most bytes that a bucket copies with one request; a larger object is copied in parts. Default: 5 GiB. */
+  readonly largestCopy?: number
   /** Of files and folders below a folder. Default: as the process's umask says. */
   readonly modes?: FileModes | null
 }
@@ -70,8 +72,8 @@ export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<void>
   /** As `put`, from a local file of any size. */
   putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
-  /** As `put`, from another object of the store. */
-  copy(from: string, to: string): Promise<void>
+  /** As `put`, from another object of the store, of so many bytes; nothing of it passes through here where it is elsewhere. */
+  copy(from: string, to: string, bytes: number): Promise<void>
   /**
    * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
    * was ever stored there.

@@ -13,7 +13,7 @@ export function prefixedStore(store: ObjectStore, prefix: string): ObjectStore {
     localPath: (key) => store.localPath(at(key)),
     put: (key, bytes) => store.put(at(key), bytes),
     putFile: (key, path, signal) => store.putFile(at(key), path, signal),
-    copy: (from, to) => store.copy(at(from), at(to)),
+    copy: (from, to, bytes) => store.copy(at(from), at(to), bytes),
     replace: (key, bytes, expected) => store.replace(at(key), bytes, expected),
     get: (key) => store.get(at(key)),
     download: (key, path, signal) => store.download(at(key), path, signal),

@@ -20,7 +20,7 @@ import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../support/clock.ts'
 import { asStorageError, JobtideError, messageOf } from '../../support/errors.ts'
-import { MIB, SECOND } from '../../support/units.ts'
+import { GIB, MIB, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { writeWholeFile } from './local-files.ts'
 import {
@@ -35,10 +35,18 @@ import {
 import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-connection.ts'
 import { checkS3Options, parseS3Address } from './s3-options.ts'
 import { ifMatch, probeConditionalWrites, type Condition, type EtagStyle } from './s3-probe.ts'
-import { abandonUploads, listObjects, listOldVersions, removeObjects } from './s3-upkeep.ts'
+import {
+  abandonUploads,
+  copyInParts,
+  listObjects,
+  listOldVersions,
+  removeObjects,
+} from './s3-upkeep.ts'
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
+/** As much as S3 copies with one request. */
+const LARGEST_COPY = 5 * GIB
 // Fixed, so that where credentials may not delete there is one scratch object and never two.
 const PROBE_KEY = 'conditional-write-probe'
 // For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
@@ -55,12 +63,12 @@ const REMOVE_AT_ONCE = 1_000
  */
 export async function openS3Store(
   destination: string,
-  { clock, s3 = {}, s3Endpoint, access = 'write' }: StoreOptions,
+  { clock, s3 = {}, s3Endpoint, access = 'write', largestCopy = LARGEST_COPY }: StoreOptions,
 ): Promise<ObjectStore> {
   const options = s3Endpoint === undefined ? s3 : { ...s3, endpoint: s3Endpoint }
   checkS3Options(options)
   const connection = await connectBucket(parseS3Address(destination), options)
-  const store = new S3Store(connection, options, clock)
+  const store = new S3Store(connection, options, clock, largestCopy)
   try {
     if (access === 'write') await store.probe()
     return store
@@ -78,13 +86,16 @@ class S3Store implements ObjectStore {
   readonly #encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>
   /** What is asked with data. Servers other than AWS have classes of their own. */
   readonly #ofData: { StorageClass: StorageClass | undefined }
+  readonly #largestCopy: number
   #etagStyle: EtagStyle = 'quoted'
 
   constructor(
     s3: S3Connection,
     { sse, kms_key_id: key, storage_class: storageClass }: S3Options,
     clock: Clock,
+    largestCopy: number,
   ) {
+    this.#largestCopy = largestCopy
     this.destination = s3.url
     this.#s3 = s3
     this.#clock = clock
@@ -178,14 +189,17 @@ class S3Store implements ObjectStore {
     }
   }
 
-  async copy(from: string, to: string): Promise<void> {
+  async copy(from: string, to: string, bytes: number): Promise<void> {
     const { Bucket: bucket, Key: key } = this.#s3.at(from)
     const source = [bucket, ...key.split('/').map(encodeURIComponent)].join('/')
     const input = { ...this.#inputFor(to), ...this.#ofData, CopySource: source }
-    const { CopyObjectResult: copied } = await this.#s3.call('write', to, () =>
-      this.#s3.client.send(new CopyObjectCommand(input)),
-    )
-    this.#etagOf(copied?.ETag, to)
+    const etag = await this.#s3.call('write', to, async () => {
+      if (bytes > this.#largestCopy) {
+        return copyInParts(this.#s3.client, input, bytes, this.#largestCopy)
+      }
+      return (await this.#s3.client.send(new CopyObjectCommand(input))).CopyObjectResult?.ETag
+    })
+    this.#etagOf(etag, to)
   }
 
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {

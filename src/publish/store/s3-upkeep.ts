@@ -2,11 +2,16 @@
 
 import {
   AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   ListMultipartUploadsCommand,
   ListObjectVersionsCommand,
   ListObjectsV2Command,
+  UploadPartCopyCommand,
+  type CopyObjectCommandInput,
   type ObjectIdentifier,
+  type S3Client,
   type _Error,
 } from '@aws-sdk/client-s3'
 import { isDeepStrictEqual } from 'node:util'
@@ -28,6 +33,29 @@ export async function listObjects(s3: S3Connection, prefix: string): Promise<Sto
       bytes: Size,
       modifiedAt: LastModified?.getTime() ?? 0,
     }))
+}
+
+/** Copies an object that is too large for one request; its new ETag. What a failure leaves is abandoned a day later. */
+export async function copyInParts(
+  client: S3Client,
+  { CopySource, ...input }: CopyObjectCommandInput,
+  bytes: number,
+  partBytes: number,
+): Promise<string | undefined> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(input))
+  const { Bucket, Key } = input
+  const of = { Bucket, Key, UploadId }
+  const parts: { PartNumber: number; ETag: string | undefined }[] = []
+  for (let from = 0; from < bytes; from += partBytes) {
+    const range = `bytes=${from}-${Math.min(from + partBytes, bytes) - 1}`
+    const PartNumber = parts.length + 1
+    const { CopyPartResult } = await client.send(
+      new UploadPartCopyCommand({ ...of, PartNumber, CopySource, CopySourceRange: range }),
+    )
+    parts.push({ PartNumber, ETag: CopyPartResult?.ETag })
+  }
+  const done = new CompleteMultipartUploadCommand({ ...of, MultipartUpload: { Parts: parts } })
+  return (await client.send(done)).ETag
 }
 
 /** Every version that is not the latest, and every marker of a removed object; none where the server keeps no versions. */

@@ -107,7 +107,7 @@ export function eraseInTarget(
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
     const { scratchFolder } = searchIn(world, '')
     await withScratchEngine(scratchFolder, (warehouse) =>
-      dropSnapshots({ store, warehouse, scratchFolder, logger: world.logger }, ids),
+      dropSnapshots({ ...world, store, warehouse, scratchFolder }, ids),
     )
     world.logger.info({ snapshots: ids, at: target.to }, 'erasure.snapshots_dropped')
     return ids

@@ -282,6 +282,22 @@ describe('an upload', () => {
   })
 })
 
+it('an object above the largest copy is copied on the server in 3 parts; one below with 1 request', async () => {
+  const store = await open({}, { largestCopy: 1_000 })
+  const bytes = Buffer.alloc(2_500, 'abcdefg')
+  await store.put('tables/large', bytes)
+  await store.put('tables/small', bytes.subarray(0, 1_000))
+  const before = requests('PutObject')
+  await store.copy('tables/large', 'current/large', 2_500)
+  expect([requests('UploadPart'), requests('CompleteMultipartUpload')]).toEqual([3, 1])
+  await store.copy('tables/small', 'current/small', 1_000)
+  expect(requests('PutObject') - before).toBe(1)
+  for (const name of ['large', 'small']) {
+    const [from, to] = [await store.get(`tables/${name}`), await store.get(`current/${name}`)]
+    expect(Buffer.from(to?.bytes ?? []).equals(Buffer.from(from?.bytes ?? []))).toBe(true)
+  }
+})
+
 it('the pointer is asked for again after a 409, and 4 in a row count as lost', async () => {
   const store = await open()
   const conflict = { operation: 'PutObject', action: 'status', status: 409 } as const
