@@ -163,6 +163,9 @@ function findingNotes({ kind, table, object, message }: Finding): string[] {
 const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'current', 'stale', 'extra'])
 
 function adviceFor(findings: readonly Finding[]): string {
+  if (findings.some(({ kind }) => kind === 'format')) {
+    return 'Run `jobtide publish`, or the next pipeline: then verify what readers see.'
+  }
   return findings.every(({ kind }) => BESIDE_IT.has(kind))
     ? 'The snapshot itself is whole: what is wrong stands beside it.'
     : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'

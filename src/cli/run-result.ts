@@ -218,6 +218,8 @@ export function publishText(publish: PublishStageReport): string[] {
       : publish.unchanged
         ? [`nothing new: snapshot ${snapshotId} already shows all of it`]
         : [`snapshot ${snapshotId}: ${files}`, destination]),
+    publish.replacedFormat !== null &&
+      `a whole new snapshot, in place of one of the older format ${publish.replacedFormat}`,
     gc.objects > 0 &&
       `${countText(gc.snapshots.length, 'old snapshot')} and ${countText(gc.objects, 'object')} removed, ${bytesText(gc.bytes)}`,
     gc.reason !== null && `old files stay: ${gc.reason}`,

@@ -61,6 +61,7 @@ export const publish = {
   snapshot_id: orNull(text),
   nothing_read: flag,
   unchanged: flag,
+  replaced_format: orNull(count),
   ...totals,
   new_files: count,
   new_bytes: count,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { openJournal } from '../../journal/journal.ts'
 import { dropSnapshots } from '../../publish/drop-snapshots.ts'
 import { parseKeep } from '../../publish/gc/retention.ts'
-import { objectsOf, snapshotKeys } from '../../publish/manifest.ts'
+import { isOfThisFormat, objectsOf, snapshotKeys } from '../../publish/manifest.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
@@ -102,7 +102,10 @@ export function eraseInTarget(
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
   return inTarget(world, target, async (store) => {
-    const ids = await snapshotsNaming(world, store, markers)
+    const named = await snapshotsNaming(world, store, markers)
+    // What an older format holds beside its files is not known: deleted rows, statistics in its Delta logs.
+    const old = (await listSnapshots(store)).filter((manifest) => !isOfThisFormat(manifest))
+    const ids = [...new Set([...old.map(({ snapshot_id: id }) => id), ...named])].toSorted()
     const current = await readCurrent(store)
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
     const { scratchFolder } = searchIn(world, '')
@@ -114,7 +117,7 @@ export function eraseInTarget(
   })
 }
 
-/** Ids of the snapshots that name them, oldest first: in a data file, live row or not, or in the manifest. */
+/** Ids of the snapshots that name them, oldest first: in a data file or in the manifest. */
 async function snapshotsNaming(
   world: ErasureWorld,
   store: ObjectStore,
@@ -136,7 +139,6 @@ async function snapshotsNaming(
     .map((manifest) => manifest.snapshot_id)
 }
 
-// Whole files: rows that were deleted in a file are still in it.
 async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<void> {
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
@@ -145,7 +147,7 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   try {
     await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
       // The warehouse was rebuilt by itself, whatever builds the models of its runs.
-      publishStage(warehouse, { ...target, spark: undefined }, by, world, { compact: true }),
+      publishStage(warehouse, { ...target, spark: undefined }, by, world),
     )
   } finally {
     await writer.close()

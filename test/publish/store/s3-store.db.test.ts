@@ -282,6 +282,26 @@ describe('an upload', () => {
   })
 })
 
+it('a publish where only coverage moved writes at most 9 objects or parts of them, one of no news 5, the probe included', async () => {
+  const warehouse = await smallWarehouse()
+  const address = `${ROOT}/counted`
+  const writes = () =>
+    ['PutObject', 'UploadPart', 'DeleteObjects'].reduce((sum, name) => sum + requests(name), 0)
+  const publishing = async () => {
+    const before = writes()
+    await publish(warehouse, await open({}, {}, address))
+    return writes() - before
+  }
+  await publishing()
+  expect(await publishing()).toBe(5)
+  await warehouse.run(
+    `update ops.coverage set covered_to = timestamptz '2024-06-03 00:00:00+00' where organization_id = 'org_2'`,
+  )
+  // The probe, views, manifest, pointer, and current/snapshot.json.
+  expect(await publishing()).toBe(9)
+  warehouse.close()
+})
+
 it('an object above the largest copy is copied on the server in 3 parts; one below with 1 request', async () => {
   const store = await open({}, { largestCopy: 1_000 })
   const bytes = Buffer.alloc(2_500, 'abcdefg')
