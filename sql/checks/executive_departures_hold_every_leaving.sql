@@ -1,5 +1,4 @@
 -- What executive_changes sets beside the changes at the top: each leaving there is one.
--- incremental_by: organization_id
 with
 
 entries as (

@@ -1,4 +1,3 @@
--- incremental_by: organization_id, function, level
 select organization_id, joined_event_key as filled_by, count(*) as places
 from filled_vacancies
 group by organization_id, joined_event_key

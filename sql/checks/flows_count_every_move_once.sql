@@ -1,4 +1,3 @@
--- incremental_by: from_organization_id
 with
 
 entries as (

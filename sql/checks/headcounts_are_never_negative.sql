@@ -1,5 +1,4 @@
 -- In no month and no role are there fewer people than none, nor fewer who may be there than who are.
--- incremental_by: organization_id, function, level
 with
 
 added_up as (

@@ -1,4 +1,3 @@
--- incremental_by: organization_id, seat
 select organization_id, seat, was_interim, successor_event_key as filled_by, count(*) as seats
 from seat_successions
 group by organization_id, seat, was_interim, successor_event_key

@@ -1,4 +1,3 @@
--- incremental_by: organization_id, seat
 select successions.ended_event_key as event_key, successions.successor_event_key as filled_by
 from seat_successions as successions
 left join executive_seats as successors

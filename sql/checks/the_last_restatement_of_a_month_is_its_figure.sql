@@ -1,4 +1,3 @@
--- incremental_by: organization_id, month_start_on
 with
 
 vintages as (

@@ -1,4 +1,3 @@
--- incremental_by: organization_id, function, level
 select filled.left_event_key as event_key, filled.joined_event_key as filled_by
 from filled_vacancies as filled
 left join joiners

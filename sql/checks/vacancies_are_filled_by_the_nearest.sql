@@ -1,4 +1,3 @@
--- incremental_by: organization_id, function, level
 -- Between a leaving and the joining that filled its place, every other vacancy was filled, too: one that was not is nearer. Of
 -- pairs of one role that holds among vacancies of that role.
 with

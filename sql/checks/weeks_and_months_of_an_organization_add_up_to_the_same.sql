@@ -1,4 +1,3 @@
--- incremental_by: organization_id
 with
 
 entries as (

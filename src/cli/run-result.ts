@@ -197,13 +197,19 @@ export function buildValues({ checks, ...build }: BuildReport): object {
   return { ...build, checksPassed: checks.length }
 }
 
-export function buildText({ models, checks, fullRefreshReason }: BuildReport): string {
+export function buildText({
+  models,
+  checks,
+  skipped,
+  fullRefreshReason,
+}: BuildReport): readonly string[] {
   const all = `${countText(models.length, 'model')}, ${countText(checks.length, 'check')} passed`
-  if (fullRefreshReason !== null) return all
+  if (fullRefreshReason !== null) return [all]
   const changed = sum(models.map(({ rowsChanged }) => rowsChanged ?? 0))
-  const full = models.filter(({ rowsChanged }) => rowsChanged === null).length
-  const refreshed = full === 0 ? '' : `, ${countText(full, 'table')} refreshed in full`
-  return `${all}; ${countText(changed, 'row')} changed${refreshed}`
+  return [
+    `${all}; ${countText(changed, 'row')} changed`,
+    `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: what they read did not change`,
+  ]
 }
 
 export function publishText(publish: PublishStageReport): string[] {

@@ -3,42 +3,32 @@
  * by the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
  */
 
-import { MIB } from '../support/units.ts'
-import { columnsOfAll } from '../warehouse/columns.ts'
+import { areChangesNoted } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Project } from './project.ts'
 
 const FINGERPRINT = 'fingerprint'
 
-// Of 2,048 rows that stand together, the engine holds 16 KiB as soon as one was deleted, and puts nothing of that on the disk. A
-// night deletes a row of nearly all such groups, because people stand in no order of their changes.
-const ROWS_OF_GROUP = 2_048
-const BYTES_OF_GROUP = 16 * 1_024
-// Where that is 975 MiB, a night of 50,000 events on 10 million was built in 1,152 MiB, and ran out of 960.
-const MOST_FOR_DELETED_ROWS = 0.8
-
 /**
  * Why the next build has to be a full refresh; null when it can be incremental.
  * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
- * @param memory what the engine may take, in bytes
  */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,
   mostChanged: number,
-  memory: number,
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
-  if (fingerprint === undefined) return 'there is no earlier build to go on from'
+  if (fingerprint === undefined || !(await areChangesNoted(warehouse))) {
+    return 'there is no earlier build to go on from'
+  }
   if (fingerprint !== project.fingerprint)
     return 'models, checks, titles or the version are not those of the last build'
-  const there = await columnsOfAll(warehouse)
-  for (const { name, columns: described } of project.nodes) {
-    const columns = there.get(name)?.map((column) => column.name)
-    if (columns === undefined) return `the table ${name} is not there`
-    if (columns.toSorted().join() !== [...described.keys()].toSorted().join()) {
-      return `the table ${name} has other columns than it was made with`
-    }
+  const there = await columnCounts(warehouse)
+  for (const { schema, name, columns } of project.nodes) {
+    const count = there.get(`${schema}.${name}`)
+    if (count === undefined) return `the table ${name} is not there`
+    if (count !== columns.size) return `the table ${name} has other columns than it was made with`
   }
   const [changed] = await warehouse.all<{ events: bigint; all_events: bigint }>(
     `select
@@ -47,23 +37,21 @@ export async function fullRefreshReasonOf(
         (select count(*) from job_change_events) as all_events`,
   )
   const share = Number(changed?.events ?? 0) / Math.max(1, Number(changed?.all_events ?? 0))
-  if (share > mostChanged) {
-    return `people with new or changed events have ${Math.round(100 * share)} % of all events`
-  }
-  const needed = await bytesOfDeletedRows(warehouse, share)
-  const most = memory * MOST_FOR_DELETED_ROWS
-  if (needed <= most) return null
-  const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`
-  return `rows that it deletes could take ${mib(needed)} of memory, and get ${mib(most)}`
+  return share > mostChanged
+    ? `people with new or changed events have ${Math.round(100 * share)} % of all events`
+    : null
 }
 
-/** The most memory that the rows take that an incremental build deletes. @param share of all rows, 0 to 1, that it may replace */
-async function bytesOfDeletedRows(warehouse: Warehouse, share: number): Promise<number> {
-  const rows = await warehouse.number(
-    `select sum(estimated_size) from duckdb_tables()
-     where database_name = current_database() and schema_name in ('main', 'core')`,
+/** How many columns each table and view has. To list the columns takes the engine ten times as long. */
+async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, number>> {
+  const rows = await warehouse.all<{ name: string; columns: number }>(
+    `select schema_name || '.' || table_name as name, column_count::int as columns from duckdb_tables()
+     where database_name = current_database()
+     union all
+     select schema_name || '.' || view_name, column_count::int from duckdb_views()
+     where database_name = current_database() and not internal`,
   )
-  return rows * Math.min(share, 1 / ROWS_OF_GROUP) * BYTES_OF_GROUP
+  return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
 /** What the last good build was made from; undefined where there was none. */

@@ -1,21 +1,22 @@
 /**
- * The build: computed models, models and checks in one transaction. A reader sees the tables of the last good build or those
- * of this one, never a mix; a failed check leaves everything as it was and says why in ops.checks.
+ * Builds the models and runs the checks in one transaction: readers see the tables of the last good build or those of this one,
+ * never a mix. A failed check leaves every table as it was and says why in ops.checks.
+ *
+ *     reason for a full refresh?  yes → make every table (full-refresh.ts)
+ *                                 no  → make what changed people and changed tables can alter (incremental-build.ts)
  */
 
 import { realClock, type Clock } from '../support/clock.ts'
-import { MIB } from '../support/units.ts'
-import { largestForModels } from '../warehouse/engine-settings.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { fullRefreshReasonOf, writeState } from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
-import { fullRefreshReasonOf, writeState } from './build-state.ts'
+import { refreshFully } from './full-refresh.ts'
 import { buildIncrementally } from './incremental-build.ts'
 import { readProject } from './project.ts'
-import { refreshFully } from './full-refresh.ts'
-import type { BuiltModel } from './steps.ts'
 import { titlesOnly } from './titles-only.ts'
+import type { BuiltTables } from './work.ts'
 
 export interface BuildOptions {
   /** Names this build in ops.checks. */
@@ -26,7 +27,7 @@ export interface BuildOptions {
   readonly modelFolder?: string
   /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
-  /** Called after each step: each table, each check. */
+  /** Called after each step: each table, each group of checks. */
   readonly onProgress?: (step: BuildStep) => void
   /** Builds the computed models and what they read; all other models become views. Default: false. */
   readonly titlesOnly?: boolean
@@ -34,22 +35,10 @@ export interface BuildOptions {
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
-  /** How many events one part of a full refresh may have (full-refresh.ts). Default: as many as fit into memory. */
-  readonly eventsPerPart?: number
 }
 
-// Measured on 200,000 events, in seconds of CPU: a full refresh takes 12.0 where no title is new; an incremental build takes 5.0
-// where changed people have 1 % of the events, 9.7 with 10 %, 13.6 with 19 %.
+// Above it a full refresh takes less time: changed people are looked up in every table.
 const MOST_CHANGED = 0.15
-// Joins and windows over all of 10 million events ran out of 1.5 GiB, or spilled; over a third of them, in 2.2 GiB, they do
-// neither, and take a fifth less than over a quarter: every part looks through all rows.
-const BYTES_FOR_AN_EVENT = 680
-// What the engine holds however few the rows: with 64 MiB, 200,000 events ran out of memory. With both figures 390,000 to
-// 800,000 events were built in 256 MiB.
-const BYTES_FOR_NONE = 128 * MIB
-// What the file has of an event after its first build: 738 with 30 million. With as much memory as a night gets there are fewer
-// parts: in 6, not 11, 3 million events were built in 154 s, not 185.
-const BYTES_IN_FILE = 750
 
 /** `done` of `total` steps are finished; the last one was `name`. */
 export interface BuildStep {
@@ -60,20 +49,13 @@ export interface BuildStep {
   readonly rowsChanged?: number
 }
 
-export interface BuildReport {
+export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
   readonly buildId: string
   /** Why it was a full refresh; null for an incremental build. */
   readonly fullRefreshReason: string | null
-  /** In run order. */
-  readonly models: readonly BuiltModel[]
   /** Names of the checks; all passed. */
   readonly checks: readonly string[]
   readonly durationMs: number
-}
-
-// In very little memory a quarter goes to rows all the same: the number of parts stays finite.
-function eventsThatFit(memory: number): number {
-  return Math.max(memory - BYTES_FOR_NONE, memory / 4) / BYTES_FOR_AN_EVENT
 }
 
 /**
@@ -88,45 +70,34 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  const events = await warehouse.number('select count(*) from job_change_events')
-  // The file is small before its first build: its size says nothing of what that needs.
-  const most = largestForModels(events * BYTES_IN_FILE)
-  const needed = Math.min(events * BYTES_FOR_AN_EVENT + BYTES_FOR_NONE, most)
-  const memory = await warehouse.makeRoom('models', needed)
   const all = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const total = project.nodes.length + project.checks.length
-  const mostChanged = options.mostChanged ?? MOST_CHANGED
-  // Models name each other without a schema, so that Spark runs them, too, and temporary views can stand in for them.
+  // Models name each other without a schema, so that Spark runs them and temporary views can stand in for them.
   await warehouse.run(`create schema if not exists core; set search_path = 'main,core'`)
   try {
     return await warehouse.transaction(async () => {
-      const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged, memory)
+      const mostChanged = options.mostChanged ?? MOST_CHANGED
+      const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
+      const isIncremental = fullRefreshReason === null
       let done = 0
       let rowsChanged = 0
-      const finished = (name: string, rows: number | null) => {
-        done += 1
-        rowsChanged += rows ?? 0
-        const changed = fullRefreshReason === null ? { rowsChanged } : {}
-        options.onProgress?.({ done, total, name, ...changed })
+      const finished = (name: string, steps = 1, rows = 0) => {
+        done += steps
+        rowsChanged += rows
+        options.onProgress?.({ done, total, name, ...(isIncremental ? { rowsChanged } : {}) })
       }
-      const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
-      const work = { warehouse, project, clock, eventsPerPart, finished }
-      await warehouse.run(project.macros)
-      const { models, outcomes } = await (fullRefreshReason === null
-        ? buildIncrementally(work)
-        : refreshFully(work))
+      const work = { warehouse, project, clock, finished }
+      if (!isIncremental) await warehouse.run(project.macros)
+      const built = await (isIncremental ? buildIncrementally(work) : refreshFully(work))
+      const { models, outcomes, skipped } = built
       if (outcomes.some((outcome) => outcome.offenders > 0)) throw new CheckFailedError(outcomes)
       await recordChecks(warehouse, buildId, builtAt, outcomes)
       await writeState(warehouse, project)
-      await (fullRefreshReason === null ? endChanges : beginChanges)(warehouse, buildId)
-      return {
-        buildId,
-        fullRefreshReason,
-        models,
-        checks: outcomes.map((outcome) => outcome.name),
-        durationMs: clock.monotonic() - startedMs,
-      }
+      await (isIncremental ? endChanges : beginChanges)(warehouse, buildId)
+      const checks = outcomes.map(({ name }) => name)
+      const durationMs = clock.monotonic() - startedMs
+      return { buildId, fullRefreshReason, models, skipped, checks, durationMs }
     })
   } catch (error) {
     if (error instanceof CheckFailedError) {

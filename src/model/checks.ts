@@ -1,13 +1,13 @@
 /**
  * Checks: each is one select that returns the rows that break a rule, and is named after the rule. Some stand as files in
  * sql/checks, the others follow from the headers of the models (constraints.ts). A failed one
- * stops none of the others, so that an operator sees everything that is wrong at once. An incremental build asks them only of
- * what it changed (incremental-checks.ts).
+ * stops none of the others, so that an operator sees everything that is wrong at once.
  */
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { incrementalColumns, sqlFilesIn } from '../warehouse/catalog.ts'
+import { SqlError } from '../warehouse/errors.ts'
 import { asObjects } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
@@ -31,16 +31,65 @@ export function checksOfHeaders(tables: readonly Parameters<typeof constraintsOf
   return checks.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+/** How many checks one statement asks: each statement is planned on one thread, and its parts run on all. */
+const CHECKS_AT_ONCE = 16
+
+/**
+ * Runs checks, many in one statement.
+ * @param finished told after each statement: the name of the last check, and how many it asked
+ */
+export async function runChecks(
+  warehouse: Warehouse,
+  checks: readonly Check[],
+  finished: (name: string, steps: number) => void,
+): Promise<CheckOutcome[]> {
+  const outcomes: CheckOutcome[] = []
+  for (let from = 0; from < checks.length; from += CHECKS_AT_ONCE) {
+    const some = checks.slice(from, from + CHECKS_AT_ONCE)
+    const suspects = await suspectsOf(warehouse, some)
+    for (const [place, check] of some.entries()) {
+      outcomes.push(suspects.has(place) ? await runCheck(warehouse, check) : passed(check))
+    }
+    finished(some.at(-1)?.name ?? '', some.length)
+  }
+  return outcomes
+}
+
+/** The places of the checks that may have failed. */
+async function suspectsOf(
+  warehouse: Warehouse,
+  checks: readonly Check[],
+): Promise<ReadonlySet<number>> {
+  const selects = checks.map(({ sql, suspicion }, place) => {
+    const count = suspicion ?? `select count(*) as suspects from (${sql})`
+    return `select ${place} as place, suspects from (${count})`
+  })
+  try {
+    const { place = [], suspects = [] } = await warehouse.columns<number | bigint>(
+      selects.join('\nunion all\n'),
+    )
+    return new Set(place.flatMap((one, row) => (Number(suspects[row]) > 0 ? Number(one) : [])))
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    // Only while the engine plans can a statement fail and the next one be asked: then the wrong one is found by its name.
+    for (const check of checks) await runCheck(warehouse, check)
+    throw error
+  }
+}
+
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */
-export async function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
-  const { suspicion } = check
-  if (suspicion !== undefined && (await warehouse.number(suspicion)) === 0) return passed(check)
-  const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
-  if (offenders === 0) return passed(check)
-  const sample = await warehouse.table(
-    `select * from (${check.sql}) order by all limit ${SAMPLE_ROWS}`,
-  )
-  return { name: check.name, offenders, sample: asObjects(sample) }
+async function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
+  try {
+    const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
+    if (offenders === 0) return passed(check)
+    const sample = await warehouse.table(
+      `select * from (${check.sql}) order by all limit ${SAMPLE_ROWS}`,
+    )
+    return { name: check.name, offenders, sample: asObjects(sample) }
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    throw new SqlError(`check ${check.name}: ${error.message}`, error)
+  }
 }
 
 /** What a check that holds finds. */

@@ -6,12 +6,12 @@
 import { EVENT_TYPES } from '../journal/records.ts'
 import {
   EACH_ROW,
+  PERSON,
   type AcceptedValues,
   type ModelFile,
   type Reference,
 } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
-import { PERSON } from './table-delta.ts'
 
 /** One rule and the select that returns what breaks it. */
 export interface Check {

@@ -1,68 +1,66 @@
-/** The difference between the rows a table has and those it should have, and writing only that. */
+/** How rows that were made again differ from those that were there. */
 
+import type { TypedColumn } from '../warehouse/columns.ts'
+import { yearSql } from '../warehouse/changed-tables.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { ProjectNode } from './project.ts'
 import type { Temporaries } from './temporaries.ts'
 
-/** A column of a delta: 1 for a new row, -1 for one that is gone; a row that changed is both. No model has such a name. */
-export const DIFF_SIGN = '"diff sign"'
-
-export interface ComparedTable {
-  readonly name: string
-  readonly columns: readonly string[]
-  readonly key: readonly string[]
+/** A hash of a row, 64 bits; SQL. */
+export function rowHashSql(columns: readonly TypedColumn[]): string {
+  const hashed = columns.map(({ name, type }) =>
+    // The engine gives null, an empty list and a list of one null the same hash.
+    type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name),
+  )
+  return `hash(${hashed.join(', ')})`
 }
 
+/** What {@link writeDifference} wrote. */
 export interface Written {
-  /** Temporary table with the rows that are gone and those that are new, and `DIFF_SIGN`; SQL. */
-  readonly delta: string
-  readonly rowsChanged: number
+  /** Rows that it deleted and inserted. */
+  readonly rows: number
+  /** The years of these rows; null for a row without one, and for all rows where the table has no years. */
+  readonly years: readonly (number | null)[]
 }
 
 /**
- * Replaces some rows of a table by `rows`, a temporary table.
- * @param replaced which: what follows `from <table> as old`: a semi join, or nothing for the whole table
+ * Puts rows in place of those that a table has, and writes only what differs: the log of the warehouse, and so the commit, grows
+ * by that.
+ * @param before which rows they replace: what follows `from <stored> as kept`, such as a semi join
+ * @param made a table with the rows that belong there; SQL
  */
-export async function applyDifference(
+export async function writeDifference(
   temporaries: Temporaries,
-  { name, columns, key }: ComparedTable,
-  replaced: string,
-  rows: string,
+  { partitionByYearOf }: Pick<ProjectNode, 'partitionByYearOf'>,
+  columns: readonly TypedColumn[],
+  stored: string,
+  before: string,
+  made: string,
 ): Promise<Written> {
-  const stored = temporaries.stored(name)
-  const hashes = (alias: string) =>
-    `hash(${listOf(key, alias)}) as key_hash, hash(${listOf(columns, alias)}) as row_hash`
-  // Grouping by two numbers takes less than grouping by all columns. An old and a new row are taken for the same by mistake
-  // when both hashes meet: once in 10 million nights of a million rows.
-  const differences = await temporaries.keep(
-    `select sum(sign) as sign, max(place) as place
-     from (
-         select ${hashes('old')}, -1 as sign, old.rowid as place from ${stored} as old ${replaced}
-         union all
-         select ${hashes('made')}, 1 as sign, made.rowid as place from ${rows} as made
-     )
-     group by key_hash, row_hash
-     having sum(sign) <> 0`,
-  )
-  const gone = `select place from ${differences} where sign < 0`
-  const fresh = `select place from ${differences} where sign > 0`
-  // Every temporary table takes up to 2 MiB, however few its rows: rows that stay are not copied.
-  const delta = await temporaries.keep(
-    `select ${listOf(columns)}, -1 as ${DIFF_SIGN} from ${stored} where rowid in (${gone})
-     union all
-     select ${listOf(columns)}, 1 as ${DIFF_SIGN} from ${rows} where rowid in (${fresh})`,
-  )
   const { warehouse } = temporaries
-  const deleted = await warehouse.number(`delete from ${stored} where rowid in (${gone})`)
-  const inserted = await warehouse.number(
-    `insert into ${stored} (${listOf(columns)})
-     select ${listOf(columns)} from ${delta} where ${DIFF_SIGN} > 0`,
+  const year = partitionByYearOf === null ? 'cast(null as integer)' : yearSql(partitionByYearOf)
+  const hashed = (sign: number, from: string) =>
+    `select ${rowHashSql(columns)} as row_hash, ${year} as year, ${sign} as sign, kept.rowid as place from ${from}`
+  // An old and a new row are taken for the same by mistake when their hashes meet: once in 10 million nights of a million rows.
+  const { name: differing, rows: count } = await temporaries.keepCounted(
+    `select any_value(year) as year, sum(sign) as sign, max(place) as place
+     from (${hashed(-1, `${stored} as kept ${before}`)} union all ${hashed(1, `${made} as kept`)})
+     group by row_hash having sum(sign) <> 0`,
   )
-  await temporaries.drop(differences)
-  return { delta, rowsChanged: inserted + deleted }
-}
-
-/** Columns, of `alias` where one is given, as a select lists them; SQL. */
-export function listOf(columns: readonly string[], alias?: string): string {
-  const prefix = alias === undefined ? '' : `${alias}.`
-  return columns.map((column) => `${prefix}${quoteIdentifier(column)}`).join(', ')
+  const years: (number | null)[] = []
+  let rows = 0
+  if (count > 0) {
+    const found = await warehouse.columns<number | null>(`select distinct year from ${differing}`)
+    years.push(...(found['year'] ?? []))
+    const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
+    rows += await warehouse.number(
+      `delete from ${stored} where rowid in (select place from ${differing} where sign < 0)`,
+    )
+    rows += await warehouse.number(
+      `insert into ${stored} (${names})
+       select ${names} from ${made} where rowid in (select place from ${differing} where sign > 0)`,
+    )
+  }
+  await temporaries.drop(differing)
+  return { rows, years }
 }

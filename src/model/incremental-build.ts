@@ -1,192 +1,201 @@
 /**
- * Refreshes the tables after a load by computing only what the changed people and keys can alter. The result is, row for row,
- * that of a full refresh. Part of the build's transaction.
+ * Refreshes the tables after a load. The result is, row for row, that of a full refresh. Part of the build's transaction.
  *
- * Temporary views under the names that a model reads decide which rows it sees (temporaries.ts); its SQL is that of a full
- * refresh. In which mode a model is refreshed, and what becomes of its rows, table-delta.ts says.
+ * | a model                                               | is made again          |
+ * |-------------------------------------------------------|------------------------|
+ * | none of whose inputs changed                          | not                    |
+ * | with `incremental_by: profile_id`                     | for the changed people |
+ * | that is a view                                        | where it is read       |
+ * | any other                                             | whole                  |
+ *
+ * What was made is compared with what was there. Where the rows are the same, the table counts as unchanged, and so do the models
+ * that read nothing else.
  */
 
-import { loadedTables, WATCH_ENTRIES } from '../warehouse/catalog.ts'
-import { noteChange } from '../warehouse/changed-tables.ts'
-import {
-  deltasOf,
-  isByPeople,
-  keepKeys,
-  noteDuePeople,
-  rowsOfKeys,
-  semiJoin,
-  showPeople,
-  showRowsOfKeys,
-  type IncrementalWork,
-} from './changed-keys.ts'
-import { addMissing, removeUnmentioned } from './compute.ts'
-import type { ComputedModel } from './computed-models.ts'
-import { applyDifference, DIFF_SIGN, type ComparedTable } from './difference.ts'
-import { checkChanges } from './incremental-checks.ts'
+import { EACH_ROW, loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
+import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
+import type { CheckOutcome } from './check-outcome.ts'
+import { passed, runChecks } from './checks.ts'
+import { computeAll } from './compute.ts'
+import type { Check } from './constraints.ts'
+import { ChangedPeople } from './changed-people.ts'
+import { writeDifference } from './difference.ts'
 import type { ProjectNode } from './project.ts'
-import { takeSteps, type BuildWork, type BuiltTables } from './steps.ts'
-import { changedInAll, changedKeysOf, PERSON, unchanged, type TableDelta } from './table-delta.ts'
-import { columnsOf, createModelTable, rowsIn } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
+import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
-/** Builds what the people in `ops.changed_people` can alter. */
-export async function buildIncrementally(build: BuildWork): Promise<BuiltTables> {
-  const { warehouse, project } = build
-  // Rows are looked up by key, never by where they stand; written in any order, all threads write.
-  await warehouse.run('set preserve_insertion_order = false')
-  await noteDuePeople(build)
-  const temporaries = await Temporaries.in(warehouse, project.nodes)
-  const people = await keepKeys(temporaries, `select ${PERSON} from ops.changed_people`, [PERSON])
-  const work: IncrementalWork = { ...build, temporaries, people, tables: new Map() }
-  for (const { name } of loadedTables) work.tables.set(name, await readLoaded(work, name))
-  work.tables.set(WATCH_ENTRIES, changedInAll(WATCH_ENTRIES, []))
-  const built = await takeSteps(
-    work,
-    async (node) => {
-      const { table, rowsChanged } = await refresh(work, node)
-      work.tables.set(node.name, table)
-      if (node.schema === 'main') await noteChanges(work, node, table)
-      const stored = temporaries.stored(node.name)
-      return { rows: node.kind === 'view' ? null : await rowsIn(warehouse, stored), rowsChanged }
-    },
-    (check) => checkChanges(work, check),
-  )
-  await temporaries.dropAll()
-  return built
+/** The model that holds the day of the data; people whose changes came due with it count as changed. */
+const AS_OF = 'as_of'
+
+/** Builds what the people in `ops.changed_people` and the tables that loads changed can alter. */
+export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> {
+  return new IncrementalBuild(work, await Temporaries.in(work.warehouse, work.project.nodes)).run()
 }
 
-/** Notes for the publisher what became of a table. */
-async function noteChanges(
-  { warehouse }: IncrementalWork,
-  node: ProjectNode,
-  { change, delta, isExact }: TableDelta,
-): Promise<void> {
-  if (change !== 'none') await noteChange(warehouse, node, isExact ? delta : null)
-}
+class IncrementalBuild {
+  readonly #work: BuildWork
+  readonly #temporaries: Temporaries
+  readonly #people: ChangedPeople
+  /** Names of tables and views whose rows are, or may be, others than before. */
+  readonly #changed = new Set<string>()
+  /** Of those that snapshots may hold, the years in which rows changed; null where that is not known. */
+  readonly #noted = new Map<string, readonly (number | null)[] | null>()
+  /** Names of the tables and views that have rows of a person for that person alone. */
+  readonly #byPerson: ReadonlySet<string>
+  readonly #computed: ReadonlySet<string>
+  #columns: ReadonlyMap<string, readonly TypedColumn[]> = new Map()
 
-interface Refreshed {
-  readonly table: TableDelta
-  /** Rows written and deleted; null when it was written in full. */
-  readonly rowsChanged: number | null
-}
+  constructor(work: BuildWork, temporaries: Temporaries) {
+    const { nodes } = work.project
+    const byPerson = nodes.filter(({ incrementalBy }) => incrementalBy.join() === PERSON)
+    this.#work = work
+    this.#temporaries = temporaries
+    this.#people = new ChangedPeople(temporaries, byPerson)
+    this.#byPerson = new Set([...EVENT_TABLES, ...byPerson.map(({ name }) => name)])
+    this.#computed = new Set(nodes.flatMap(({ name, computed }) => (computed === null ? [] : name)))
+  }
 
-async function readLoaded(work: IncrementalWork, name: string): Promise<TableDelta> {
-  const { warehouse, temporaries, people } = work
-  const columns = await columnsOf(warehouse, name)
-  if (!columns.includes(PERSON)) return changedInAll(name, columns)
-  const rows = await temporaries.keep(rowsOfKeys(temporaries, name, people))
-  return peopleDelta(work, name, columns, rows)
-}
+  async run(): Promise<BuiltTables> {
+    const { warehouse, project, clock, finished } = this.#work
+    await this.#noteInputs()
+    // Rows are found by key and never by where they stand; written in any order, all threads write.
+    await warehouse.run('set preserve_insertion_order = false')
+    const models: BuiltModel[] = []
+    let skipped = 0
+    for (const node of project.nodes) {
+      const { name } = node
+      const startedMs = clock.monotonic()
+      const isSkipped = !node.reads.some((read) => this.#changed.has(read))
+      const rowsChanged = isSkipped ? 0 : await namingModel(name, () => this.#refresh(node))
+      if (isSkipped) skipped += 1
+      models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
+      finished(name, 1, rowsChanged)
+    }
+    await noteChangedYears(warehouse, this.#noted)
+    const checked = await this.#check()
+    await this.#temporaries.dropAll()
+    return {
+      models,
+      outcomes: checked.outcomes,
+      skipped: { models: skipped, checks: checked.skipped },
+    }
+  }
 
-/** The delta of a table of which only the rows that people have now are known. */
-async function peopleDelta(
-  { warehouse }: IncrementalWork,
-  name: string,
-  columns: readonly string[],
-  rows: string,
-): Promise<TableDelta> {
-  const isEmpty = (await rowsIn(warehouse, rows)) === 0
-  return {
-    ...unchanged(name, columns),
-    change: isEmpty ? 'none' : 'rows',
-    peopleRows: rows,
-    delta: isEmpty ? null : `(select *, 1 as ${DIFF_SIGN} from ${rows})`,
-    isExact: false,
+  /** Finds out what changed before this build. */
+  async #noteInputs(): Promise<void> {
+    const { warehouse, project } = this.#work
+    const asOf = project.nodes.find(({ name }) => name === AS_OF)
+    const people = await this.#people.find(asOf)
+    const loaded = await changedByLoads(warehouse)
+    for (const { name } of loadedTables) {
+      if (EVENT_TABLES.includes(name) ? people > 0 : loaded.has(name)) this.#changed.add(name)
+    }
+    // Its last intervals end later with every run; the watch-lists are written before each build, and only a view reads them.
+    for (const name of [COVERAGE, WATCH_ENTRIES]) this.#changed.add(name)
+    this.#columns = await columnsOfAll(warehouse)
+  }
+
+  /** Makes a model again. @returns how many rows were written and deleted */
+  async #refresh(node: ProjectNode): Promise<number> {
+    const { warehouse } = this.#work
+    if (node.computed !== null) {
+      const rows = await computeAll(warehouse, node.computed)
+      if (rows > 0) this.#noteChange(node, null)
+      return rows
+    }
+    const isByPeople = this.#isByPeople(node.incrementalBy, node.reads)
+    if (node.kind === 'view') {
+      this.#noteChange(node, null)
+      return 0
+    }
+    return isByPeople ? this.#refreshPeople(node) : this.#refreshWhole(node)
+  }
+
+  /** Whether what reads these tables can be made for changed people alone. */
+  #isByPeople(incrementalBy: readonly string[], reads: readonly string[]): boolean {
+    // A title is understood the same for everyone: a new row there changes nothing for people who did not change.
+    const isFine = (name: string) =>
+      this.#byPerson.has(name) ||
+      this.#people.isFollowed(name) ||
+      this.#computed.has(name) ||
+      name === AS_OF ||
+      !this.#changed.has(name)
+    return incrementalBy.join() === PERSON && reads.every(isFine)
+  }
+
+  async #refreshPeople(node: ProjectNode): Promise<number> {
+    const made = await this.#people.make(node)
+    return this.#replace(node, this.#people.semiJoin('kept'), made)
+  }
+
+  async #refreshWhole(node: ProjectNode): Promise<number> {
+    const made = await this.#temporaries.keep(node.sql)
+    if (node.columns.has(PERSON)) {
+      const stored = this.#temporaries.stored(node.name)
+      await this.#people.follow(node.name, stored, made, this.#columnsOf(node))
+    }
+    const rows = await this.#replace(node, '', made)
+    await this.#temporaries.drop(made)
+    return rows
+  }
+
+  async #replace(node: ProjectNode, before: string, made: string): Promise<number> {
+    const stored = this.#temporaries.stored(node.name)
+    const columns = this.#columnsOf(node)
+    const written = await writeDifference(this.#temporaries, node, columns, stored, before, made)
+    if (written.years.length > 0) this.#noteChange(node, written.years)
+    return written.rows
+  }
+
+  /** @param years in which rows changed; null where that is not known */
+  #noteChange(node: ProjectNode, years: readonly (number | null)[] | null): void {
+    this.#changed.add(node.name)
+    if (node.schema !== 'main') return
+    this.#noted.set(node.name, node.partitionByYearOf === null ? null : years)
+  }
+
+  #columnsOf({ name }: ProjectNode): readonly TypedColumn[] {
+    return this.#columns.get(name) ?? []
+  }
+
+  /** Runs the checks of what changed: on the rows of changed people where those alone can break them, else on whole tables. */
+  async #check(): Promise<{
+    readonly outcomes: readonly CheckOutcome[]
+    readonly skipped: number
+  }> {
+    const { warehouse, project, finished } = this.#work
+    const isDue = ({ reads }: Check) =>
+      reads.length === 0 || reads.some((name) => this.#changed.has(name))
+    const due = project.checks.filter(isDue)
+    const isOfPeople = (check: Check) => this.#isCheckOfPeople(check)
+    const ofPeople = due.filter(isOfPeople)
+    await this.#people.show(new Set(ofPeople.flatMap(({ reads }) => reads)))
+    const outcomes = [...(await runChecks(warehouse, ofPeople, finished))]
+    await this.#temporaries.unshadow()
+    outcomes.push(
+      ...(await runChecks(
+        warehouse,
+        due.filter((check) => !isOfPeople(check)),
+        finished,
+      )),
+    )
+    const byName = new Map(outcomes.map((outcome) => [outcome.name, outcome]))
+    const all = project.checks.map((check) => byName.get(check.name) ?? passed(check))
+    return { outcomes: all, skipped: project.checks.length - due.length }
+  }
+
+  /** Whether only the rows of changed people can break a check. */
+  #isCheckOfPeople({ incrementalBy, reference, reads }: Check): boolean {
+    const [first = ''] = reads
+    // What a row of a person refers to is another row of that person, or a value that people share.
+    if (reference !== undefined)
+      return this.#byPerson.has(first) && this.#isByPeople([PERSON], reads)
+    if (incrementalBy.join() === EACH_ROW) return reads.length === 1 && this.#byPerson.has(first)
+    return reads.length > 0 && this.#isByPeople(incrementalBy, reads)
   }
 }
 
-async function refresh(work: IncrementalWork, node: ProjectNode): Promise<Refreshed> {
-  const { name, kind, incrementalBy, computed } = node
-  const columns = [...node.columns.keys()]
-  const reads = deltasOf(work, node.reads)
-  if (reads.every(({ change }) => change === 'none')) {
-    return { table: unchanged(name, columns), rowsChanged: 0 }
-  }
-  const compared = { name, columns, key: node.key }
-  if (computed !== null) return refreshComputed(work, compared, computed, reads)
-  if (isByPeople(work, incrementalBy, reads)) return refreshPeople(work, node, compared, reads)
-  if (kind === 'view') return { table: changedInAll(name, columns), rowsChanged: 0 }
-  const select = incrementalBy.length === 0 ? null : changedKeysOf(reads, incrementalBy)
-  return select === null
-    ? refreshAll(work, node, compared)
-    : refreshKeys(work, node, compared, reads, select)
-}
-
-async function refreshPeople(
-  work: IncrementalWork,
-  { kind, name, sql }: ProjectNode,
-  compared: ComparedTable,
-  reads: readonly TableDelta[],
-): Promise<Refreshed> {
-  const { temporaries, people } = work
-  await showPeople(work, reads)
-  const rows = await temporaries.keep(sql)
-  await temporaries.unshadow()
-  if (kind === 'view') {
-    return { table: await peopleDelta(work, name, compared.columns, rows), rowsChanged: 0 }
-  }
-  const refreshed = await replaceRows(temporaries, compared, semiJoin('old', people), rows)
-  return { ...refreshed, table: { ...refreshed.table, peopleRows: rows } }
-}
-
-async function refreshKeys(
-  { temporaries }: IncrementalWork,
-  { sql, incrementalBy }: ProjectNode,
-  compared: ComparedTable,
-  reads: readonly TableDelta[],
-  select: string,
-): Promise<Refreshed> {
-  const keys = await keepKeys(temporaries, select, incrementalBy)
-  await showRowsOfKeys(temporaries, reads, keys)
-  const made = `select made.* from (${sql}) as made ${semiJoin('made', keys)}`
-  const rows = await temporaries.keep(made)
-  await temporaries.unshadow()
-  const refreshed = await replaceRows(temporaries, compared, semiJoin('old', keys), rows)
-  for (const kept of [rows, keys.source]) await temporaries.drop(kept)
-  return refreshed
-}
-
-async function refreshAll(
-  { warehouse, project, temporaries }: IncrementalWork,
-  node: ProjectNode,
-  compared: ComparedTable,
-): Promise<Refreshed> {
-  if (!project.nodes.some(({ reads }) => reads.includes(node.name))) {
-    await createModelTable(warehouse, node)
-    return { table: changedInAll(node.name, compared.columns), rowsChanged: null }
-  }
-  const rows = await temporaries.keep(node.sql)
-  const refreshed = await replaceRows(temporaries, compared, '', rows)
-  await temporaries.drop(rows)
-  return refreshed
-}
-
-/** Replaces the rows that are `replaced` (see applyDifference) by `rows`. */
-async function replaceRows(
-  temporaries: Temporaries,
-  compared: ComparedTable,
-  replaced: string,
-  rows: string,
-): Promise<Refreshed> {
-  const { delta, rowsChanged } = await applyDifference(temporaries, compared, replaced, rows)
-  const table = unchanged(compared.name, compared.columns)
-  return { table: rowsChanged === 0 ? table : { ...table, change: 'rows', delta }, rowsChanged }
-}
-
-/** Adds the keys that changed people mention, and removes those that no row mentions any more. */
-async function refreshComputed(
-  work: IncrementalWork,
-  { name, columns }: ComparedTable,
-  computed: ComputedModel,
-  reads: readonly TableDelta[],
-): Promise<Refreshed> {
-  const { warehouse, temporaries } = work
-  await showPeople(work, reads)
-  let rowsChanged = await addMissing(warehouse, computed)
-  await temporaries.unshadow()
-  // Of events nothing is ever gone: what they said before they were corrected is in their versions.
-  const [read] = reads
-  if (read?.isExact === true) rowsChanged += await removeUnmentioned(temporaries, computed, read)
-  const table = rowsChanged === 0 ? unchanged(name, columns) : changedInAll(name, columns)
-  return { table, rowsChanged }
-}
+const COVERAGE = 'organization_coverage'
+/** Loaded tables with rows of people: they change where people do. */
+const EVENT_TABLES: readonly string[] = ['job_change_events', 'job_change_event_versions']

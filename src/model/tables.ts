@@ -1,6 +1,7 @@
 /** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
+import { columnsOfAll } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
@@ -50,31 +51,20 @@ export async function refuseForeignTables(
 }
 
 /**
- * Makes the table or view of a model, with its comments.
+ * Makes the table or view of a model.
  * @returns its rows; null for a view, which stores none
- * @throws JobtideError when header and select name other columns
  */
 export async function createModelTable(
   warehouse: Warehouse,
-  node: ProjectNode,
+  { schema, name, kind, sql, storedSql }: ProjectNode,
 ): Promise<number | null> {
-  const name = `${node.schema}.${quoteIdentifier(node.name)}`
-  const isView = node.kind === 'view'
+  const target = `${schema}.${quoteIdentifier(name)}`
+  if (kind === 'view') {
+    await warehouse.run(`create or replace view ${target} as\n${storedSql}`)
+    return null
+  }
   // The engine answers with the rows that it wrote.
-  const rows = await warehouse.number(
-    `create or replace ${node.kind} ${name} as\n${isView ? node.storedSql : node.sql}`,
-  )
-  await describeModelTable(warehouse, node)
-  return isView ? null : rows
-}
-
-/**
- * Comments on the table or view that a model made.
- * @throws JobtideError when header and select name other columns
- */
-export async function describeModelTable(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  await refuseOtherColumns(warehouse, node)
-  await commentOn(warehouse, node)
+  return warehouse.number(`create or replace table ${target} as\n${sql}`)
 }
 
 export function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
@@ -92,21 +82,26 @@ export async function columnsOf(warehouse: Warehouse, table: string): Promise<st
   return rows.map((row) => row.name)
 }
 
-async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  // A question to the catalog would read all of it, for each model again.
-  const none = await warehouse.columns(`from ${node.schema}.${quoteIdentifier(node.name)} limit 0`)
-  const actual = Object.keys(none)
-  const described = [...node.columns.keys()]
-  const problems = [
-    ...actual.filter((name) => !described.includes(name)).map((name) => `${name} is not described`),
-    ...described.filter((name) => !actual.includes(name)).map((name) => `${name} is not selected`),
-  ]
-  if (problems.length === 0) return
-  throw new JobtideError(
-    EXIT.defect,
-    `model ${node.name}: header and select differ: ${problems.join(', ')}`,
-    { hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.` },
-  )
+/** @throws JobtideError when the header and the select of a model name other columns */
+export async function refuseOtherColumns(
+  warehouse: Warehouse,
+  nodes: readonly ProjectNode[],
+): Promise<void> {
+  const all = await columnsOfAll(warehouse)
+  for (const { name, columns, file } of nodes) {
+    const actual = (all.get(name) ?? []).map((column) => column.name)
+    const described = [...columns.keys()]
+    const problems = [
+      ...actual.filter((one) => !described.includes(one)).map((one) => `${one} is not described`),
+      ...described.filter((one) => !actual.includes(one)).map((one) => `${one} is not selected`),
+    ]
+    if (problems.length === 0) continue
+    throw new JobtideError(
+      EXIT.defect,
+      `model ${name}: header and select differ: ${problems.join(', ')}`,
+      { hint: `Make the "-- columns:" list and the select of ${file} name the same columns.` },
+    )
+  }
 }
 
 /** Makes the table of a computed model, empty, unless it is there with the same columns. */

@@ -37,11 +37,16 @@ export class Temporaries {
 
   /** Keeps what `select` returns in a temporary table and returns its name; SQL. */
   async keep(select: string): Promise<string> {
+    return (await this.keepCounted(select)).name
+  }
+
+  /** As `keep`, with the number of rows. */
+  async keepCounted(select: string): Promise<{ readonly name: string; readonly rows: number }> {
     this.#made += 1
     const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
-    await this.warehouse.run(`create temp table ${name} as ${select}`)
+    const rows = await this.warehouse.number(`create temp table ${name} as ${select}`)
     this.#tables.add(name)
-    return name
+    return { name, rows }
   }
 
   async drop(name: string): Promise<void> {

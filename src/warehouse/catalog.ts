@@ -29,10 +29,7 @@ export interface ModelFile extends TableDefinition {
   readonly purpose: string
   /** Column name → what it holds, in order. */
   readonly columns: ReadonlyMap<string, string>
-  /**
-   * Columns by which the model can be computed in parts: a row depends only on rows of its inputs with the same values in
-   * them. Empty where a row may depend on any row.
-   */
+  /** `profile_id` where a row depends only on rows of the same person in all that the model reads; else empty. */
   readonly incrementalBy: readonly string[]
   /** A view stores no rows of its own: it is computed where it is read. */
   readonly kind: 'table' | 'view'
@@ -152,7 +149,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
- *     -- incremental_by: column, column                    (optional)
+ *     -- incremental_by: profile_id               (optional: a row depends on rows of the same person alone)
  *     -- partition: year of column                (optional)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
@@ -205,6 +202,9 @@ export function readModelFile(path: string): ModelFile {
     sql,
     path,
   }
+  if (model.incrementalBy.some((column) => column !== PERSON)) {
+    throw wrong('a model is incremental_by profile_id, or made whole')
+  }
   const constrained = [...model.values, ...model.references].map(({ column }) => column)
   if (kind === 'view' && constrained.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
@@ -215,12 +215,15 @@ export function readModelFile(path: string): ModelFile {
   return model
 }
 
+/** The column that names a person; models are `incremental_by` it, or made whole. */
+export const PERSON = 'profile_id'
+
 /** `-- incremental_by: row`: a check that says something of each row by itself. */
 export const EACH_ROW = 'row'
 
-/** The columns of a `-- incremental_by: column, column` line, of models and checks; none where there is no such line. */
+/** What an `-- incremental_by:` line of a model or check says; nothing where there is no such line. */
 export function incrementalColumns(sql: string): string[] {
-  return headerOf(sql, 'incremental_by').flatMap((line) => line.split(/,\s*/))
+  return headerOf(sql, 'incremental_by')
 }
 
 /** What the `-- name: …` lines of a model or check say, in order. */

@@ -40,6 +40,30 @@ export async function noteChange(
   )
 }
 
+/**
+ * Notes in which years rows of some tables changed.
+ * @param changes by table the years, null for rows without one; null in place of a list: rows of any year
+ */
+export async function noteChangedYears(
+  warehouse: Warehouse,
+  changes: ReadonlyMap<string, readonly (number | null)[] | null>,
+): Promise<void> {
+  if (changes.size === 0) return
+  const rows = [...changes].map(([name, years]) => {
+    const list = years === null ? 'null' : `[${years.map(String).join(', ')}]`
+    return `(${THIS_BUILD}, ${quoteText(name)}, ${list}::integer[])`
+  })
+  await warehouse.run(`insert into ops.changed_tables values ${rows.join(', ')}`)
+}
+
+/** Names of the tables that loads changed since the last build. */
+export async function changedByLoads(warehouse: Warehouse): Promise<ReadonlySet<string>> {
+  const rows = await warehouse.all<{ name: string }>(
+    `select distinct table_name as name from ops.changed_tables where build > (select max(build) from ops.builds)`,
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
 /** Begins the list again after a full refresh: before it, any row of any table may have been another. */
 export async function beginChanges(warehouse: Warehouse, buildId: string): Promise<void> {
   await forgetChanges(warehouse)

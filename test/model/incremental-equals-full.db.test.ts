@@ -1,7 +1,6 @@
 /**
  * An incremental build gives what a full refresh gives: many small random worlds live in one warehouse through several
- * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events. So does a
- * build that makes the tables of people part by part, because it has not the memory for all at once.
+ * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events.
  */
 
 import fc from 'fast-check'
@@ -18,19 +17,14 @@ const NIGHTS = 2
 
 describe('a night', () => {
   it(`of ${WORLDS} random worlds through ${NIGHTS} nights gives the tables of a build from scratch`, async () => {
-    await forWorlds(
-      WORLDS_AT_ONCE,
-      WORLDS_AT_ONCE,
-      Math.ceil(WORLDS / WORLDS_AT_ONCE),
-      async (worlds, warehouse) => {
-        for (let night = 0; night <= NIGHTS; night += 1) {
-          worlds.take(night)
-          await worlds.put(warehouse, night > 0)
-          const report = await build(warehouse, {})
-          expect(report.fullRefreshReason === null).toBe(night > 0)
-        }
-      },
-    )
+    await forWorlds(async (worlds, warehouse) => {
+      for (let night = 0; night <= NIGHTS; night += 1) {
+        worlds.take(night)
+        await worlds.put(warehouse, night > 0)
+        const report = await build(warehouse)
+        expect(report.fullRefreshReason === null).toBe(night > 0)
+      }
+    })
   }, 600_000)
 })
 
@@ -48,7 +42,7 @@ describe('an announced leaving', () => {
         { ...about, event_type: 'joined', changed_at: '2020-01-01' },
         { ...about, event_type: 'left', changed_at: '2024-05-01' },
       ])
-      await build(warehouse, {})
+      await build(warehouse)
       expect(await current()).toEqual([true])
       for (const [day, isCurrent] of [
         ['2024-04-30', true],
@@ -57,60 +51,37 @@ describe('an announced leaving', () => {
         const other = { profile_id: `seen ${day}`, organization_id: 'acme', detected_at: day }
         await insertEvents(warehouse, [{ ...other, event_type: 'joined', changed_at: day }])
         await warehouse.run('insert into ops.changed_people values ($1)', [other.profile_id])
-        expect((await build(warehouse, {})).fullRefreshReason).toBe(null)
+        expect((await build(warehouse)).fullRefreshReason).toBe(null)
         expect(await current()).toEqual([isCurrent])
       }
     })
   })
 })
 
-const BUILDS_BY_PARTS = rounds('JOBTIDE_PARTS', 1, 10)
-// Tables of keys are written in a third as many.
-const [FEWEST_PARTS, MOST_PARTS] = [4, 12]
-
-describe('a build by parts', () => {
-  it(`gives, ${BUILDS_BY_PARTS} times of 1 to 12 random worlds and ${FEWEST_PARTS} to ${MOST_PARTS} parts, empty ones among them, the tables of a build of all at once`, async () => {
-    await forWorlds(1, 12, BUILDS_BY_PARTS, async (worlds, warehouse, choice) => {
-      for (let night = 0; night <= NIGHTS; night += 1) worlds.take(night)
-      await worlds.put(warehouse, false)
-      const [counted] = await warehouse.all<{ events: number }>(
-        'select cast(count(*) as double) as events from job_change_events',
-      )
-      const parts = FEWEST_PARTS + (choice % (MOST_PARTS - FEWEST_PARTS + 1))
-      await build(warehouse, { eventsPerPart: Math.max(1, counted?.events ?? 0) / parts })
-    })
-  }, 600_000)
-})
-
-/** Compares, `runs` times, what `make` builds of random worlds with a build from scratch. */
+/** Compares, for some random worlds at a time, what `make` builds of them with a build from scratch. */
 async function forWorlds(
-  fewest: number,
-  most: number,
-  runs: number,
-  make: (worlds: Worlds, warehouse: Warehouse, choice: number) => Promise<void>,
+  make: (worlds: Worlds, warehouse: Warehouse) => Promise<void>,
 ): Promise<void> {
-  const anyHistories = fc.array(anyHistory, { minLength: fewest, maxLength: most, size: 'max' })
-  const property = fc.asyncProperty(anyHistories, fc.nat(), async (histories, choice) => {
+  const some = { minLength: WORLDS_AT_ONCE, maxLength: WORLDS_AT_ONCE, size: 'max' } as const
+  const property = fc.asyncProperty(fc.array(anyHistory, some), async (histories) => {
     const worlds = new Worlds(histories)
     await inMemory(async (warehouse) => {
-      await make(worlds, warehouse, choice)
+      await make(worlds, warehouse)
       await inMemory(async (scratch) => {
         await worlds.put(scratch, false)
-        await build(scratch, {})
+        await build(scratch)
         expect(await contentsOf(warehouse)).toEqual(await contentsOf(scratch))
         expect(await temporariesOf(warehouse)).toEqual([])
       })
     })
   })
-  await fc.assert(property, { numRuns: runs, endOnFailure: true })
+  const numRuns = Math.ceil(WORLDS / WORLDS_AT_ONCE)
+  await fc.assert(property, { numRuns, endOnFailure: true })
 }
 
-async function build(
-  warehouse: Warehouse,
-  options: { readonly eventsPerPart?: number },
-): Promise<BuildReport> {
+function build(warehouse: Warehouse): Promise<BuildReport> {
   const builtAt = new Date('2024-12-10T03:00:00Z')
-  return buildModels(warehouse, { buildId: 'night', builtAt, mostChanged: 1, ...options })
+  return buildModels(warehouse, { buildId: 'night', builtAt, mostChanged: 1 })
 }
 
 async function inMemory(work: (warehouse: Warehouse) => Promise<void>): Promise<void> {

@@ -1,6 +1,5 @@
 -- grain: One row per departure of an executive.
 -- key: event_key
--- incremental_by: organization_id
 -- purpose: How many executives of an organisation departed within 90 days.
 -- note: Apart from executive_changes because it counts all seats of an organisation, the rest there only one.
 -- note: Somebody who left, came back and left again within the 90 days is one person.

@@ -1,6 +1,5 @@
 -- grain: One row per leaving of a main job whose place was filled again within 12 months.
 -- key: left_event_key
--- incremental_by: organization_id, function, level
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key
 -- purpose: Who was hired for a place that somebody had left. What time_to_backfill sets beside all leavings.

@@ -1,7 +1,6 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
 -- kind: view
--- incremental_by: organization_id
 -- purpose: The last unbroken interval in which both joinings and leavings of each organisation were looked for.
 -- note: Apart from organization_observation, which tells it to the month, because it ends later with every run.
 -- columns:

@@ -1,6 +1,5 @@
 -- grain: One row per pair of organisations between which anybody moved, in that direction.
 -- key: from_organization_id, to_organization_id
--- incremental_by: from_organization_id, to_organization_id
 -- references: from_organization_id -> organizations.organization_id
 -- references: to_organization_id -> organizations.organization_id
 -- purpose: The moves between two organisations, counted. What talent_flows sets against all leavings and joinings.

@@ -1,6 +1,5 @@
 -- grain: One row per pair of organisations, in that direction, and year in which anybody left the one whose next joining was at the other.
 -- key: from_organization_id, to_organization_id, year
--- incremental_by: from_organization_id, to_organization_id
 -- references: from_organization_id -> organizations.organization_id
 -- references: to_organization_id -> organizations.organization_id
 -- purpose: The moves between two organisations by year of leaving, counted. What talent_flows_yearly makes shares and lifts of.

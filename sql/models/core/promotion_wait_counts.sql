@@ -1,6 +1,5 @@
 -- grain: One row per organisation, level, and calendar months after which anybody was promoted from it or was last seen at it.
 -- key: organization_id, from_level, wait_calendar_months
--- incremental_by: organization_id
 -- references: organization_id -> organizations.organization_id
 -- purpose: How long people were at a level, and who went up. What promotion_waits makes of a survival curve.
 -- note: Who counts, and how long, stands in promotion_waits.

@@ -1,6 +1,5 @@
 -- grain: One row per person who went from a seat at the top and person who came after: one to stay, one as interim.
 -- key: ended_event_key, successor_is_interim
--- incremental_by: organization_id, seat
 -- purpose: Who followed whom in a seat, and how long it was empty between them.
 -- note: Each who comes follows the one who went last of those whom nobody followed yet, at most 365 days before:
 -- note: a seat that stays empty for longer was given up, or filled by somebody who was not seen. So one that nobody fills

@@ -1,6 +1,5 @@
 -- grain: One row per organisation, year of joining, and calendar months of tenure after which anybody of the year left or was last seen there.
 -- key: organization_id, cohort_year, tenure_calendar_months
--- incremental_by: organization_id
 -- references: organization_id -> organizations.organization_id
 -- purpose: How many people stayed how long. What tenure_at_exit makes a survival curve of.
 -- note: Who counts, and how long, stands in tenure_at_exit. Apart from it because one leaving changes the curve of its cohort from

@@ -1,7 +1,6 @@
 -- grain: One row per move that is a transfer: the company changed, not the job.
 -- key: left_event_key
 -- purpose: Which moves are transfers, and why: a group of organization_groups, or a deal that transfer_candidates found.
--- incremental_by: from_organization_id, to_organization_id
 -- note: By a group: both organisations are members when the person joins, or are so within 62 days before or after, because people
 -- note: are moved around the day of a deal, and dates are often known to the month only. By a candidate: the move is direct, and
 -- note: the joining in the window. Where both organisations are in groups, the groups decide alone.

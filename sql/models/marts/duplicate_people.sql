@@ -1,7 +1,6 @@
 -- grain: One row per profile that has the same history as another one.
 -- key: profile_id
 -- purpose: Several profiles of one person, so that one can be kept: counted apart, they look like a team that moves together.
--- incremental_by: person_name, events, first_event_at, last_event_at, history_checksum
 -- note: At least 4 events each, all of them with the same organisation, type, date and titles; and the same name, or none.
 -- columns:
 --   profile_id: The service's stable id of the profile.

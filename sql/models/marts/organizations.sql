@@ -1,6 +1,5 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
--- incremental_by: organization_id
 -- purpose: What each organisation is called, how much is known of it, and since when and until when it was looked at.
 -- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
 -- note: Joiners, leavers, promotions and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.

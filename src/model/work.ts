@@ -1,0 +1,44 @@
+/** What a build has to do, and what it has made before it is committed. */
+
+import type { Clock } from '../support/clock.ts'
+import { SqlError } from '../warehouse/errors.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { CheckOutcome } from './check-outcome.ts'
+import type { Project } from './project.ts'
+
+/** What a build has to do, and whom it tells. */
+export interface BuildWork {
+  readonly warehouse: Warehouse
+  readonly project: Project
+  readonly clock: Clock
+  /** Called when steps are finished: the name of the last one, how many, and how many rows they wrote and deleted. */
+  readonly finished: (name: string, steps?: number, rowsChanged?: number) => void
+}
+
+/** One table or view that the build made or left as it was. */
+export interface BuiltModel {
+  readonly name: string
+  /** Rows in it; null for a view, which stores none, and where nothing changed. */
+  readonly rows: number | null
+  /** Rows written and deleted; null where the whole table was written. */
+  readonly rowsChanged: number | null
+  readonly durationMs: number
+}
+
+/** What a build made, before it is committed. */
+export interface BuiltTables {
+  readonly models: readonly BuiltModel[]
+  readonly outcomes: readonly CheckOutcome[]
+  /** Models and checks that were skipped because nothing that they read changed. */
+  readonly skipped: { readonly models: number; readonly checks: number }
+}
+
+/** Names the model whose SQL the engine refuses. */
+export async function namingModel<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    throw new SqlError(`model ${name}: ${error.message}`, error)
+  }
+}
