@@ -90,11 +90,8 @@ async function replaceCopy(directory: DataDirectory, path: string): Promise<numb
   const tempPath = `${path}.new`
   try {
     await writeLogIntoFile(warehouse)
-    // Open for reading only: that keeps writers away and lets readers in. Copying drops the engine's lock, but not before
-    // the last byte is copied.
-    const original = await withWarehouse({ path: warehouse, mode: 'read' }, async () =>
-      findAnalystCopy(directory)?.isCurrent === true ? null : copyUnchanged(warehouse, tempPath),
-    )
+    const isCurrent = findAnalystCopy(directory)?.isCurrent === true
+    const original = isCurrent ? null : await copyUnchanged(warehouse, tempPath)
     await removeLeft(path)
     if (original !== null) {
       await syncFile(tempPath)

@@ -14,7 +14,6 @@ import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { JobtideError } from '../support/errors.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import type { RunCommand } from './begin.ts'
 import { closingOf } from './closing.ts'
@@ -70,7 +69,7 @@ export interface BuyingEnd {
 
 /** Loads, builds and publishes what was bought, and closes the run. */
 export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd): Promise<RunEnd> {
-  const { command, world, seconds } = parts
+  const { command, world, session, seconds } = parts
   const { clock, stop } = world
   const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
   let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
@@ -91,6 +90,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
     end = { ...end, publish: await publish(parts, run) }
     const record = closing()
     await show(parts, { closing: record, history: runs })
+    session.warehouse.close()
     await close(parts, record)
   } catch (error) {
     if (!(error instanceof JobtideError) || stop.aborted) throw error
@@ -138,7 +138,7 @@ async function loadBought(
     const report = await timed(
       parts,
       'load',
-      () => inWarehouse(parts, (warehouse) => loadStage(warehouse, journal, world, history)),
+      () => session.warehouse.use((warehouse) => loadStage(warehouse, journal, world, history)),
       ({ newUnknownFields, ...counts }) => ({ ...counts, new_fields: newUnknownFields.length }),
     )
     return { ...facts, load: report, failure: null }
@@ -170,7 +170,7 @@ function build(parts: RunParts): Promise<BuildReport> {
     parts,
     'build',
     () =>
-      inWarehouse(parts, async (warehouse) => {
+      parts.session.warehouse.use(async (warehouse) => {
         await storeWatchLists(warehouse, parts.job, readSuppression(parts.session.journal))
         return buildStage(warehouse, parts.world, hasSpark(parts.job))
       }),
@@ -194,7 +194,9 @@ async function publish(
     parts,
     'publish',
     () =>
-      inWarehouse(parts, (warehouse) => publishStage(warehouse, snapshot, by, world, publishing)),
+      session.warehouse.use((warehouse) =>
+        publishStage(warehouse, snapshot, by, world, publishing),
+      ),
     ({ snapshotId, rows, newFiles, newBytes }) => ({
       snapshot: snapshotId,
       rows,
@@ -209,17 +211,7 @@ async function show(parts: RunParts, how: Pick<LoadOptions, 'closing' | 'history
   const { world, session } = parts
   const onProgress = () => world.abort.throwIfAborted()
   const options = { ...how, journal: session.journal, onProgress }
-  await inWarehouse(parts, (warehouse) => load({ ...options, warehouse }))
-}
-
-// Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
-async function inWarehouse<T>(
-  { world: { directory }, session: { lock } }: RunParts,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  // Of a folder that was moved another warehouse would be made here, an empty one.
-  lock.refuseLost()
-  return withWarehouse({ path: directory.warehouse, mode: 'write' }, work)
+  await session.warehouse.use((warehouse) => load({ ...options, warehouse }))
 }
 
 async function close({ session, world }: RunParts, record: RunFinished): Promise<void> {
@@ -242,7 +234,8 @@ export async function closeFailed(
 ): Promise<void> {
   const more = { stage_seconds: parts.seconds, ...refusedBy(loaded) }
   const closing = closingOf(run, error, parts.world.clock, more)
-  // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
+  // The warehouse may be the very thing that is out of reach, or broken as it is open; it shows the end after the next load.
+  parts.session.warehouse.close()
   if (parts.command !== 'extract') {
     await show(parts, { closing }).catch(() => undefined)
   }

@@ -11,6 +11,8 @@ import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { spentWithoutJournal } from './lost-journal.ts'
+import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { DataDirectory } from './data-directory.ts'
 import type { RunWorld } from './stages.ts'
 import { takeInbox } from './take-inbox.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
@@ -21,6 +23,7 @@ export interface Session {
   /** What the journal said when the session began. */
   readonly history: History
   readonly lock: DataLock
+  readonly warehouse: SessionWarehouse
   /** What was spent before the journal began; see lost-journal.ts. */
   readonly spentBefore: readonly SpentBefore[]
 }
@@ -72,12 +75,14 @@ export function withSession<T>(
     if (lost !== null && !beginAgain) throw lost.problem
     const spentBefore = lost?.spent ?? []
     const writer = lockedWriter(journal.writer(), lock)
+    const warehouse = sessionWarehouse(world.directory, lock)
     try {
       const history = readHistory(journal)
       addSpentBefore(history, spentBefore)
       if (forgetPause) await forgetPauses(history, writer, world)
-      return await work({ journal, writer, history, lock, spentBefore })
+      return await work({ journal, writer, history, lock, warehouse, spentBefore })
     } finally {
+      warehouse.close()
       // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
       await writer.close()
       lock.refuseLost()
@@ -99,6 +104,30 @@ async function forgetPauses(
   await writer.append({ kind: 'paused', ...nothing, lifts_earlier: true })
   history.pauses = []
   logger.warn({ not_before: isoInstant(until) }, 'pause_forgotten')
+}
+
+/** The warehouse of a session: opened for its first use and kept open, because to open one takes longer than a quiet night. */
+export interface SessionWarehouse {
+  /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
+  use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
+  /** Writes all of it into its file; a later use opens it again. */
+  close(): void
+}
+
+function sessionWarehouse({ warehouse: path }: DataDirectory, lock: DataLock): SessionWarehouse {
+  let open: Warehouse | null = null
+  return {
+    async use(work) {
+      // Of a folder that was moved another warehouse would be made here, an empty one.
+      lock.refuseLost()
+      open ??= await openWarehouse({ path, mode: 'write' })
+      return work(open)
+    },
+    close() {
+      open?.close()
+      open = null
+    },
+  }
 }
 
 /** A writer that begins nothing where the lock is lost: no request leaves without its record. Answers are kept. */

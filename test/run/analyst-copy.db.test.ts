@@ -169,6 +169,7 @@ describe('the copy for analysts', () => {
     await makeCopy(other)
     const writer = otherProgram(other.warehouse, 'READ_WRITE')
     await writer.isOpen()
+    await writer.ask('create table kept as select 42 as answer')
     const refused = await makeCopy(other)
     expect(refused).toMatchObject({ bytes: 0, problem: { exitCode: EXIT.locked } })
     expect(staleCopy(refused)).toBeNull()
