@@ -92,7 +92,7 @@ export class ChangedPeople {
   }
 
   /**
-   * Adds the people of the rows in which a table that is made whole differs from before: what is made for them next may differ.
+   * Adds the people of the rows in which a table that is rebuilt differs from before: what is made for them next may differ.
    * @param stored the table as it was; SQL
    * @param made a table with its rows as they are now; SQL
    */

@@ -203,7 +203,7 @@ export function readModelFile(path: string): ModelFile {
     path,
   }
   if (model.incrementalBy.some((column) => column !== PERSON)) {
-    throw wrong('a model is incremental_by profile_id, or made whole')
+    throw wrong('a model is incremental_by profile_id, or rebuilt')
   }
   const constrained = [...model.values, ...model.references].map(({ column }) => column)
   if (kind === 'view' && constrained.length > 0)
@@ -215,7 +215,7 @@ export function readModelFile(path: string): ModelFile {
   return model
 }
 
-/** The column that names a person; models are `incremental_by` it, or made whole. */
+/** The column that names a person; models are `incremental_by` it, or rebuilt. */
 export const PERSON = 'profile_id'
 
 /** `-- incremental_by: row`: a check that says something of each row by itself. */

@@ -139,7 +139,7 @@ describe('tables beside the models', () => {
 })
 
 describe('an incremental build with one new joining of 3 people', () => {
-  it('writes 1 row of people, and of the tables made whole the 2 and 2 rows that differ; then nothing while nothing changes', async () => {
+  it('writes 1 row of people, and of the rebuilt tables the 2 and 2 rows that differ; then nothing while nothing changes', async () => {
     expect((await build()).fullRefreshReason).toBe('there is no earlier build to go on from')
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
     const report = await build()
@@ -302,7 +302,7 @@ describe('a check that fails', () => {
     ])
   })
 
-  it('finds the 1 row of 2 that is wrong in a table made whole, also where it looks at each row', async () => {
+  it('finds the 1 row of 2 that is wrong in a rebuilt table, also where it looks at each row', async () => {
     await build()
     writeFileSync(
       join(folder, 'checks', 'sizes_are_small.sql'),
@@ -323,7 +323,7 @@ describe('a constraint of a header', () => {
   it.each([
     ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],
     ['-- references: title kinds', /"-- references: title kinds" is not "column -> table.column"/],
-    ['-- incremental_by: month', /a model is incremental_by profile_id, or made whole/],
+    ['-- incremental_by: month', /a model is incremental_by profile_id, or rebuilt/],
     ['-- kind: view\n-- values: title: a', /a view is checked at the tables that it reads/],
     ['-- kind: View', /"-- kind: View" is not "view"/],
   ])('is refused when it is %s', async (line, message) => {
