@@ -61,12 +61,15 @@ const NEARLY = 0.95
 
 /** How much of the batches is read, from 0 to 1; one with many pages is worth more than one with few. */
 export function fractionOf(batches: readonly BatchHistory[]): number {
-  const planned = sum(batches.map(expectedPages))
-  const read = batches.map((history) => {
+  let planned = 0
+  let read = 0
+  // Without lists: it is asked with each page, and there are many batches.
+  for (const history of batches) {
     const pages = expectedPages(history)
-    return history.state === 'finished' ? pages : Math.min(NEARLY * pages, history.pages)
-  })
-  return planned === 0 ? 1 : Math.min(1, sum(read) / planned)
+    planned += pages
+    read += history.state === 'finished' ? pages : Math.min(NEARLY * pages, history.pages)
+  }
+  return planned === 0 ? 1 : Math.min(1, read / planned)
 }
 
 /** Pages that a batch still has, as far as that is known: at least 1. One longer than expected is taken to be half read. */

@@ -175,7 +175,8 @@ export class RequestBuyer {
       const { message, inDoubt, obstacle } = error
       return { kind: 'no-answer', reason: message, inDoubt, obstacle }
     } finally {
-      answered.abort()
+      // With a reason: by itself it would make an error, and note where, for each page.
+      answered.abort('answered')
     }
   }
 

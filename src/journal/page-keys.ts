@@ -3,7 +3,7 @@
  * corrected since. They stand in the header of a page, because paging must not need the pages themselves.
  */
 
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../support/hash.ts'
 import { SECOND } from '../support/units.ts'
 
 export interface EventMark {
@@ -28,8 +28,8 @@ const SECONDS_MAX = 2 ** 32 - 1
 export function encodeMarks(events: readonly MarkedEvent[]): string {
   const bytes = Buffer.alloc(events.length * MARK_BYTES)
   for (const [index, { identity, detectedAt }] of events.entries()) {
-    const hash = createHash('sha256').update(identity).digest()
-    bytes.writeUInt32BE(hash.readUInt32BE() || 1, index * MARK_BYTES)
+    const key = Number.parseInt(sha256Hex(identity).slice(0, 8), 16)
+    bytes.writeUInt32BE(key || 1, index * MARK_BYTES)
     const seconds = Math.floor((detectedAt ?? 0) / SECOND)
     bytes.writeUInt32BE(Math.min(Math.max(seconds, 0), SECONDS_MAX), index * MARK_BYTES + 4)
   }

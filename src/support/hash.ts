@@ -1,11 +1,11 @@
 /** Bytes and texts by their hash. */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** The SHA-256 of bytes, or of a text in UTF-8, as 64 hexadecimal digits. */
 export function sha256Hex(content: Uint8Array | string): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content)
 }
 
 /** The CRC-32 of bytes and texts, one after another, as 8 hexadecimal digits. */
