@@ -5,7 +5,6 @@
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { serviceTime } from '../journal/clock-history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { listSegments } from '../journal/reader.ts'
@@ -18,7 +17,7 @@ import {
   type Counts,
 } from '../journal/spending.ts'
 import type { Labels, Metric } from '../observe/metrics.ts'
-import { coverageReport, type CoverageReport } from '../plan/coverage-report.ts'
+import type { CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { JUDGEMENT_IDS, runsOf, type PipelineRuns } from '../plan/judge.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
@@ -82,7 +81,7 @@ function metricOf<Of>(row: Row<Of>, all: readonly Of[], labelsOf: (of: Of) => La
 }
 
 function factsOf(name: string, freshness: Freshness, attempt: Attempt | null): Facts {
-  const { history, pipelines, nowMs } = freshness
+  const { history, pipelines } = freshness
   const counts = noCounts()
   for (const one of history.spending.values()) if (one.pipeline === name) addCounts(counts, one)
   const pipeline = pipelines.find((one) => one.name === name)
@@ -91,7 +90,6 @@ function factsOf(name: string, freshness: Freshness, attempt: Attempt | null): F
     .filter(({ finished }) => finished.outcome !== 'sampled')
     .toSorted((a, b) => a.finished.at - b.finished.at)
   const ended = ends.at(-1) ?? null
-  const wanted = pipeline?.wanted ?? null
   return {
     freshness,
     name,
@@ -100,7 +98,7 @@ function factsOf(name: string, freshness: Freshness, attempt: Attempt | null): F
     runs: runsOf(history, name),
     ended,
     attempt: attempt !== null && attempt.at >= (ended?.finished.at ?? 0) ? attempt : null,
-    coverage: wanted && coverageReport(wanted, history, serviceTime(history, nowMs)),
+    coverage: pipeline?.coverage ?? null,
   }
 }
 

@@ -12,8 +12,7 @@ import { openTold } from '../observe/told.ts'
 import { lastDue } from '../plan/due.ts'
 import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
-import { readJob } from '../run/job.ts'
-import { readPipelines, type KnownPipeline } from '../run/pipelines.ts'
+import { partsOf, readPipelines, type KnownPipeline } from '../run/pipelines.ts'
 import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
@@ -114,6 +113,8 @@ export async function tellingOf<T>(
     digests: Digests,
     more: (freshness: Freshness) => Message[] = () => [],
   ): Promise<ReadonlySet<string>> => {
+    // What is wrong is looked up for who wants to know: the lists of pipelines are long.
+    if (partsOf(named).notify === null) return new Set()
     const freshness = await look().catch(async (error: unknown) => {
       // Before the run it is too early: the run may go on without what is lost.
       if (!isBefore) await tellUnreadable(context, [named], error, delivered)
@@ -296,7 +297,7 @@ async function alone(
 
 async function beatFor({ logger, ...context }: Context, named: string): Promise<void> {
   try {
-    const { notify } = await readJob(named, {}, context.directory.root)
+    const { notify } = partsOf(named)
     if (notify?.heartbeat !== undefined) await beat({ ...context, logger }, notify.heartbeat)
   } catch (error) {
     logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')

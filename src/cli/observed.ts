@@ -73,7 +73,7 @@ async function measure(context: Context, outcome: Outcome): Promise<void> {
     const attempt: [string, Attempt] = [name, { exitCode, at: clock.now() }]
     const attempts = new Map(command === 'plan' ? [] : [attempt])
     writeMetrics(context, freshness, attempts)
-    await exportRun(context, outcome, freshness, metricsOf(freshness, directory, attempts))
+    await exportRun(context, outcome, freshness, () => metricsOf(freshness, directory, attempts))
   } catch (error) {
     logger[levelAfter([exitCode])]({ reason: messageOf(error) }, 'no_metrics')
   }
@@ -115,7 +115,7 @@ async function exportRun(
   { environment, clock, logger, logFields, scrubber }: Context,
   { command, named, beganAt, exitCode, thrown, stages }: Outcome,
   { history }: Freshness,
-  metrics: readonly Metric[],
+  metrics: () => readonly Metric[],
 ): Promise<void> {
   const signals = telemetryFrom(environment)
   if (signals === null) return
@@ -150,7 +150,7 @@ async function exportRun(
   }
   const { sendToOpenTelemetry } = await import('../observe/otel.ts')
   const isSent = new AbortController()
-  const sent = sendToOpenTelemetry(traced, metrics, signals, packageVersion())
+  const sent = sendToOpenTelemetry(traced, metrics(), signals, packageVersion())
   const tooLong = clock
     .sleep(LONGEST_MS, isSent.signal)
     .then(() => `no answer within ${LONGEST_MS / SECOND} s`)

@@ -139,23 +139,33 @@ function organizationCoverage(
 ): OrganizationCoverage {
   const intervals = history.coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
-  const byType = types.map((type) => ({ type, covered: coverageOf(type, intervals) }))
-  const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
-  const confirmed = types.map((type) => endOf(coverageOf(type, intervals.filter(isConfirmed))))
+  // Types that were always asked for together, as a rule all, have one coverage.
+  const isOne = intervals.every(({ eventTypes }) =>
+    types.every((type) => eventTypes.includes(type)),
+  )
+  const coveredIn = (among: readonly CoveredInterval[]) =>
+    (isOne ? types.slice(0, 1) : types).map((type) => ({
+      together: isOne ? types : [type],
+      covered: coverageOf(type, among),
+    }))
+  const byType = coveredIn(intervals)
+  const endOf = ({ covered }: { readonly covered: readonly CoveredInterval[] }) =>
+    covered.at(-1)?.to ?? 0
+  const confirmed = intervals.every(isConfirmed) ? byType : coveredIn(intervals.filter(isConfirmed))
   const seen = history.seen.get(organizationId)
   return {
     organizationId,
     askedAs,
     // No instant is 0: it stands for what is not there.
     from: Math.max(...byType.map(({ covered }) => covered[0]?.from ?? 0)) || null,
-    watermark: Math.min(...byType.map(({ covered }) => endOf(covered))) || null,
-    confirmedTo: Math.min(...confirmed) || null,
+    watermark: Math.min(...byType.map(endOf)) || null,
+    confirmedTo: Math.min(...confirmed.map(endOf)) || null,
     unread: joinTypes(
-      byType.flatMap(({ type, covered }) => {
+      byType.flatMap(({ together, covered }) => {
         const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
         return unreadBetween(covered, from, nowMs).map((stretch) => ({
           ...stretch,
-          eventTypes: [type],
+          eventTypes: together,
           place: placeOf(stretch, covered),
         }))
       }),

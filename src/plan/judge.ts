@@ -46,6 +46,8 @@ export interface JudgedPipeline {
   readonly schedule: Schedule | null
   /** What should have been read; null where no file says. */
   readonly wanted: Wanted | null
+  /** Of what is wanted, where it was looked up already. */
+  readonly coverage?: CoverageReport | null
   /** Why its file could not be read. */
   readonly problem: string | null
   /** True when it should have run: it was named, or its file has a schedule. */
@@ -116,8 +118,8 @@ export function judge(
 ): Judgement[] {
   return pipelines.flatMap((pipeline) => {
     const runs = runsOf(history, pipeline.name)
-    const coverage =
-      pipeline.wanted && coverageReport(pipeline.wanted, history, options.serverNowMs)
+    const { wanted } = pipeline
+    const { coverage = wanted && coverageReport(wanted, history, options.serverNowMs) } = pipeline
     const facts = { pipeline, runs, coverage, ...options }
     const found = [unreadable, lastRun, missed, tooOld, gaps].flatMap((rule) => rule(facts) ?? [])
     return found.map((one) => ({ ...one, pipeline: pipeline.name }))

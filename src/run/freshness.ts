@@ -6,6 +6,7 @@ import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
+import { coverageReport } from '../plan/coverage-report.ts'
 import { judge, type JudgingOptions, type Judgement } from '../plan/judge.ts'
 import type { Clock } from '../support/clock.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -48,10 +49,15 @@ export async function readFreshness(options: FreshnessOptions): Promise<Freshnes
   const working = existsSync(directory.root) ? await workingOn(directory.root) : null
   const history = readHistory(openJournal(directory.journal, clock))
   const others = withOthers ? history : null
-  const pipelines = await readPipelines(named, directory.root, others, isTolerant)
+  const known = await readPipelines(named, directory.root, others, isTolerant)
   const nowMs = clock.now()
-  const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
-  const judgements = judge(pipelines, history, { ...times, working, maxAgeMs })
+  const serverNowMs = serviceTime(history, nowMs)
+  // Once for all who look at it: of a long list it takes a while.
+  const pipelines = known.map((pipeline) => {
+    const { wanted } = pipeline
+    return { ...pipeline, coverage: wanted && coverageReport(wanted, history, serverNowMs) }
+  })
+  const judgements = judge(pipelines, history, { nowMs, serverNowMs, working, maxAgeMs })
   const pending = working === null ? pendingErasure(directory) : []
   return { history, pipelines, working, judgements: [...judgements, ...pending], nowMs }
 }

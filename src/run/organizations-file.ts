@@ -13,10 +13,16 @@ export const CHECK_PATH = 'Check the path; a path in a pipeline file is relative
 /** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */
 export async function readOrganizations(file: string): Promise<OrganizationList> {
   const bytes = readNamedFile('list of organisations', file, CHECK_PATH)
-  const isParquet = extname(file).toLowerCase() === '.parquet'
-  const list = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes
-  return parseOrganizations(list, basename(file))
+  if (lastRead?.file !== file || !lastRead.bytes.equals(bytes)) {
+    const isParquet = extname(file).toLowerCase() === '.parquet'
+    const text = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes
+    lastRead = { file, bytes, list: parseOrganizations(text, basename(file)) }
+  }
+  return lastRead.list
 }
+
+/** A run looks at its list several times, and it may be long. */
+let lastRead: { file: string; bytes: Buffer; list: OrganizationList } | null = null
 
 const COLUMNS = ['organization_id', 'company_url'] as const
 

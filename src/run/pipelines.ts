@@ -103,7 +103,8 @@ async function readFile(
   }
 }
 
-function partsOf(argument: string): ReadableParts {
+/** What a pipeline file says of itself, as far as it can be read. */
+export function partsOf(argument: string): ReadableParts {
   const path = pipelineFile(argument) ?? argument
   try {
     return readableParts(readFileSync(path, 'utf8'))
