@@ -10,7 +10,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { crc32Hex } from '../support/hash.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { MIB } from '../support/units.ts'
+import { KIB, MIB } from '../support/units.ts'
 import type { JournalRecord } from './records.ts'
 
 /** Of the format. */
@@ -23,6 +23,9 @@ const LONGEST_PREFIX = 52
 const LINE_FEED = 0x0a
 // A page is at most 32 MiB before compression (the API client refuses more); anything larger is a damaged length.
 const LARGEST_PART = 64 * MIB
+// A page of 50 events in one piece: Node's own pieces, half as large, take twice as long to be read. On another thread pages are
+// not packed: it took 0.1 s off this one for 3,006 pages, and 0.1 s more in all.
+const PIECE = { chunkSize: 32 * KIB }
 
 /**
  * Turns a record into bytes.
@@ -35,7 +38,7 @@ export function encodeFrame(
   durable = 0,
 ): Buffer {
   const header = Buffer.from(JSON.stringify(record))
-  const body = payload === undefined ? Buffer.alloc(0) : gzipSync(payload, { level: 1 })
+  const body = payload === undefined ? Buffer.alloc(0) : gzipSync(payload, { ...PIECE, level: 1 })
   if (header.length > LARGEST_PART || body.length > LARGEST_PART) {
     throw new RangeError(`a ${record.kind} record is over ${LARGEST_PART} bytes`)
   }
@@ -97,7 +100,7 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
     frame: {
       record: record as JournalRecord,
       size: end - at,
-      payload: () => (body.length === 0 ? Buffer.alloc(0) : gunzipSync(body)),
+      payload: () => (body.length === 0 ? Buffer.alloc(0) : gunzipSync(body, PIECE)),
     },
   }
 }
