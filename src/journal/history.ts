@@ -272,9 +272,8 @@ function learn(
   ids.set(name, id)
   learntAt.set(name, at)
   if (name === id) return
-  for (const interval of coverage.get(name) ?? []) {
-    coverage.set(id, addInterval(coverage.get(id) ?? [], interval))
-  }
+  const read = coverage.get(name)
+  if (read !== undefined) coverage.set(id, read.reduce(addInterval, coverage.get(id) ?? []))
   const sightings = seen.get(name)
   if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
   const times = asked.get(name)
@@ -283,24 +282,25 @@ function learn(
 }
 
 function noteAsked({ asked }: History, name: string, times: { first: number; last: number }): void {
-  const known = asked.get(name) ?? times
-  asked.set(name, {
-    first: Math.min(known.first, times.first),
-    last: Math.max(known.last, times.last),
-  })
+  const { first, last } = asked.get(name) ?? times
+  asked.set(name, { first: Math.min(first, times.first), last: Math.max(last, times.last) })
 }
 
 function foldCoverage(history: History, batch: BatchRecord, record: BatchFinished): void {
   const { event_types: eventTypes, days_ago: daysAgo } = batch
   const interval = { eventTypes, ...coveredBy(record) }
   const { at, events } = record
+  // Most organisations of a batch were read alike: what they have in common is made once, and kept once in a checkpoint.
+  const answers = new Map<CoveredInterval[] | undefined, CoveredInterval[]>()
   for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
-    const known = history.coverage.get(name) ?? []
-    const days = lookedDays(known, interval, daysAgo ?? RATE_DAYS)
+    const known = history.coverage.get(name)
+    const days = lookedDays(known ?? [], interval, daysAgo ?? RATE_DAYS)
     // Where clocks leave nothing of it, the organisation is as if it was never read.
     if ((interval.from ?? 0) < interval.to) {
-      history.coverage.set(name, addAnswer(known, interval, events > 0))
+      const answer = answers.get(known) ?? addAnswer(known ?? [], interval, events > 0)
+      answers.set(known, answer)
+      history.coverage.set(name, answer)
     }
     noteAsked(history, name, { first: at, last: at })
     const looked = { total: 0, lastAt: 0, events: 0, days, at }
