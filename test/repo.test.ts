@@ -77,15 +77,20 @@ describe('imports', () => {
     expect(telling).toEqual(['src/publish/store/open-store.ts'])
   })
 
-  it('of every production dependency exist, and of nothing else', () => {
-    const { dependencies, peerDependencies } = packageJson()
+  it('of packages are those of the table in ARCHITECTURE.md; all but native code is bundled', () => {
+    const { dependencies, devDependencies, peerDependencies } = packageJson()
     const imported = source
       .flatMap((file) => importsOf(file))
       .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
       .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
-    expect([...new Set(imported)].toSorted()).toEqual(
-      Object.keys({ ...dependencies, ...peerDependencies }).toSorted(),
-    )
+      .filter((name) => !(name in peerDependencies))
+    const table =
+      /^## Dependencies\n[^]*?(?=^## |(?![^]))/m.exec(read('ARCHITECTURE.md'))?.[0] ?? ''
+    const named = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
+    expect([...new Set(imported)].toSorted()).toEqual(named.toSorted())
+    expect(named.filter((name) => !(name in devDependencies))).toEqual([])
+    expect(Object.keys(dependencies)).toEqual(['@duckdb/node-bindings'])
+    expect(devDependencies['@duckdb/node-api']).toBe(dependencies['@duckdb/node-bindings'])
   })
 
   it('that every command waits for are of 3 packages: not of the engine, of zod or of what reads YAML', () => {

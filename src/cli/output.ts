@@ -8,6 +8,7 @@ import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
+import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
 import { tableText, wrapLines } from './text.ts'
@@ -62,7 +63,7 @@ export function streamOutput(
   const stderrColumns = isTerminal ? Math.max(NARROWEST, stderr.columns ?? 0) : columns
   const problem = (error: unknown) => {
     if (log === null) err(describeProblem(error, stderrColumns, isTerminal))
-    else log.error({ ...errorDocument(error), ...stackOf(error) }, 'failed')
+    else log.error({ ...errorDocument(error), ...stackOfDefect(error) }, 'failed')
   }
   let isStreamed = false
   let isUnread = false
@@ -96,9 +97,8 @@ export function streamOutput(
   }
 }
 
-// Of a defect only.
-function stackOf(error: unknown): object {
-  return error instanceof Error && !(error instanceof JobtideError) ? { stack: error.stack } : {}
+function stackOfDefect(error: unknown): object {
+  return error instanceof Error && !(error instanceof JobtideError) ? { stack: stackOf(error) } : {}
 }
 
 function jsonText(value: object): string {
@@ -127,7 +127,7 @@ const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
 export function describeProblem(error: unknown, columns: number, isTerminal: boolean): string {
   const known = error instanceof JobtideError ? error : null
   if (known === null || known.exitCode === EXIT.defect) {
-    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    const stack = error instanceof Error ? stackOf(error) : String(error)
     return `jobtide: ${oneProblem(stack)}\n  → ${printable(known?.hint ?? DEFECT_HINT)}\n`
   }
   const failed = known instanceof CheckFailedError ? known.failed : []

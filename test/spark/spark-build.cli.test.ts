@@ -48,7 +48,8 @@ function installNewer(): string {
     ['dist', 'publish', 'partitions.js'],
     ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'],
   )
-  return join(folder, 'dist', 'cli.js')
+  // The modules one by one, of which one was edited.
+  return join(folder, 'dist', 'cli', 'process.js')
 }
 
 /** What a night brought, as its run says: new and changed events. */
