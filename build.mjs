@@ -44,6 +44,9 @@ chmodSync('dist/cli.js', 0o755)
 writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licenses(Object.keys(metafile.inputs)))
 const { keepParsedLists } = await import('./dist/titles/parsed-lists.js')
 keepParsedLists()
+await import('./dist/titles/compare.js')
+const { keepAll } = await import('./dist/titles/kept.js')
+keepAll()
 
 function makeSmaller({ onLoad }) {
   onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({

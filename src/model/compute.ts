@@ -3,7 +3,7 @@
  * through JavaScript in batches, so memory does not grow with the warehouse.
  */
 
-import { taxonomyVersion } from '../titles/taxonomy.ts'
+import { taxonomyVersion } from '../titles/version.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'

@@ -7,7 +7,8 @@
 
 import { join } from 'node:path'
 import { packageRoot, sqlFolder } from '../support/assets.ts'
-import { LEVELS, taxonomyVersion } from '../titles/taxonomy.ts'
+import { LEVELS } from '../titles/taxonomy.ts'
+import { taxonomyVersion } from '../titles/version.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
 import type { SqlValue } from '../warehouse/rows.ts'
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import { taxonomyVersion } from '../titles/taxonomy.ts'
+import { taxonomyVersion } from '../titles/version.ts'
 import {
   loadedTables,
   readModelFiles,

@@ -4,6 +4,8 @@
  */
 
 import { coreOf, readJob, type Job } from './core.ts'
+import { kept } from './kept.ts'
+import { once } from './memo.ts'
 import { stepNamed } from './numerals.ts'
 import { toEnglish } from './to-english.ts'
 import { lists } from './roles.ts'
@@ -191,19 +193,24 @@ interface Place {
   readonly step: number
 }
 
-/** Where on the steps of which trades a job stands; jobs between two strokes share a step. */
-const places = new Map<string, Place[]>()
-/** Jobs of which another is a special one: "account executive" of "enterprise account executive". */
-const general = new Set<string>()
-for (const [trade, steps] of lists.steps_of_trades.entries()) {
-  for (const [step, titles] of steps.entries()) {
-    for (const title of titles.split('/')) {
-      const name = nameOf(readJob(toEnglish(splitTitle(title))))
-      places.set(name, [...(places.get(name) ?? []), { trade, name, step }])
-      general.add(name.slice(name.indexOf(' ') + 1))
+const made = kept('places', () => {
+  const places = new Map<string, Place[]>()
+  const general = new Set<string>()
+  for (const [trade, steps] of lists.steps_of_trades.entries()) {
+    for (const [step, titles] of steps.entries()) {
+      for (const title of titles.split('/')) {
+        const name = nameOf(readJob(toEnglish(splitTitle(title))))
+        places.set(name, [...(places.get(name) ?? []), { trade, name, step }])
+        general.add(name.slice(name.indexOf(' ') + 1))
+      }
     }
   }
-}
+  return { places: [...places], general: [...general] }
+})
+/** Where on the steps of which trades a job stands; jobs between two strokes share a step. */
+const places = once(() => new Map(made().places))
+/** Jobs of which another is a special one: "account executive" of "enterprise account executive". */
+const general = once(() => new Set(made().general))
 
 function nameOf(job: Job): string {
   return coreOf(job) ?? ''
@@ -212,9 +219,9 @@ function nameOf(job: Job): string {
 /** The places of a title, the one with most words first: "Account Executive, Enterprise" is an enterprise account executive. */
 function placesOf({ job, english }: ReadTitle): readonly Place[] {
   const name = nameOf(job)
-  const own = name === '' ? [] : (places.get(name) ?? [])
-  return general.has(name)
-    ? [...english.flatMap((word) => places.get(`${word} ${name}`) ?? []), ...own]
+  const own = name === '' ? [] : (places().get(name) ?? [])
+  return general().has(name)
+    ? [...english.flatMap((word) => places().get(`${word} ${name}`) ?? []), ...own]
     : own
 }
 

@@ -4,25 +4,26 @@
  */
 
 import { englishWords } from './functions.ts'
+import { kept } from './kept.ts'
 import { translations } from './languages.ts'
 import { masculine } from './masculine.ts'
-import { remembered } from './memo.ts'
+import { once, remembered } from './memo.ts'
 import { lists as roles } from './roles.ts'
 
 type PartsOfCompounds = ReadonlyMap<string, readonly string[]>
 
+const LANGUAGES = ['de', 'nl', 'sv', 'fi']
+
 // Of two translations of one word the first counts.
-function partsOf(wanted: string): PartsOfCompounds {
-  return new Map(
-    translations
+const made = kept('compounds', () =>
+  LANGUAGES.map((wanted) =>
+    translations()
       .filter(({ language, letters }) => language === wanted && /^[^ ]{3,}$/.test(letters))
       .toReversed()
-      .map(({ letters, english }) => [letters, english]),
-  )
-}
-
-const german = partsOf('de')
-const others = ['nl', 'sv', 'fi'].map((language) => ({ language, parts: partsOf(language) }))
+      .map(({ letters, english }) => [letters, english] as const),
+  ),
+)
+const parts = once(() => made().map((entries): PartsOfCompounds => new Map(entries)))
 
 const LINKS = ['', 's', 'n', 'en', 'es', 'e', 'er']
 const SHORTEST_COMPOUND = 8
@@ -40,14 +41,16 @@ interface Compound {
 /** The English of a compound ("Vertriebsleiter" → sales, head), or null; an unknown first part is kept as it is. */
 export const compound = remembered((word: string): Compound | null => {
   if (word.length < SHORTEST_COMPOUND || word.length > LONGEST_COMPOUND) return null
+  const [german = new Map<string, never>(), ...others] = parts()
   const whole = wholeCompound(word, german)
   // "newspaper" is no German compound of "news" and "paper".
   if (whole !== null && whole.join('') !== word) return { language: 'de', english: whole }
-  for (const { language, parts } of others) {
-    const english = wholeCompound(word, parts)
+  for (const [index, other] of others.entries()) {
+    const english = wholeCompound(word, other)
+    const language = LANGUAGES[index + 1] ?? ''
     if (english !== null && english.join('') !== word) return { language, english }
   }
-  const end = endOfCompound(word)
+  const end = endOfCompound(word, german)
   return end === null ? null : { language: 'de', english: end }
 })
 
@@ -72,7 +75,7 @@ function partOf(part: string, shortest: number, parts: PartsOfCompounds): readon
   return parts.get(part) ?? (isEnglish ? [part] : null)
 }
 
-function endOfCompound(word: string): readonly string[] | null {
+function endOfCompound(word: string, german: PartsOfCompounds): readonly string[] | null {
   for (let from = SHORTEST_PART; from <= word.length - SHORTEST_KNOWN_END; from += 1) {
     const end = masculine(word.slice(from))
     const tail = german.get(end)

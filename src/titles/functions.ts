@@ -1,12 +1,13 @@
 /**
  * In which field somebody works: read from the English words of a title. Which words say what is data
- * (config/titles/functions.yaml), checked once, on import; this file only says which of several counts.
+ * (config/titles/functions.yaml); this file only says which of several counts.
  */
 
 import { z } from 'zod'
+import { kept } from './kept.ts'
 import type { EnglishTitle } from './languages.ts'
 import { isNumeral } from './numerals.ts'
-import { PhraseBook } from './phrase-book.ts'
+import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { kinds, lists as roles, withUsualNames } from './roles.ts'
 import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
@@ -20,39 +21,43 @@ export interface FunctionWord {
   readonly strength: Strength
 }
 
-const lists = readTaxonomy(
-  'functions.yaml',
-  z.record(
-    z.enum(FUNCTIONS),
-    z.strictObject({
-      jobs: wordList,
-      fields: wordList,
-      hints: wordList.default([]),
-      default: wordList.default([]),
-      native: wordList.default([]),
-    }),
-  ),
-)
-
 const ENGLISH_GRAMMAR = ['of', 'the', 'for', 'at', 'to', 'with', 'from', 'by', 'on', 'in', 'and']
 
-export const functionWords = new PhraseBook<FunctionWord>()
-const english = new Set<string>(ENGLISH_GRAMMAR)
-for (const name of FUNCTIONS) {
-  const { jobs, fields, hints, default: defaults, native } = lists[name]
-  const phrases = { job: jobs, field: fields, hint: hints, default: defaults }
-  for (const strength of STRENGTHS.toReversed()) {
-    for (const words of phrases[strength].map(wordsOfPhrase)) {
-      functionWords.add(withUsualNames(words), { function: name, strength })
-      for (const word of words) english.add(word)
+const made = kept('functions', () => {
+  const lists = readTaxonomy(
+    'functions.yaml',
+    z.record(
+      z.enum(FUNCTIONS),
+      z.strictObject({
+        jobs: wordList,
+        fields: wordList,
+        hints: wordList.default([]),
+        default: wordList.default([]),
+        native: wordList.default([]),
+      }),
+    ),
+  )
+  const book = new BookMaker<FunctionWord>()
+  const english = new Set<string>(ENGLISH_GRAMMAR)
+  for (const name of FUNCTIONS) {
+    const { jobs, fields, hints, default: defaults, native } = lists[name]
+    const phrases = { job: jobs, field: fields, hint: hints, default: defaults }
+    for (const strength of STRENGTHS.toReversed()) {
+      const value = { function: name, strength }
+      for (const words of phrases[strength].map(wordsOfPhrase)) {
+        book.add(withUsualNames(words), value)
+        for (const word of words) english.add(word)
+      }
     }
+    const field = { function: name, strength: 'field' } as const
+    for (const phrase of native) book.add(wordsOfPhrase(phrase), field)
   }
-  for (const phrase of native) {
-    functionWords.add(wordsOfPhrase(phrase), { function: name, strength: 'field' })
-  }
-}
+  return { book: book.packed(), english: [...english] }
+})()
+
+export const functionWords = new PhraseBook(made.book)
 /** Every English word of the lists: such a word of a title is not taken for one of another language without a reason. */
-export const englishWords: ReadonlySet<string> = english
+export const englishWords: ReadonlySet<string> = new Set(made.english)
 
 interface Mention {
   readonly word: FunctionWord

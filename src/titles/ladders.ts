@@ -5,6 +5,7 @@
 
 import { z } from 'zod'
 import type { ReadLevel } from './grading.ts'
+import { kept } from './kept.ts'
 import { standingOf } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
 import { splitTitle, type Parts } from './words.ts'
@@ -67,7 +68,10 @@ export const laddersSchema = z.strictObject({
 
 export type Ladder = z.infer<typeof ladderSchema>
 
-export const ladders: readonly Ladder[] = readYaml('config/ladders.yaml', laddersSchema).ladders
+export const ladders: readonly Ladder[] = kept(
+  'ladders',
+  () => readYaml('config/ladders.yaml', laddersSchema).ladders,
+)()
 
 /** Reads titles, as `splitTitle` gives them, by the ladder of that name; null where it does not name them or is none. */
 export type ReadByLadder = (ladder: string, parts: Parts) => ReadLevel | null

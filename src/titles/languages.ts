@@ -1,17 +1,21 @@
-/** The word lists of config/titles/languages.yaml and more-languages.yaml, as words; checked once, on import. */
+/** The word lists of config/titles/languages.yaml and more-languages.yaml, as words. */
 
 import { z } from 'zod'
+import { kept } from './kept.ts'
+import { once, remembered } from './memo.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
 import { wordsOfPhrase, foldLetters } from './words.ts'
 
 const byLanguage = z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList))
-const more = readTaxonomy('more-languages.yaml', byLanguage)
-const lists = readTaxonomy(
-  'languages.yaml',
-  z.strictObject({
-    translations: byLanguage,
-    cognates: z.record(z.string().min(1), z.array(z.string())),
-  }),
+const more = once(() => readTaxonomy('more-languages.yaml', byLanguage))
+const lists = once(() =>
+  readTaxonomy(
+    'languages.yaml',
+    z.strictObject({
+      translations: byLanguage,
+      cognates: z.record(z.string().min(1), z.array(z.string())),
+    }),
+  ),
 )
 
 export interface Translation {
@@ -23,27 +27,33 @@ export interface Translation {
   readonly english: readonly string[]
 }
 
-export const translations: readonly Translation[] = [
-  ...Object.entries(lists.translations),
-  ...Object.entries(more),
-].flatMap(([language, entries]) =>
-  Object.entries(entries).flatMap(([english, phrases]) =>
-    phrases.map((phrase) => ({
-      language,
-      words: wordsOfPhrase(phrase),
-      letters: foldLetters(phrase),
-      english: wordsOfPhrase(english),
-    })),
+const englishOf = remembered(wordsOfPhrase)
+
+/** All of them, from the lists; what titles are read by is made of it, and kept. */
+export const translations = once((): readonly Translation[] =>
+  [...Object.entries(lists().translations), ...Object.entries(more())].flatMap(
+    ([language, entries]) =>
+      Object.entries(entries).flatMap(([english, phrases]) =>
+        phrases.map((phrase) => ({
+          language,
+          words: wordsOfPhrase(phrase),
+          letters: foldLetters(phrase),
+          english: englishOf(english),
+        })),
+      ),
   ),
 )
 
+const made = kept('languages', () => ({
+  readInEnglish: Object.keys(more()),
+  cognates: Object.entries(lists().cognates).toSorted(([a], [b]) => b.length - a.length),
+}))()
+
 /** Languages of which nothing but these words is known: their levels, too, are read from the English. */
-export const readInEnglish: ReadonlySet<string> = new Set(Object.keys(more))
+export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 
 /** Endings of other languages, longest first, and those of English words of the same origin. */
-export const cognateEndings: readonly (readonly [string, readonly string[]])[] = Object.entries(
-  lists.cognates,
-).toSorted(([a], [b]) => b.length - a.length)
+export const cognateEndings: readonly (readonly [string, readonly string[]])[] = made.cognates
 
 export interface EnglishTitle {
   readonly parts: readonly (readonly string[])[]

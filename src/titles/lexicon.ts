@@ -1,15 +1,14 @@
 /**
- * The words that say how senior a title is (config/titles/levels.yaml, trades.yaml, professions.yaml), read and checked once, on
- * import, and put into one set of phrases. What a found word does to a title is said in levels.ts.
+ * The words that say how senior a title is (config/titles/levels.yaml, trades.yaml, professions.yaml), in one set of phrases. What a found word does to a title is said in levels.ts.
  */
 
 import { z } from 'zod'
-import { PhraseBook } from './phrase-book.ts'
+import { kept } from './kept.ts'
+import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { wordList, LEVELS, readTaxonomy, type KnownLevel } from './taxonomy.ts'
 import { foldLetters } from './words.ts'
 
 const foldedList = wordList.transform((list) => list.map(foldLetters))
-const foldedSet = foldedList.transform((list): ReadonlySet<string> => new Set(list))
 const byLanguage = z.record(z.string().min(1), foldedList)
 const rank = z.int().min(0).max(99)
 const level = z.enum(LEVELS)
@@ -35,56 +34,59 @@ const gradeSchema = z.strictObject({
   words: byLanguage.default({}),
 })
 
-const levels = readTaxonomy(
-  'levels.yaml',
-  z.strictObject({
-    levels: z.record(
-      level,
-      z.strictObject({ lowest: rank, usual: rank, highest: rank, management: z.boolean() }),
-    ),
-    links: foldedList,
-    ands: foldedList,
-    silent: foldedList,
-    tense: z.strictObject({
-      before: foldedSet,
-      before_a_role: foldedSet,
-      after: foldedSet,
-      ends: foldedSet,
+function readLists() {
+  const levels = readTaxonomy(
+    'levels.yaml',
+    z.strictObject({
+      levels: z.record(
+        level,
+        z.strictObject({ lowest: rank, usual: rank, highest: rank, management: z.boolean() }),
+      ),
+      links: foldedList,
+      ands: foldedList,
+      silent: foldedList,
+      tense: z.strictObject({
+        before: foldedList,
+        before_a_role: foldedList,
+        after: foldedList,
+        ends: foldedList,
+      }),
+      serving: foldedList,
+      grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
+      posts: z.array(headSchema),
+      learners: z.array(headSchema),
+      numerals: z.strictObject({
+        roman: wordList,
+        steps: wordList,
+        letters: z.record(z.string().regex(/^[a-z]+$/), wordList),
+        letters_without_steps: wordList,
+        words: wordList,
+        words_without_steps: wordList,
+        ladders: wordList,
+      }),
+      confidence: z.record(z.string(), z.number().min(0).max(1)),
     }),
-    serving: foldedList,
-    grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
-    posts: z.array(headSchema),
-    learners: z.array(headSchema),
-    numerals: z.strictObject({
-      roman: wordList,
-      steps: wordList,
-      letters: z.record(z.string().regex(/^[a-z]+$/), wordList),
-      letters_without_steps: wordList,
-      words: wordList,
-      words_without_steps: wordList,
-      ladders: wordList,
+  )
+  const trades = readTaxonomy(
+    'trades.yaml',
+    z.record(z.string().regex(/^[a-z_]+$/), z.array(headSchema)),
+  )
+  const professions = readTaxonomy(
+    'professions.yaml',
+    z.strictObject({
+      staff_ladder: foldedList,
+      professions: byLanguage,
+      fields: foldedList,
+      endings: z.strictObject({
+        anywhere: foldedList,
+        last_word: foldedList,
+        first_word: foldedList,
+        not_professions: foldedList,
+      }),
     }),
-    confidence: z.record(z.string(), z.number().min(0).max(1)),
-  }),
-)
-const trades = readTaxonomy(
-  'trades.yaml',
-  z.record(z.string().regex(/^[a-z_]+$/), z.array(headSchema)),
-)
-const professions = readTaxonomy(
-  'professions.yaml',
-  z.strictObject({
-    staff_ladder: foldedList,
-    professions: byLanguage,
-    fields: foldedSet,
-    endings: z.strictObject({
-      anywhere: foldedSet,
-      last_word: foldedSet,
-      first_word: foldedSet,
-      not_professions: foldedSet,
-    }),
-  }),
-)
+  )
+  return { levels, trades, professions }
+}
 
 export interface Standing {
   readonly level: KnownLevel
@@ -126,24 +128,92 @@ export interface GradeWord {
 /** What a phrase does in a title. */
 export type Meaning = Head | GradeWord | { readonly kind: 'link' | 'and' | 'silent' }
 
+type PackedMeaning = Exclude<Meaning, GradeWord> | (Omit<GradeWord, 'grade'> & { grade: string })
+
+const made = kept('lexicon', () => {
+  const { levels, trades, professions } = readLists()
+  const standing = standingIn(levels.levels)
+  const book = new BookMaker<PackedMeaning>()
+  const addAll = (list: readonly string[], meaning: PackedMeaning) => {
+    for (const phrase of list) book.add(phrase.split(' '), meaning)
+  }
+  const addHead = (entry: z.infer<typeof headSchema>, rule: string, more: Partial<Head> = {}) => {
+    const { level: of, rank: at, management, with: wanted, words } = entry
+    const asked = { with: wanted?.map((phrase) => ` ${phrase} `) ?? null }
+    addAll(
+      Object.values(words).flat(),
+      head(standing(of, at, management), rule, { ...more, ...asked }),
+    )
+  }
+  // What is added first counts where two lists hold the same phrase: what a trade knows goes before what words usually mean.
+  addAll(levels.silent, { kind: 'silent' })
+  const entriesOfTrades = Object.entries(trades).flatMap(([trade, entries]) =>
+    entries.map((entry) => ({ ...entry, rule: `trade:${trade}` })),
+  )
+  // An entry that asks for another word in the title is the more special one.
+  for (const entry of entriesOfTrades.toSorted((a, b) => Number(!a.with) - Number(!b.with))) {
+    addHead(entry, entry.rule, { isDependent: entry.dependent ?? entry.level === 'entry' })
+  }
+  for (const entry of levels.learners) {
+    const learner = entry.gives_way ? 'gives_way' : 'decides'
+    addHead(entry, 'learner', { learner, isDependent: true })
+  }
+  for (const entry of levels.posts) addHead(entry, 'post')
+  for (const [name, { words, alone }] of Object.entries(levels.grades)) {
+    const own = alone && head(standing(alone.level, alone.rank), 'grade_alone')
+    const single = own ? { ...own, isDependent: alone.dependent } : null
+    addAll(Object.values(words).flat(), { kind: 'grade', grade: name, alone: single })
+  }
+  const plain = head(standing('mid'), 'profession')
+  const field = { ...plain, isField: true }
+  const fields = new Set(professions.fields)
+  for (const phrase of Object.values(professions.professions).flat())
+    addAll([phrase], fields.has(phrase) ? field : plain)
+  addAll(levels.ands, { kind: 'and' })
+  addAll(levels.links, { kind: 'link' })
+  const staff = new BookMaker<true>()
+  for (const phrase of professions.staff_ladder) staff.add(phrase.split(' '), true)
+  const grades = Object.entries(levels.grades).map(([name, spec]) => ({
+    ...spec,
+    name,
+    words: null,
+  }))
+  const { levels: ranks, tense, numerals: steps, confidence, serving } = levels
+  const { endings } = professions
+  const books = { phrases: book.packed(), staff: staff.packed() }
+  return { ranks, tense, steps, confidence, serving, grades, endings, ...books }
+})()
+
 /** Lowest, usual and highest rank of each level. */
-export const rankRanges = levels.levels
+export const rankRanges = made.ranks
 /** Words that say that a role is not of today, by where they stand. */
-export const tenseWords = levels.tense
+export const tenseWords = setsOf(made.tense)
 /** Steps of ladders written as numerals. */
-export const numerals = levels.numerals
+export const numerals = made.steps
 /** How likely the level is right, by the rule that decided it. */
-export const confidences: Readonly<Record<string, number>> = levels.confidence
-export const servingPhrases = levels.serving.map((phrase) => phrase.split(' '))
+export const confidences: Readonly<Record<string, number>> = made.confidence
+export const servingPhrases = made.serving.map((phrase) => phrase.split(' '))
+
+function setsOf<K extends string>(lists: Readonly<Record<K, readonly string[]>>) {
+  const entries = Object.entries<readonly string[]>(lists).map(([key, list]) => [
+    key,
+    new Set(list),
+  ])
+  return Object.fromEntries(entries) as Record<K, ReadonlySet<string>>
+}
 
 /** The standing of a level, with its usual rank and management unless said otherwise. */
-export function standingOf(
-  of: KnownLevel,
-  ownRank?: number,
-  management = rankRanges[of].management,
-): Standing {
-  return { level: of, rank: ownRank ?? rankRanges[of].usual, management }
+export const standingOf = standingIn(rankRanges)
+
+function standingIn(ranges: Ranges) {
+  return (of: KnownLevel, ownRank?: number, management = ranges[of].management): Standing => ({
+    level: of,
+    rank: ownRank ?? ranges[of].usual,
+    management,
+  })
 }
+
+type Ranges = Readonly<Record<KnownLevel, { readonly usual: number; readonly management: boolean }>>
 
 function head(standing: Standing, rule: string, more: Partial<Head> = {}): Head {
   const plain = { isDependent: false, learner: null, isField: false, with: null }
@@ -154,11 +224,12 @@ export const plainProfession = head(standingOf('mid'), 'profession')
 export const professionByEnding = head(standingOf('mid'), 'profession_ending')
 
 const gradesByName = new Map(
-  Object.entries(levels.grades).map(([name, spec]): [string, Grade] => {
+  made.grades.map((spec): [string, Grade] => {
     const said = spec.contributor
     const contributor = said ? standingOf(said.level, said.rank, said.management) : null
     const shift = (of: KnownLevel) => spec.post_of[of] ?? spec.post
-    return [name, { name, contributor, shift, makesEntryOfPosts: spec.makes_entry_of_posts }]
+    const { name, makes_entry_of_posts: makesEntryOfPosts } = spec
+    return [name, { name, contributor, shift, makesEntryOfPosts }]
   }),
 )
 
@@ -168,59 +239,17 @@ export function gradeNamed(name: string): Grade {
   return grade
 }
 
-export const phrases = new PhraseBook<Meaning>()
-
-// What is added first counts where two lists hold the same phrase: what a trade knows goes before what words usually mean.
-addAll(levels.silent, () => ({ kind: 'silent' }))
-const entriesOfTrades = Object.entries(trades).flatMap(([trade, entries]) =>
-  entries.map((entry) => ({ ...entry, rule: `trade:${trade}` })),
-)
-// An entry that asks for another word in the title is the more special one.
-for (const entry of entriesOfTrades.toSorted((a, b) => Number(!a.with) - Number(!b.with))) {
-  addHead(entry, entry.rule, { isDependent: entry.dependent ?? entry.level === 'entry' })
-}
-for (const entry of levels.learners) {
-  const learner = entry.gives_way ? 'gives_way' : 'decides'
-  addHead(entry, 'learner', { learner, isDependent: true })
-}
-for (const entry of levels.posts) addHead(entry, 'post')
-for (const [name, { words, alone }] of Object.entries(levels.grades)) {
-  const own = alone && head(standingOf(alone.level, alone.rank), 'grade_alone')
-  const single = own ? { ...own, isDependent: alone.dependent } : null
-  addAll(Object.values(words).flat(), () => ({
-    kind: 'grade',
-    grade: gradeNamed(name),
-    alone: single,
-  }))
-}
-addAll(Object.values(professions.professions).flat(), (phrase) => ({
-  ...plainProfession,
-  isField: professions.fields.has(phrase),
-}))
-addAll(levels.ands, () => ({ kind: 'and' }))
-addAll(levels.links, () => ({ kind: 'link' }))
-
-function addHead(
-  { level: of, rank: at, management, with: wanted, words }: z.infer<typeof headSchema>,
-  rule: string,
-  more: Partial<Head> = {},
-): void {
-  const standing = standingOf(of, at, management)
-  const meaning = head(standing, rule, {
-    ...more,
-    with: wanted?.map((phrase) => ` ${phrase} `) ?? null,
-  })
-  addAll(Object.values(words).flat(), () => meaning)
-}
-
-function addAll(list: readonly string[], meaningOf: (phrase: string) => Meaning): void {
-  for (const phrase of list) phrases.add(phrase.split(' '), meaningOf(phrase))
-}
+export const phrases = new PhraseBook<Meaning>({
+  ...made.phrases,
+  values: made.phrases.values.map((meaning) =>
+    meaning.kind === 'grade' ? { ...meaning, grade: gradeNamed(meaning.grade) } : meaning,
+  ),
+})
 
 /** Professions for which "staff" is a grade. */
-export const staffLadder = new PhraseBook<true>()
-for (const phrase of professions.staff_ladder) staffLadder.add(phrase.split(' '), true)
+export const staffLadder = new PhraseBook(made.staff)
 
+const endings = setsOf(made.endings)
 const SHORTEST_WORD = 5
 // 용접원, 配管工: a syllable or a sign is more than a letter.
 const SHORTEST_UNSPACED = 3
@@ -230,13 +259,13 @@ function endsLike(known: ReadonlySet<string>): (word: string) => boolean {
   const lengths = [...new Set([...known].map(({ length }) => length))]
   return (word) =>
     word.length >= (UNSPACED.test(word) ? SHORTEST_UNSPACED : SHORTEST_WORD) &&
-    !professions.endings.not_professions.has(word) &&
+    !endings.not_professions.has(word) &&
     lengths.some((length) => word.length > length + 1 && known.has(word.slice(-length)))
 }
 
 /** Whether a word ends like a profession in any place, as the last or as the first word of a noun phrase. */
 export const endsLikeProfession = {
-  anywhere: endsLike(professions.endings.anywhere),
-  asLastWord: endsLike(professions.endings.last_word),
-  asFirstWord: endsLike(professions.endings.first_word),
+  anywhere: endsLike(endings.anywhere),
+  asLastWord: endsLike(endings.last_word),
+  asFirstWord: endsLike(endings.first_word),
 }

@@ -18,3 +18,9 @@ export function remembered<T>(read: (text: string) => T, most = MOST_WORDS): (te
     return answer
   }
 }
+
+/** What `make` returns, made when it is first asked for. */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}

@@ -39,27 +39,57 @@ const ANYWHERE: Place<unknown> = { endsBefore: () => true, counts: () => true }
 const LONGEST_GAP_WORDS = 3
 const SHORTEST_AFFIX = 2
 
-/** Many phrases, each standing for a value; the first value that a phrase is given stays. All are added before any is found. */
-export class PhraseBook<T> {
-  readonly #root: Node<T> = { next: new Map(), entries: [] }
-  readonly #beginnings = new Map<string, T>()
-  readonly #endings = new Map<string, T>()
+/** A book as JSON can hold it: the values, and which of them a phrase, by its first word, a beginning or an ending stands for. */
+export interface PackedBook<T> {
+  readonly values: readonly T[]
+  readonly phrases: Readonly<Record<string, readonly (readonly [phrase: string, value: number])[]>>
+  readonly beginnings: Readonly<Record<string, number>>
+  readonly endings: Readonly<Record<string, number>>
+}
+
+export const EMPTY_BOOK: PackedBook<never> = {
+  values: [],
+  phrases: {},
+  beginnings: {},
+  endings: {},
+}
+
+/** Puts phrases and their values together; the first value that a phrase is given stays. */
+export class BookMaker<T> {
+  readonly #values = new Map<T, number>()
+  readonly #phrases = new Map<string, [string, number][]>()
+  readonly #beginnings = new Map<string, number>()
+  readonly #endings = new Map<string, number>()
 
   add(words: readonly string[], value: T): void {
+    const index = this.#values.get(value) ?? this.#values.size
+    this.#values.set(value, index)
     const [only = ''] = words.length === 1 ? words : []
-    if (only.endsWith('*')) return addOnce(this.#beginnings, only.slice(0, -1), value)
-    if (only.startsWith('*')) return addOnce(this.#endings, only.slice(1), value)
-    const text = words.join(' ')
-    let node = this.#root
-    for (const word of text.replace(/^\^|\$$/g, '').split(' ')) {
-      const next = node.next.get(word) ?? { next: new Map(), entries: [] }
-      node.next.set(word, next)
-      node = next
+    if (only.endsWith('*')) return addOnce(this.#beginnings, only.slice(0, -1), index)
+    if (only.startsWith('*')) return addOnce(this.#endings, only.slice(1), index)
+    const phrase = words.join(' ')
+    const [first = ''] = wordsOf(phrase)
+    const phrases = this.#phrases.get(first) ?? []
+    phrases.push([phrase, index])
+    this.#phrases.set(first, phrases)
+  }
+
+  packed(): PackedBook<T> {
+    return {
+      values: [...this.#values.keys()],
+      phrases: Object.fromEntries(this.#phrases),
+      beginnings: Object.fromEntries(this.#beginnings),
+      endings: Object.fromEntries(this.#endings),
     }
-    const entry = { atStart: text.startsWith('^'), atEnd: text.endsWith('$'), value }
-    // A phrase that asks for more goes before one that asks for less.
-    const at = node.entries.findIndex((other) => asks(other) < asks(entry))
-    node.entries.splice(at < 0 ? node.entries.length : at, 0, entry)
+  }
+}
+
+/** Finds phrases, and what they stand for. */
+export class PhraseBook<T> {
+  readonly #packed: PackedBook<T>
+
+  constructor(packed: PackedBook<T>) {
+    this.#packed = packed
   }
 
   /** What the longest phrase that begins at `at` stands for; endings and beginnings count where no phrase does. */
@@ -68,7 +98,8 @@ export class PhraseBook<T> {
   }
 
   longest(words: readonly string[], at: number, place: Place<T> = ANYWHERE): Found<T> {
-    const found = this.#longest(this.#root, words, at, at, place)
+    const begun = this.#begunBy(words[at] ?? '')
+    const found = begun === null ? null : this.#longest(begun, words, at, at + 1, place)
     if (found !== null) return found
     const value = this.#byAffix(words[at] ?? '')
     return { value: value === null || place.counts(value) ? value : null, at, end: at + 1 }
@@ -85,8 +116,18 @@ export class PhraseBook<T> {
 
   /** Whether any phrase begins with this word or any ending or beginning fits it. */
   knows(word: string): boolean {
-    return this.#root.next.has(word) || this.#byAffix(word) !== null
+    return Object.hasOwn(this.#packed.phrases, word) || this.#byAffix(word) !== null
   }
+
+  /** The phrases that begin with a word, put into a tree when the word is first met. */
+  readonly #begunBy = remembered((first: string): Node<T> | null => {
+    const { values, phrases } = this.#packed
+    const begun = Object.hasOwn(phrases, first) ? phrases[first] : undefined
+    if (begun === undefined) return null
+    const root: Node<T> = { next: new Map(), entries: [] }
+    for (const [phrase, index] of begun) insert(root, phrase, values[index] as T)
+    return root.next.get(first) ?? null
+  })
 
   #longest(
     node: Node<T>,
@@ -122,14 +163,32 @@ export class PhraseBook<T> {
       { length: word.length + 1 - SHORTEST_AFFIX },
       (_, at) => word.length - at,
     )
-    const beginning = lengths.find((length) => this.#beginnings.has(word.slice(0, length)))
-    if (beginning !== undefined) return this.#beginnings.get(word.slice(0, beginning)) ?? null
-    const ending = lengths.find((length) => this.#endings.has(word.slice(-length)))
-    return ending === undefined ? null : (this.#endings.get(word.slice(-ending)) ?? null)
+    const { values, beginnings, endings } = this.#packed
+    const beginning = lengths.find((length) => Object.hasOwn(beginnings, word.slice(0, length)))
+    if (beginning !== undefined) return values[beginnings[word.slice(0, beginning)] ?? 0] as T
+    const ending = lengths.find((length) => Object.hasOwn(endings, word.slice(-length)))
+    return ending === undefined ? null : (values[endings[word.slice(-ending)] ?? 0] as T)
   })
 }
 
-function addOnce<T>(values: Map<string, T>, affix: string, value: T): void {
+function wordsOf(phrase: string): string[] {
+  return phrase.replace(/^\^|\$$/g, '').split(' ')
+}
+
+function insert<T>(root: Node<T>, phrase: string, value: T): void {
+  let node = root
+  for (const word of wordsOf(phrase)) {
+    const next = node.next.get(word) ?? { next: new Map(), entries: [] }
+    node.next.set(word, next)
+    node = next
+  }
+  const entry = { atStart: phrase.startsWith('^'), atEnd: phrase.endsWith('$'), value }
+  // A phrase that asks for more goes before one that asks for less.
+  const at = node.entries.findIndex((other) => asks(other) < asks(entry))
+  node.entries.splice(at < 0 ? node.entries.length : at, 0, entry)
+}
+
+function addOnce(values: Map<string, number>, affix: string, value: number): void {
   if (!values.has(affix)) values.set(affix, value)
 }
 

@@ -1,65 +1,92 @@
-/** The word lists of config/titles/roles.yaml, as words; checked once, on import. */
+/** The word lists of config/titles/roles.yaml, as words. */
 
 import { z } from 'zod'
-import { PhraseBook } from './phrase-book.ts'
+import { kept } from './kept.ts'
+import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
 
 const phraseList = wordList.transform((list) => list.map(wordsOfPhrase))
-const wordSet = phraseList.transform(
-  (list): ReadonlySet<string> => new Set(list.map((words) => words.join(' '))),
-)
+const joined = phraseList.transform((list) => list.map((words) => words.join(' ')))
 
-export const lists = readTaxonomy(
-  'roles.yaml',
-  z.strictObject({
-    synonyms: z.record(z.string().min(1), phraseList),
-    units: phraseList,
-    leading: phraseList,
-    jobs_with_field_apart: wordSet,
-    general: wordSet,
-    levels: phraseList,
-    fillers: phraseList,
-    places: phraseList,
-    technologies: phraseList,
-    software: wordSet,
-    side_roles: phraseList,
-    deputies: wordSet,
-    stand_in_jobs: wordSet,
-    steps_of_trades: z.array(wordList),
-    grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
-  }),
-)
+const made = kept('roles', () => {
+  const { synonyms, ...read } = readTaxonomy(
+    'roles.yaml',
+    z.strictObject({
+      synonyms: z.record(z.string().min(1), phraseList),
+      units: phraseList,
+      leading: phraseList,
+      jobs_with_field_apart: joined,
+      general: joined,
+      levels: phraseList,
+      fillers: phraseList,
+      places: phraseList,
+      technologies: phraseList,
+      software: joined,
+      side_roles: phraseList,
+      deputies: joined,
+      stand_in_jobs: joined,
+      steps_of_trades: z.array(wordList),
+      grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
+    }),
+  )
+  const usualNames = new BookMaker<readonly string[]>()
+  for (const [usual, names] of Object.entries(synonyms)) {
+    const words = wordsOfPhrase(usual)
+    for (const name of names) usualNames.add(name, words)
+  }
+  const usual = usualNamesOf(new PhraseBook(usualNames.packed()))
+  const kinds = new BookMaker<Kind>()
+  const addKind = (kind: Kind, phrases: readonly (readonly string[])[]) => {
+    for (const words of phrases) kinds.add(usual(words), kind)
+  }
+  addKind('unit', read.units)
+  addKind('leading', read.leading)
+  addKind('level', read.levels)
+  addKind('place', read.places)
+  addKind('technology', read.technologies)
+  addKind('filler', [['and'], ...read.fillers])
+  const sideRoles = new BookMaker<true>()
+  for (const words of read.side_roles) sideRoles.add(usual(words), true)
+  return {
+    usualNames: usualNames.packed(),
+    kinds: kinds.packed(),
+    sideRoles: sideRoles.packed(),
+    grades: Object.entries(read.grades).map(([phrase, step]): [string, number] => [
+      wordsOfPhrase(phrase).join(' '),
+      step,
+    ]),
+    jobs_with_field_apart: read.jobs_with_field_apart,
+    general: read.general,
+    software: read.software,
+    deputies: read.deputies,
+    stand_in_jobs: read.stand_in_jobs,
+    steps_of_trades: read.steps_of_trades,
+  }
+})()
 
-const usualNames = new PhraseBook<readonly string[]>()
-for (const [usual, names] of Object.entries(lists.synonyms)) {
-  for (const name of names) usualNames.add(name, wordsOfPhrase(usual))
+/** Words and phrases by what is said of them. */
+export const lists = {
+  jobs_with_field_apart: new Set(made.jobs_with_field_apart),
+  general: new Set(made.general),
+  software: new Set(made.software),
+  deputies: new Set(made.deputies),
+  stand_in_jobs: new Set(made.stand_in_jobs),
+  steps_of_trades: made.steps_of_trades,
+}
+
+function usualNamesOf(book: PhraseBook<readonly string[]>): (words: readonly string[]) => string[] {
+  return (words) => book.scan(words).flatMap(({ value, at, end }) => value ?? words.slice(at, end))
 }
 
 /** `words` with every English phrase that has a more usual name replaced by it: "programmer" is a software engineer. */
-export function withUsualNames(words: readonly string[]): string[] {
-  return usualNames.scan(words).flatMap(({ value, at, end }) => value ?? words.slice(at, end))
-}
+export const withUsualNames = usualNamesOf(new PhraseBook(made.usualNames))
 
 /** What a phrase is for the job that a title names. */
 export type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
 
-export const kinds = new PhraseBook<Kind>()
-addKind('unit', lists.units)
-addKind('leading', lists.leading)
-addKind('level', lists.levels)
-addKind('place', lists.places)
-addKind('technology', lists.technologies)
-addKind('filler', [['and'], ...lists.fillers])
-
-function addKind(kind: Kind, phrases: readonly (readonly string[])[]): void {
-  for (const words of phrases) kinds.add(withUsualNames(words), kind)
-}
-
-export const sideRoles = new PhraseBook<true>()
-for (const words of lists.side_roles) sideRoles.add(withUsualNames(words), true)
+export const kinds = new PhraseBook(made.kinds)
+export const sideRoles = new PhraseBook(made.sideRoles)
 
 /** How far a phrase of grade lifts a job above the plain one. */
-export const gradeSteps: ReadonlyMap<string, number> = new Map(
-  Object.entries(lists.grades).map(([phrase, step]) => [wordsOfPhrase(phrase).join(' '), step]),
-)
+export const gradeSteps: ReadonlyMap<string, number> = new Map(made.grades)

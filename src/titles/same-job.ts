@@ -1,6 +1,6 @@
 /** Whether two titles of about the same level name one job: the general rules, apart from any list of titles. */
 
-import { knownWords } from './masculine.ts'
+import { isKnownWord } from './masculine.ts'
 import type { ReadTitle } from './understand.ts'
 
 /**
@@ -60,7 +60,7 @@ export function isTypingError(a: readonly string[], b: readonly string[]): boole
     return false
   if (Math.min(wrong.length, right.length) < SHORTEST_MISTYPED) return false
   // "Trainer" is no way to write "trainee".
-  if (knownWords.has(wrong) && knownWords.has(right)) return false
+  if (isKnownWord(wrong) && isKnownWord(right)) return false
   return isWithinOneEdit(wrong, right)
 }
 

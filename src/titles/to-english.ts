@@ -5,41 +5,71 @@
 
 import { compound } from './compounds.ts'
 import { englishWords } from './functions.ts'
-import { cognateEndings, translations, type EnglishTitle, type Translation } from './languages.ts'
+import { kept } from './kept.ts'
+import { cognateEndings, translations, type EnglishTitle } from './languages.ts'
 import { masculine } from './masculine.ts'
-import { remembered } from './memo.ts'
-import { PhraseBook } from './phrase-book.ts'
+import { once, remembered } from './memo.ts'
+import { BookMaker, EMPTY_BOOK, PhraseBook } from './phrase-book.ts'
 import { withUsualNames } from './roles.ts'
 import { segmented } from './segments.ts'
 import type { Parts } from './words.ts'
 
-const languagesBySingleWord = new Map<string, Set<string>>()
-const languagesByPhrase = new Map<string, Set<string>>()
-const byLanguage = new Map<string, PhraseBook<Translation>>()
-const anyLanguage = new PhraseBook<Translation>()
-
 // Shorter words ("a", "de", "rh") count only where the title is in their language.
 const SHORTEST_FOREIGN = 4
 
-for (const translation of translations) {
-  const { language } = translation
-  const words = translation.words.map(masculine)
-  const book = byLanguage.get(language) ?? new PhraseBook<Translation>()
-  byLanguage.set(language, book)
-  book.add(words, translation)
-  const [first = ''] = words
-  const byWords = words.length === 1 ? languagesBySingleWord : languagesByPhrase
-  const phrase = words.join(' ')
-  // "vice president" is what "Vizepräsident" is spelled out to.
-  if (words.length === 1 || !words.every((word) => englishWords.has(word))) {
-    byWords.set(phrase, (byWords.get(phrase) ?? new Set()).add(language))
-  }
-  const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
-  if (words.length > 1 || isForeign) anyLanguage.add(words, translation)
-}
+type English = readonly string[]
+type Languages = readonly string[]
 
-const phrases = new PhraseBook<ReadonlySet<string>>()
-for (const [phrase, languages] of languagesByPhrase) phrases.add(phrase.split(' '), languages)
+const make = once(() => {
+  const bySingleWord = new Map<string, Set<string>>()
+  const byPhrase = new Map<string, Set<string>>()
+  const byLanguage = new Map<string, BookMaker<English>>()
+  const anyLanguage = new BookMaker<English>()
+  for (const translation of translations()) {
+    const { language, english } = translation
+    const words = translation.words.map(masculine)
+    const book = byLanguage.get(language) ?? new BookMaker<English>()
+    byLanguage.set(language, book)
+    book.add(words, english)
+    const [first = ''] = words
+    const byWords = words.length === 1 ? bySingleWord : byPhrase
+    const phrase = words.join(' ')
+    // "vice president" is what "Vizepräsident" is spelled out to.
+    if (words.length === 1 || !words.every((word) => englishWords.has(word))) {
+      byWords.set(phrase, (byWords.get(phrase) ?? new Set()).add(language))
+    }
+    const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
+    if (words.length > 1 || isForeign) anyLanguage.add(words, english)
+  }
+  const phrases = new BookMaker<Languages>()
+  const listOf = remembered((joined: string): Languages => joined.split(' '))
+  for (const [phrase, languages] of byPhrase)
+    phrases.add(phrase.split(' '), listOf([...languages].join(' ')))
+  return { bySingleWord, byLanguage, anyLanguage, phrases }
+})
+
+const made = kept('to-english', () => {
+  const { byLanguage, anyLanguage, phrases } = make()
+  return {
+    languages: [...byLanguage.keys()],
+    any: anyLanguage.packed(),
+    phrases: phrases.packed(),
+  }
+})()
+const anyLanguage = new PhraseBook<English>(made.any)
+const phrases = new PhraseBook<Languages>(made.phrases)
+
+const keptWords = kept('single-words', () =>
+  [...make().bySingleWord].map(([word, languages]): [string, Languages] => [word, [...languages]]),
+)
+const languagesBySingleWord = once(() => new Map(keptWords()))
+
+const bookOf = new Map(
+  made.languages.map((language) => {
+    const book = kept(`language-${language}`, () => make().byLanguage.get(language)?.packed())
+    return [language, once(() => new PhraseBook<English>(book() ?? EMPTY_BOOK))]
+  }),
+)
 
 /** How many of the words from `at` on are to stay as they are. */
 export type Keeps = (words: readonly string[], at: number) => number
@@ -48,7 +78,7 @@ export type Keeps = (words: readonly string[], at: number) => number
 export function toEnglish(parts: Parts, keeps: Keeps = () => 0): EnglishTitle {
   const plain = parts.map((words) => words.flatMap(segmented).map(masculine))
   const language = languageOf(plain.flat())
-  const book = byLanguage.get(language)
+  const book = bookOf.get(language)?.()
   return { language, parts: plain.map((words) => withUsualNames(translated(words, book, keeps))) }
 }
 
@@ -62,20 +92,20 @@ function languageOf(words: readonly string[]): string {
       if ((votes.get(language) ?? 0) > (votes.get(best) ?? 0)) best = language
     }
   }
-  const isEnglish = (word: string) => englishWords.has(word) && !languagesBySingleWord.has(word)
+  const isEnglish = (word: string) => englishWords.has(word) && !languagesBySingleWord().has(word)
   return votes.get(best) === 1 && words.filter(isEnglish).length > 2 ? 'en' : best
 }
 
 const languagesOf = remembered((word: string): readonly string[] => {
   if (word.length === 1 || englishWords.has(word)) return []
-  const languages = languagesBySingleWord.get(word)
+  const languages = languagesBySingleWord().get(word)
   const language = compound(word)?.language
-  return languages ? [...languages] : language === undefined ? [] : [language]
+  return languages ?? (language === undefined ? [] : [language])
 })
 
 function translated(
   words: readonly string[],
-  book: PhraseBook<Translation> | undefined,
+  book: PhraseBook<English> | undefined,
   keeps: Keeps,
 ): string[] {
   const english: string[] = []
@@ -86,7 +116,7 @@ function translated(
     const found = isNative ? native : any
     const kept = keeps(words, at)
     const isKept = kept > 0 && kept >= found.end - at
-    const own = isKept ? words.slice(at, at + kept) : found.value?.english
+    const own = isKept ? words.slice(at, at + kept) : found.value
     english.push(...(own ?? unknownWord(words[at] ?? '')))
     at = isKept ? at + kept : found.end
   }

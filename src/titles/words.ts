@@ -4,24 +4,27 @@
  */
 
 import { z } from 'zod'
+import { kept } from './kept.ts'
 import { remembered } from './memo.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
 
-const lists = readTaxonomy(
-  'words.yaml',
-  z.strictObject({
-    abbreviations: z.record(z.string().min(1), z.string()),
-    one_word: wordList,
-    to_belongs_to_the_words: wordList,
-    grade_prefixes: wordList,
-    fillers: wordList,
-    degrees: wordList,
-    ambiguous: wordList,
-    articles: wordList,
-    letters: z.record(z.string(), z.string()),
-    endings: z.record(z.string(), z.array(z.string())),
-  }),
-)
+const lists = kept('words', () =>
+  readTaxonomy(
+    'words.yaml',
+    z.strictObject({
+      abbreviations: z.record(z.string().min(1), z.string()),
+      one_word: wordList,
+      to_belongs_to_the_words: wordList,
+      grade_prefixes: wordList,
+      fillers: wordList,
+      degrees: wordList,
+      ambiguous: wordList,
+      articles: wordList,
+      letters: z.record(z.string(), z.string()),
+      endings: z.record(z.string(), z.array(z.string())),
+    }),
+  ),
+)()
 
 const SPECIAL_LETTERS = new RegExp(`[${Object.keys(lists.letters).join('')}]`, 'g')
 const ONLY_ASCII = /^[\0-\x7f]*$/

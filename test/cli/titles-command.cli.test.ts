@@ -1,8 +1,8 @@
 /** `titles`: lists as people keep them in, one row for each out, as CSV or JSON. */
 
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseTitles } from '../../src/cli/titles-command.ts'
 import { CLI, callCli } from '../helpers/run-cli.ts'
@@ -55,6 +55,24 @@ describe('jobtide titles', () => {
       'zzgl,unknown,,,unknown,zzgl,false,unknown,0',
       '',
     ])
+  })
+
+  it('reads by a list that was changed after the package was built', () => {
+    const home = dirname(dirname(CLI))
+    const copy = temporaryFolder()
+    for (const part of ['dist', 'config', 'package.json'])
+      cpSync(join(home, part), join(copy, part), { recursive: true })
+    const list = join(copy, 'config', 'titles', 'levels.yaml')
+    const text = readFileSync(list, 'utf8')
+    writeFileSync(
+      list,
+      text.replace(/posts:\n/, 'posts:\n  - { level: director, words: { en: zzgl } }\n'),
+    )
+    const args = [join(copy, 'dist', 'cli.js'), 'titles', titlesFile('zzgl\n')]
+    expect(spawnSync(process.execPath, args, { encoding: 'utf8' })).toMatchObject({
+      stdout: expect.stringMatching(/^title,.*\nzzgl,director,/),
+      stderr: '',
+    })
   })
 
   it('prints 1 row for each pair, in whatever order the columns stand, as JSON where it is asked for', async () => {

@@ -8,8 +8,10 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageRoot } from '../../src/support/assets.ts'
 import { ladderReader, ladders, laddersSchema } from '../../src/titles/ladders.ts'
+import { madeNow } from '../../src/titles/kept.ts'
 import { parsedList } from '../../src/titles/parsed-lists.ts'
 import { LEVELS, wordList } from '../../src/titles/taxonomy.ts'
+import { taxonomyVersion } from '../../src/titles/version.ts'
 import { splitTitle } from '../../src/titles/words.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
 
@@ -38,6 +40,17 @@ describe('a file of the taxonomy', () => {
       const text = readFileSync(join(folder, name), 'utf8')
       expect([name, parsedList(text)]).toEqual([name, parse(text)])
       expect(parsedList(`${text}\n`)).toBeUndefined()
+    }
+  })
+
+  it('is read by commands as what was made of it, kept under a hash of all files; src makes the same', async () => {
+    await import('../../src/titles/compare.ts')
+    const made = madeNow()
+    expect(made.size).toBeGreaterThan(30)
+    for (const [name, text] of made) {
+      expect(name).toMatch(new RegExp(`-${taxonomyVersion}\\.json$`))
+      const kept = readFileSync(join(packageRoot, 'dist', 'word-lists', name), 'utf8')
+      expect([name, kept === text]).toEqual([name, true])
     }
   })
 
