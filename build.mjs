@@ -6,7 +6,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 // Native code cannot be bundled; the other two are the user's to install.
@@ -41,6 +41,7 @@ const { metafile } = await build({
   plugins: [{ name: 'smaller', setup: makeSmaller }],
 })
 chmodSync('dist/cli.js', 0o755)
+writeFileSync('dist/help.txt', execFileSync(process.execPath, ['dist/cli/process.js', '--help']))
 writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licenses(Object.keys(metafile.inputs)))
 const { keepParsedLists } = await import('./dist/titles/parsed-lists.js')
 keepParsedLists()
@@ -49,9 +50,25 @@ const { keepAll } = await import('./dist/titles/kept.js')
 keepAll()
 
 function makeSmaller({ onLoad }) {
+  const main = resolve('src/cli/main.ts')
+  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.name.endsWith('.ts'))
+    .map((entry) => resolve(entry.parentPath, entry.name))
+  const imported = sources.flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/\bimport\('(\.[^']+)'\)/g)].map(([, target]) =>
+      resolve(dirname(path), target),
+    ),
+  )
   onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
     loader: 'ts',
     contents: readFileSync(path, 'utf8')
+      // What every command has loaded before becomes one chunk only where the bundler knows that.
+      .replace(
+        /$/,
+        imported.includes(path) && !path.endsWith('help.ts')
+          ? `\nimport ${JSON.stringify(main)}`
+          : '',
+      )
       // A namespace is bundled as far as it is used: of zod a quarter.
       .replace("import { z } from 'zod'", "import * as z from 'zod'")
       // The client of the engine goes into the bundle; src loads it without a bundler.

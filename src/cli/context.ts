@@ -1,7 +1,5 @@
 /** What every command gets: its options as checked values, its output, and the world it may touch. */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import {
   analystGroupFrom,
   dataDirFrom,
@@ -12,7 +10,7 @@ import {
 } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import type { RunWorld } from '../run/stages.ts'
-import { packageRoot } from '../support/assets.ts'
+import { packageVersion } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
 import type { ExitCode } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
@@ -92,11 +90,6 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
       }),
     directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
   }
-}
-
-export function packageVersion(): string {
-  const text = readFileSync(join(packageRoot, 'package.json'), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
 
 export function runWorld(context: Context): RunWorld {

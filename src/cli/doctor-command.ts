@@ -15,10 +15,11 @@ import {
   type FindingState,
 } from '../run/doctor.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
-import { packageVersion, runWorld, type Context } from './context.ts'
+import { runWorld, type Context } from './context.ts'
 import { wrongAddresses } from './destinations.ts'
 import type { Fact } from './report.ts'
 import { bytesText, durationText, wrapLines } from './text.ts'

@@ -2,13 +2,13 @@
 
 import { Command, CommanderError } from 'commander'
 import { logLevelFrom, quietSdk, refuseKeyInArguments, type Environment } from '../config.ts'
+import { packageVersion } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { createLogger, createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
-import { createContext, packageVersion, type ProcessParts, type Start } from './context.ts'
-import { withEnvFiles } from './env-files.ts'
-import { streamOutput, type Output, type Streams } from './output.ts'
+import type { ProcessParts, Start } from './context.ts'
+import type { Output, Streams } from './output.ts'
 import { secretsOf } from './secrets.ts'
 
 export interface CommandLineWorld extends Omit<
@@ -34,7 +34,7 @@ export async function runCommandLine(
 
   // Fields of the run that goes on; they stand on each of its lines.
   const logFields: Record<string, string> = {}
-  let output: Output = streamOutput(argv.includes('--json'), scrubber, streams)
+  let output: Output | null = null
   let exitCode: ExitCode = EXIT.done
   // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
   const keepSecret = (all: Environment) => {
@@ -42,6 +42,11 @@ export async function runCommandLine(
     refuseKeyInArguments(argv, all)
   }
   const program = createProgram(async (options, pipelines, work) => {
+    const [{ createContext }, { withEnvFiles }, { streamOutput }] = await Promise.all([
+      import('./context.ts'),
+      import('./env-files.ts'),
+      import('./output.ts'),
+    ])
     const { environment, warnings } = withEnvFiles(given.environment, pipelines)
     keepSecret(environment)
     const level = logLevelFrom(environment, options.logLevel)
@@ -61,13 +66,16 @@ export async function runCommandLine(
     if (outputError === null) return exitCode
     throw outputFailure(outputError)
   } catch (error) {
-    if (!(error instanceof CommanderError)) {
-      const { path = 'the disk' } = Object(error) as NodeJS.ErrnoException
-      return output.failure(asStorageError(error, path))
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.done
+      // Without any command commander has printed its help already.
+      if (error.code === 'commander.help') return EXIT.usage
     }
-    if (error.exitCode === 0) return EXIT.done
-    // Without any command commander has printed its help already.
-    return error.code === 'commander.help' ? EXIT.usage : output.failure(usageError(error, argv))
+    const { streamOutput } = await import('./output.ts')
+    output ??= streamOutput(argv.includes('--json'), scrubber, streams)
+    if (error instanceof CommanderError) return output.failure(usageError(error, argv))
+    const { path = 'the disk' } = Object(error) as NodeJS.ErrnoException
+    return output.failure(asStorageError(error, path))
   }
 }
 

@@ -25,7 +25,7 @@ import type { Freshness } from '../run/freshness.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { packageVersion } from './context.ts'
+import { packageVersion } from '../support/assets.ts'
 
 /** How a command ended that was to run a pipeline, also where no run began. */
 export interface Attempt {

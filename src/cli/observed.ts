@@ -10,10 +10,11 @@ import { prometheusText, type Metric } from '../observe/metrics.ts'
 import type { TracedRun } from '../observe/otel.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import type { EndedStage } from '../run/stage-times.ts'
+import { packageVersion } from '../support/assets.ts'
 import { writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, messageOf, type ExitCode } from '../support/errors.ts'
 import { SECOND } from '../support/units.ts'
-import { packageVersion, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
 
 const OWNER_ONLY = 0o600

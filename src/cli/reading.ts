@@ -1,15 +1,15 @@
 /**
- * What commands read: the journal's history, and the warehouse without keeping another process from writing it.
+ * What commands read: the journal's history, and the warehouse without keeping another process from writing it. What reads the
+ * journal is imported where it is read: `query` reads none.
  */
 
 import { existsSync } from 'node:fs'
 import type { History } from '../journal/history.ts'
-import { openJournal, type Journal } from '../journal/journal.ts'
-import { readHistory } from '../journal/read-history.ts'
+import type { Journal } from '../journal/journal.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
-import { refuseLostJournal } from '../run/lost-journal.ts'
+import type { LoadedSegment } from '../run/lost-journal.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -18,6 +18,8 @@ import { agoText } from './text.ts'
 
 /** The history of a data directory. @throws as {@link refuseEmpty} does */
 export async function historyShown({ directory, clock }: Context): Promise<History> {
+  const { openJournal } = await import('../journal/journal.ts')
+  const { readHistory } = await import('../journal/read-history.ts')
   const journal = openJournal(directory.journal, clock)
   await refuseEmpty(journal, directory)
   return readHistory(journal)
@@ -41,8 +43,13 @@ export function nothingRun({ root }: DataDirectory) {
 }
 
 /** As {@link refuseEmpty}, but takes a data directory in which nothing was run. */
-export async function refuseNoJournal(journal: Journal, directory: DataDirectory): Promise<void> {
-  await refuseLostJournal(journal, directory)
+export async function refuseNoJournal(
+  journal: Journal,
+  directory: DataDirectory,
+  loaded?: readonly LoadedSegment[],
+): Promise<void> {
+  const { refuseLostJournal } = await import('../run/lost-journal.ts')
+  await refuseLostJournal(journal, directory, loaded)
   const { root, warehouse } = directory
   if (journal.segments().length > 0 || !existsSync(warehouse)) return
   throw new ConfigError(

@@ -15,10 +15,12 @@ import { nextDue } from '../plan/due.ts'
 import { runState, runsOf, type Judgement } from '../plan/judge.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
 import { minuteText } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
 import { table, type Fact } from './report.ts'
@@ -43,7 +45,9 @@ export async function statusCommand(
   { maxAge }: { readonly maxAge?: number },
 ): Promise<ExitCode> {
   const { directory, clock, output } = context
-  await refuseNoJournal(openJournal(directory.journal, clock), directory)
+  const warehouse = await readWarehouse(directory.warehouse, whatItKnows)
+  const loaded = warehouse.value?.loaded ?? []
+  await refuseNoJournal(openJournal(directory.journal, clock), directory, loaded)
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs: maxAge ?? null })
   const { history, nowMs: now } = freshness
   const judgements = judgementsOf(freshness, directory)
@@ -51,9 +55,6 @@ export async function statusCommand(
   const [last] = runs
   const coverage = coverageStatus(freshness)
   const credits = creditStatus(history, now)
-  const warehouse = await readWarehouse(directory.warehouse, (open) =>
-    queryReport<WarehouseStatus>(open, 'status'),
-  )
   const { clockDispute, quarantined } = history
   const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
   const until = pausedUntil(history, now, clock.uptime?.() ?? null)
@@ -111,10 +112,15 @@ export async function statusCommand(
         here: new Date(clocks.ours),
         ...wentBackValues(clocks.wentBack),
       },
-      warehouse: warehouse.value?.[0] ?? { unavailable: warehouse.why },
+      warehouse: warehouse.value?.rows[0] ?? { unavailable: warehouse.why },
     },
   })
   return judgements.length === 0 ? EXIT.done : EXIT.stale
+}
+
+async function whatItKnows(warehouse: Warehouse) {
+  const rows = await queryReport<WarehouseStatus>(warehouse, 'status')
+  return { rows, loaded: await warehouse.all<LoadedSegment>(LOADED) }
 }
 
 function runRows({ history, working }: Freshness) {
@@ -214,9 +220,9 @@ function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): st
   return `${creditsText(all)} in ${countText(runs, 'run')}, ${creditsText(creditsThisMonth)} this month${inDoubt}`
 }
 
-function warehouseFacts({ value, why }: Reading<WarehouseStatus[]>): Fact[] {
+function warehouseFacts({ value, why }: Reading<{ rows: WarehouseStatus[] }>): Fact[] {
   if (why !== null) return [['warehouse', why]]
-  return value.flatMap((row): Fact[] => [
+  return value.rows.flatMap((row): Fact[] => [
     [
       'warehouse',
       `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}, ${countText(row.failed_checks, 'failed check')}`,

@@ -20,6 +20,7 @@ import { EventReaders } from './event-readers.ts'
 import { storeFacts } from './facts.ts'
 import { followList } from './leave-out.ts'
 import { Merger, type LoadReport } from './merger.ts'
+import { ANY_END } from './rows.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
 
 /** What a load needs. */
@@ -58,9 +59,6 @@ const BODIES_AT_ONCE = 2 * MIB
 // Measured on pages with five titles of 1 MB: what it holds of pages that are larger than that.
 const MEMORY_PER_BYTE = 60
 const PAGES_PER_TURN = 16
-
-/** Where a segment that an erasure wrote again is loaded to: past the end of any, and a sealed one never grows. */
-export const ANY_END = 2n ** 53n
 
 /** A segment of the journal that is not loaded to its end. */
 interface OpenSegment {

@@ -6,6 +6,9 @@ import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
+/** Where a segment that an erasure wrote again is loaded to: past the end of any, and a sealed one never grows. */
+export const ANY_END = 2n ** 53n
+
 /** Values by column. */
 export type Row = Readonly<Record<string, SqlValue>>
 

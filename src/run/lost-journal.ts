@@ -10,7 +10,7 @@ import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { isAnswered } from '../journal/spending.ts'
 import type { SpentBefore } from '../journal/records.ts'
-import { ANY_END } from '../load/load.ts'
+import { ANY_END } from '../load/rows.ts'
 import { StorageError } from '../support/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -30,12 +30,18 @@ const OLDER =
 export async function spentWithoutJournal(
   journal: Journal,
   directory: DataDirectory,
+  loaded?: readonly LoadedSegment[],
 ): Promise<{ readonly spent: readonly SpentBefore[]; readonly problem: StorageError } | null> {
   const { losses } = journal.check()
   const segments = journal.segments()
   if (!existsSync(directory.warehouse)) return null
   if (segments.length > 0) {
-    await refuseOlder(journal, directory, new Set(losses.keys()))
+    await refuseOlder(
+      journal,
+      directory,
+      new Set(losses.keys()),
+      loaded ?? (await loadedFrom(directory.warehouse, LOADED)),
+    )
     return null
   }
   return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
@@ -67,16 +73,22 @@ export async function spentWithoutJournal(
   })
 }
 
+/** How far a segment was loaded. */
+export interface LoadedSegment {
+  readonly segment: string
+  readonly bytes: number
+}
+
+/** The segments that the warehouse was loaded from. */
+export const LOADED = `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`
+
 async function refuseOlder(
   journal: Journal,
   directory: DataDirectory,
   losses: ReadonlySet<string>,
+  loaded: readonly LoadedSegment[],
 ): Promise<void> {
   const present = new Set(journal.segments())
-  const loaded = await loadedFrom<{ segment: string; bytes: number }>(
-    directory.warehouse,
-    `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`,
-  )
   const gone = loaded.filter(({ segment }) => !present.has(segment) && !losses.has(segment))
   // An erasure makes a segment shorter, too, and leaves every request in it. What was accepted to be lost is in none.
   const isShorter = loaded.some(
@@ -130,8 +142,15 @@ function beganAgain(journal: Journal): boolean {
   return [...runs.values()].some(({ started }) => (started.spent_before ?? []).length > 0)
 }
 
-/** @throws StorageError where the warehouse holds pages and the journal is gone or older; see spentWithoutJournal for others */
-export async function refuseLostJournal(journal: Journal, directory: DataDirectory): Promise<void> {
-  const lost = await spentWithoutJournal(journal, directory)
+/**
+ * @param loaded what {@link LOADED} returns, where the caller has asked for it
+ * @throws StorageError where the warehouse holds pages and the journal is gone or older; see spentWithoutJournal for others
+ */
+export async function refuseLostJournal(
+  journal: Journal,
+  directory: DataDirectory,
+  loaded?: readonly LoadedSegment[],
+): Promise<void> {
+  const lost = await spentWithoutJournal(journal, directory, loaded)
   if (lost !== null) throw lost.problem
 }

@@ -1,5 +1,6 @@
-/** Files that ship with the package: SQL, pipelines, defaults. The same relative place from `src` and from `dist`. */
+/** Files that ship with the package: SQL, pipelines, defaults. The same relative place from `src`, `dist` and `dist/chunks`. */
 
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** The folder that holds package.json, sql/, pipelines/ and config/. */
@@ -7,3 +8,8 @@ export const packageRoot = resolve(import.meta.dirname, '..', '..')
 
 /** The folder of the SQL schema files, models and checks. */
 export const sqlFolder = join(packageRoot, 'sql')
+
+export function packageVersion(): string {
+  const text = readFileSync(join(packageRoot, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

@@ -3,10 +3,8 @@
  * line, because removing them by field name misses most of the places a secret can hide (messages, causes, headers).
  */
 
-import { pino, type Logger } from 'pino'
+import { realClock } from './clock.ts'
 import { escapedJson, onOneLine, printable } from './text.ts'
-
-export type { Logger }
 
 /** Replaces every spelling of a secret in a text. */
 export interface Scrubber {
@@ -100,27 +98,39 @@ function base64Spellings(bytes: Buffer, encoding: 'base64' | 'base64url'): strin
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+/** Writes a line for each event at its level or above: its fields, and its name. */
+export type Logger = Readonly<
+  Record<Exclude<LogLevel, 'silent'>, (fields: object, name: string) => void>
+>
+
 /**
- * A pino logger that writes scrubbed lines with `write` (one call per line, newline included).
+ * A logger that writes scrubbed lines with `write` (one call per line, newline included).
  * @param fields stand on each line, as they are when it is written
  */
 export function createLogger(
-  level: LogLevel,
+  least: LogLevel,
   scrubber: Scrubber,
   write: (line: string) => void,
   fields: Readonly<Record<string, string>> = {},
 ): Logger {
-  return pino(
-    {
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      // A copy: the fields of the line are put into it.
-      mixin: () => ({ ...fields }),
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line: string) => write(scrubber.scrub(escapedJson(line))) },
-  )
+  const at = (level: LogLevel) => {
+    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return () => undefined
+    return (more: object, msg: string) => {
+      const time = new Date(realClock.now()).toISOString()
+      const line = JSON.stringify({ level, time, ...fields, ...more, msg }, readable)
+      write(scrubber.scrub(escapedJson(`${line}\n`)))
+    }
+  }
+  const [trace, debug, info] = [at('trace'), at('debug'), at('info')]
+  return { trace, debug, info, warn: at('warn'), error: at('error') }
+}
+
+// What JSON would leave out, or refuse.
+function readable(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (!(value instanceof Error)) return value
+  const { message, stack, cause } = value
+  return Object.assign({}, value, { message, stack, cause })
 }
 
 /**
@@ -142,4 +152,4 @@ export function lineForPeople(line: string): string {
 // A person who looks on knows which run it is.
 const ABOUT_RUN = new Set(['pipeline', 'run_id', 'reason', 'message', 'why'])
 
-export const silentLogger: Logger = pino({ level: 'silent' })
+export const silentLogger: Logger = createLogger('silent', createScrubber(), () => undefined)

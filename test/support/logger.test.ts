@@ -193,7 +193,7 @@ it('a field of one line stands on no later one; those of the run stand on each, 
   const log = createLogger('info', createScrubber(), (line) => lines.push(line), run)
   log.info({ page: 7, stage: 'extract' }, 'page_received')
   run['run_id'] = 'run_1'
-  log.info('run_ended')
+  log.info({}, 'run_ended')
   const [first, second] = lines.map((line) => JSON.parse(line) as object)
   expect(first).toMatchObject({ pipeline: 'nightly', page: 7, stage: 'extract' })
   expect(Object.keys(second ?? {}).toSorted()).toEqual([

@@ -10,7 +10,7 @@ import {
 import { openJournal } from '../../journal/journal.ts'
 import { cutAnswer, type IsNamed } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
-import { ANY_END } from '../../load/load.ts'
+import { ANY_END } from '../../load/rows.ts'
 import { cutAnswers, leaveOut, type LeftOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
