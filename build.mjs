@@ -48,6 +48,8 @@ keepParsedLists()
 await import('./dist/titles/compare.js')
 const { keepAll } = await import('./dist/titles/kept.js')
 keepAll()
+const { keepReads } = await import('./dist/model/project.js')
+await keepReads()
 
 function makeSmaller({ onLoad }) {
   const main = resolve('src/cli/main.ts')

@@ -1,12 +1,15 @@
 /**
  * What a build has to make: the computed models and the models in run order, with what each reads, and the checks. All of it
- * is read from the SQL files; the warehouse only parses them.
+ * is read from the SQL files. What they read the build of the package has found; the warehouse parses only those that are not as
+ * they were then.
  */
 
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
+import { readIfThere } from '../support/atomic-file.ts'
+import { sha256Hex } from '../support/hash.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import {
   loadedTables,
@@ -15,7 +18,7 @@ import {
   type ModelFile,
 } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnSql } from './as-known-on.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, organizationGroupsFile, type ComputedModel } from './computed-models.ts'
@@ -57,9 +60,12 @@ export async function readProject(
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
   const fileChecks = readChecks(checkFolder)
-  const treeOf = await syntaxTrees(warehouse, [...computedModels, ...models, ...fileChecks])
-  const readsOf = (kind: string, { name, sql }: NamedSql) =>
-    sql === '' ? [] : tablesRead(treeOf(sql), `${kind} ${name}`)
+  const kept = keptReads()
+  const keptOf = ({ sql }: NamedSql) => (sql === '' ? [] : kept[sha256Hex(sql)])
+  const unknown = [...computedModels, ...models, ...fileChecks].filter((one) => !keptOf(one))
+  const treeOf = await syntaxTrees(warehouse, unknown)
+  const readsOf = (kind: string, one: NamedSql) =>
+    keptOf(one) ?? tablesRead(treeOf(one.sql), `${kind} ${one.name}`)
   const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   const modelNodes = models.map((model): ProjectNode => {
     const sql = withoutSemicolon(model.sql)
@@ -101,6 +107,25 @@ interface NamedSql {
   readonly sql: string
 }
 
+// Beside the code that `npm run build` made; beside src there is none.
+const KEPT = join(import.meta.dirname, '..', 'reads.json')
+
+/** By the SHA-256 of a select the tables that it reads, as they were found when the package was built. */
+function keptReads(): Readonly<Record<string, readonly string[] | undefined>> {
+  return JSON.parse(readIfThere(KEPT)?.toString() ?? '{}') as Record<string, string[]>
+}
+
+/** Finds what each select that ships reads, and keeps it; for `npm run build`. */
+export async function keepReads(): Promise<void> {
+  const files = [...readModelFiles(), ...readChecks(join(sqlFolder, 'checks'))]
+  const selects = [...computedModels, ...files].filter(({ sql }) => sql !== '')
+  const treeOf = await withWarehouse({ path: ':memory:', mode: 'write' }, (warehouse) =>
+    syntaxTrees(warehouse, selects),
+  )
+  const reads = selects.map(({ name, sql }) => [sha256Hex(sql), tablesRead(treeOf(sql), name)])
+  writeFileSync(KEPT, JSON.stringify(Object.fromEntries(reads)))
+}
+
 function withSchemas(sql: string, core: ReadonlySet<string>): string {
   return sql.replaceAll(
     /\b(from|join)(\s+)(\w+)/g,
@@ -114,6 +139,7 @@ async function syntaxTrees(
   warehouse: Warehouse,
   of: readonly NamedSql[],
 ): Promise<(sql: string) => string> {
+  if (of.length === 0) return () => '{}'
   const values = of.map(({ sql }, place) => `(${place}, ${quoteText(sql)})`)
   const rows = await warehouse.all<{ tree: string }>(
     `select json_serialize_sql(sql_text) as tree
