@@ -92,11 +92,16 @@ describe('imports', () => {
     expect(devDependencies['@duckdb/node-api']).toBe(dependencies['@duckdb/node-bindings'])
   })
 
-  it('that every command waits for are of 1 package: not of the engine, of zod or of what reads YAML', () => {
-    const loaded = new Set(['src/cli/process.ts'])
-    for (const file of loaded) for (const target of staticImports(file)) loaded.add(target)
-    const packages = [...loaded].filter((name) => !/^(?:node:|src\/)/.test(name))
-    expect(packages.toSorted()).toEqual(['commander'])
+  it.each([
+    ['every command', 'process', ['commander']],
+    ['`query`', 'query-command', ['cli-table3']],
+    ['`titles`', 'titles-command', ['csv-parse/sync', 'yaml', 'zod']],
+    ['`status`', 'status-command', ['cli-table3', 'croner', 'csv-parse/sync', 'yaml', 'zod']],
+  ])('that %s waits for are of few packages, none of them the engine', (_, file, packages) => {
+    const loaded = new Set([`src/cli/${file}.ts`])
+    for (const path of loaded) for (const target of staticImports(path)) loaded.add(target)
+    const others = [...loaded].filter((name) => !/^(?:node:|src\/)/.test(name))
+    expect(others.toSorted()).toEqual(packages)
   })
 
   it('never come from a barrel, and nothing is exported by default', () => {
