@@ -76,6 +76,15 @@ function makeSmaller({ onLoad }) {
       // The client of the engine goes into the bundle; src loads it without a bundler.
       .replace('const require = createRequire(import.meta.url)\n', '\n'),
   }))
+  // Its index loads fetch, caches and HTTP/2 of Node as well, which takes longer than all of ours. Jobtide's requests go through an
+  // agent, which has `request`.
+  onLoad({ filter: /[\\/]undici[\\/]index\.js$/ }, () => ({
+    contents: `Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'))
+exports.Agent = require('./lib/dispatcher/agent')
+exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent')
+exports.Pool = require('./lib/dispatcher/pool')
+exports.errors = require('./lib/core/errors')`,
+  }))
   onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, ({ path }) => ({
     contents: `${readFileSync(path, 'utf8').replaceAll(/^\/\/# sourceMappingURL=.*$/gm, '')}\n${NO_MAP_COMMENT}`,
   }))

@@ -5,7 +5,6 @@
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { request } from 'undici'
 import type { Clock } from '../support/clock.ts'
 import { untilAborted } from '../support/abort.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
@@ -84,8 +83,10 @@ export function createTransport(options: TransportOptions): Transport {
     const deadline = AbortSignal.timeout(deadlineMs)
     try {
       const either = AbortSignal.any([signal, deadline])
-      const answered = request(`${baseUrl}${path}`, {
-        dispatcher: agent,
+      const { origin, pathname, search } = new URL(`${baseUrl}${path}`)
+      const answered = agent.request({
+        origin,
+        path: `${pathname}${search}`,
         signal: either,
         headers: {
           authorization: `Bearer ${apiKey.reveal()}`,
