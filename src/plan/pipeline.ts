@@ -93,6 +93,19 @@ export type CollectSpec = z.infer<typeof collectSchema>
  * @throws ConfigError naming file, line and what is allowed, for every fault at once
  */
 export function parsePipeline(text: string, file: string): PipelineSpec | CollectSpec {
+  const key = `${file}\n${text}`
+  const known = parsedBefore.get(key)
+  if (known !== undefined) return known
+  const spec = parse(text, file)
+  parsedBefore.set(key, spec)
+  return spec
+}
+
+// A run looks at its pipeline and at all others several times: for what it does, whom it tells, and what is due.
+const parsedBefore = new Map<string, PipelineSpec | CollectSpec>()
+const readBefore = new Map<string, ReadableParts>()
+
+function parse(text: string, file: string): PipelineSpec | CollectSpec {
   if (text.length > LONGEST_FILE) {
     throw new ConfigError(
       `${file} is no pipeline file: it is longer than ${LONGEST_FILE} characters`,
@@ -123,6 +136,12 @@ export interface ReadableParts {
 
 /** Reads the parts of a pipeline file that are right, each on its own. Never throws. */
 export function readableParts(text: string): ReadableParts {
+  const parts = readBefore.get(text) ?? readParts(text)
+  readBefore.set(text, parts)
+  return parts
+}
+
+function readParts(text: string): ReadableParts {
   const nothing = { name: null, schedule: null, notify: null }
   try {
     if (text.length > LONGEST_FILE) return nothing
