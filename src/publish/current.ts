@@ -6,6 +6,7 @@
  */
 
 import { z } from 'zod'
+import { atOnce } from '../support/at-once.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
@@ -125,15 +126,11 @@ export class CurrentFolder {
       return !again && this.#record?.files[key] === sha256 && found.modifiedAt <= writtenAt
     }
     const missing = [...wanted].filter(([key, file]) => !isThere(key, file))
-    for (let at = 0; at < missing.length; at += AT_ONCE) {
+    await atOnce(missing, AT_ONCE, async ([key, file]) => {
       signal?.throwIfAborted()
-      await Promise.all(
-        missing.slice(at, at + AT_ONCE).map(async ([key, file]) => {
-          await store.copy(file.key, key, file.bytes)
-          this.#copied.set(key, file.sha256)
-        }),
-      )
-    }
+      await store.copy(file.key, key, file.bytes)
+      this.#copied.set(key, file.sha256)
+    })
     // Whatever it is called: a wildcard over the folder would take it for rows of the table.
     const gone = [...listed.keys()].filter((key) => key.endsWith('.parquet') && !wanted.has(key))
     if (gone.length > 0) await store.remove(gone)

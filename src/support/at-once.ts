@@ -1,0 +1,20 @@
+/** Work on many things, some of them at once: what waits for disks and servers waits together. */
+
+/** Calls `work` for each, at most `limit` at once. The first failure begins nothing more, and is thrown when all have ended. */
+export async function atOnce<T>(
+  items: Iterable<T>,
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items[Symbol.iterator]()
+  let failed: { readonly error: unknown } | null = null
+  const worker = async () => {
+    for (let next = left.next(); failed === null && next.done !== true; next = left.next()) {
+      await work(next.value).catch((error: unknown) => {
+        failed ??= { error }
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: limit }, worker))
+  if (failed !== null) throw (failed as { error: unknown }).error
+}
