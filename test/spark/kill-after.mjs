@@ -10,7 +10,7 @@ const lifeMs = process.env.KILLED_AFTER_MS
 // A process group of its own.
 const child = spawn(program, args, { stdio: 'inherit', detached: true })
 if (lifeMs !== undefined)
-  setTimeout(() => process.kill(-child.pid, 'SIGKILL'), Number(lifeMs)).unref()
+  setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), Number(lifeMs)).unref()
 child.once('exit', (code, signal) => {
   if (signal === null) process.exit(code)
   process.kill(process.pid, signal)
