@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import time
 
-from pyspark.sql import functions as F
-
 from .build import Build
 from .checks import run_checks
 from .lake import Lake
 from .session import open_session
-from .stored import key_of
 
-FORMAT = 1
+FORMAT = 2
 # Spark jobs that are run side by side: most are too small to keep a cluster busy.
 AT_ONCE = 4
 
@@ -36,7 +33,7 @@ def run(address: str) -> None:
     outcomes = run_checks(build, job["checks"])
     seconds["checks"] = round(time.monotonic() - started, 1)
     started = time.monotonic()
-    tables = hashed(lake, build.stored.results)
+    build.published.add_hashes()
     seconds["hash"] = round(time.monotonic() - started, 1)
     result = {
         "format": FORMAT,
@@ -44,7 +41,7 @@ def run(address: str) -> None:
         "spark": spark.version,
         "seconds": seconds,
         "checks": outcomes,
-        "tables": [{"name": name, "result": table} for name, table in sorted(tables.items())],
+        "tables": [{"name": name, "partitions": found} for name, found in build.published.partitions.items()],
     }
     # The last act: without it nothing of the job counts.
     text = spark.createDataFrame([(json.dumps(result),)], "value string")
@@ -58,25 +55,3 @@ def split_address(address: str) -> tuple[str, str]:
     if not found or name != "job.json":
         raise ValueError(f"{address} does not end with /work/<snapshot id>/job.json")
     return root, f"work/{snapshot_id}/"
-
-
-def hashed(lake: Lake, tables: dict[str, dict | None]) -> dict[str, dict | None]:
-    """Adds size and SHA-256 to each new file, read back from where they are."""
-    new = [file for table in tables.values() if table is not None for file in new_files(table)]
-    if not new:
-        return tables
-    paths = [lake.path(file["key"]) for file in new]
-    read = lake.spark.read.format("binaryFile").load(paths)
-    found = read.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
-    # By key: the files of one task have one name in the folder of each year.
-    known = {key_of(row["path"], lake.work): row for row in found}
-    for file in new:
-        row = known[file["key"]]
-        file["bytes"], file["sha256"] = row["length"], row["sha256"]
-    return tables
-
-
-def new_files(table: dict) -> list[dict]:
-    vector = table["vector"]
-    files = [file for file in table["files"] if "sha256" not in file]
-    return files + ([vector] if vector is not None and vector["is_new"] else [])

@@ -1,41 +1,11 @@
-"""What needs no Spark: types, layout, addresses. `python -m unittest discover -s spark/tests -t spark`."""
+"""What needs no Spark: types, partitions, addresses. `python -m unittest discover -s spark/tests -t spark`."""
 
 import unittest
 
 from jobtide_spark.ctes import shared, split, with_those
-from jobtide_spark.layout import keep
-from jobtide_spark.run import new_files, split_address
-from jobtide_spark.stored import _file, key_of
+from jobtide_spark.published import key_of, partitions
+from jobtide_spark.run import split_address
 from jobtide_spark.types import schema_text, spark_type, type_faults
-
-LIMITS = {"small_bytes": 256 * 1024, "most_files": 8, "most_deleted": 0.1, "most_fresh": 0.25}
-
-
-def file(name: str, rows: int = 1000, deletes: int = 0, size: int = 1_000_000) -> dict:
-    return {"key": name, "sha256": name, "rows": rows, "deletes": deletes, "bytes": size}
-
-
-class Layout(unittest.TestCase):
-    def names(self, files: list[dict], came: int = 0, gone: dict | None = None) -> list[str]:
-        return [one["sha256"] for one in keep(files, came, gone or {}, LIMITS)]
-
-    def test_few_changes_keep_the_files(self) -> None:
-        self.assertEqual(self.names([file("a")], 10, {"a": 10}), ["a"])
-
-    def test_a_small_partition_is_written_again(self) -> None:
-        self.assertEqual(self.names([file("a", size=1000)], 1), [])
-
-    def test_more_than_a_tenth_deleted_or_a_quarter_new_is_written_again(self) -> None:
-        self.assertEqual(self.names([file("a")], 0, {"a": 101}), [])
-        self.assertEqual(self.names([file("a", deletes=100)], 0, {"a": 1}), [])
-        self.assertEqual(self.names([file("a")], 400), [])
-
-    def test_of_eight_files_only_the_largest_stays(self) -> None:
-        files = [file("a", 100_000, size=9_000_000)] + [file(f"f{at}", 100) for at in range(7)]
-        self.assertEqual(self.names(files, 1), ["a"])
-
-    def test_a_file_without_a_row_does_not_stay(self) -> None:
-        self.assertEqual(self.names([file("a", 100_000), file("b", 10)], 1, {"b": 10}), ["a"])
 
 
 class Expressions(unittest.TestCase):
@@ -87,10 +57,6 @@ class Addresses(unittest.TestCase):
         address = "file:///lake/work/01K/files/t/__year%3D2019/part-0.parquet"
         key = key_of(address, "work/01K/files/t")
         self.assertEqual(key, "work/01K/files/t/__year=2019/part-0.parquet")
-        model = {"split": {"column": "joined_at", "stem": "joined"}}
-        described = _file(model, key, {"rows": 3, "min a": "1", "max a": "2", "nulls a": 0, "nulls b": 2})
-        self.assertEqual(described["partition"], "joined_year=2019")
-        self.assertEqual((described["min"], described["max"], described["nulls"]), ({"a": "1"}, {"a": "2"}, {"b": 2}))
 
     def test_files_of_one_name_are_told_apart_by_their_year(self) -> None:
         address = "s3a://b/p/work/01K/files/t/__year%3D2019/part-0.parquet"
@@ -98,9 +64,35 @@ class Addresses(unittest.TestCase):
         self.assertEqual(key, "work/01K/files/t/__year=2019/part-0.parquet")
         self.assertNotEqual(key_of(address.replace("2019", "2020"), "work/01K/"), key)
 
-    def test_new_files_have_no_hash_yet(self) -> None:
-        table = {"files": [file("a"), {"key": "b"}], "vector": {"key": "c", "is_new": True}}
-        self.assertEqual([one["key"] for one in new_files(table)], ["b", "c"])
+
+class Partitions(unittest.TestCase):
+    SPLIT = {"column": "joined_at", "stem": "joined"}
+
+    def test_have_the_files_and_the_rows_of_their_year(self) -> None:
+        files = [
+            ("t/__year=2019/a", {"rows": 3, "min a": "1", "max a": "2", "nulls a": 0, "nulls b": 2, "xor": 1, "sum": 1}),
+            ("t/__year=2019/b", {"rows": 2, "xor": -1, "sum": -1}),
+            ("t/__year=2020/a", {"rows": 1, "xor": 5, "sum": 5}),
+        ]
+        first, second = partitions(files, self.SPLIT)
+        self.assertEqual((first["name"], first["rows"], len(first["files"])), ("joined_year=2019", 5, 2))
+        self.assertEqual(first["fingerprint"], "spark-FFFFFFFFFFFFFFFE:0")
+        self.assertEqual(second["fingerprint"], "spark-5:5")
+        self.assertEqual(
+            first["files"][0], {"key": files[0][0], "rows": 3, "min": {"a": "1"}, "max": {"a": "2"}, "nulls": {"b": 2}}
+        )
+
+    def test_a_fingerprint_depends_on_the_rows_and_not_on_their_files(self) -> None:
+        def of(*counted: tuple[int, int]) -> str:
+            files = [(f"t/{at}", {"rows": 1, "xor": xor, "sum": total}) for at, (xor, total) in enumerate(counted)]
+            return partitions(files, None)[0]["fingerprint"]
+
+        self.assertEqual(of((1 ^ 2, 3), (4, 4)), of((4 ^ 1, 5), (2, 2)))
+        self.assertNotEqual(of((1, 1), (1, 1)), of((2, 2), (2, 2)))
+
+    def test_a_table_without_rows_is_one_file(self) -> None:
+        expected = [{"name": "all", "rows": 0, "fingerprint": "spark-0:0", "files": [{"key": "t/a", "rows": 0, "min": {}, "max": {}, "nulls": {}}]}]
+        self.assertEqual(partitions([("t/a", {})], None), expected)
 
 
 if __name__ == "__main__":

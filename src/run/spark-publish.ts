@@ -1,8 +1,7 @@
 /**
- * A snapshot whose models Spark builds. What models read is published below `inputs/` first; one job reads it through the Delta
- * logs, and writes Parquet files and a result below `work/`. Only then, here, files get their keys, tables that readers do not see
- * are published below `core/`, and manifest and pointer are written as always. So a job that dies leaves nothing but files that
- * nobody names.
+ * A snapshot whose models Spark builds. What models read is published below `inputs/` first. One job reads it through the Delta
+ * logs, and writes Parquet files and a result below `work/`. Only then do the files get their keys here, and manifest and
+ * pointer are written as always. A job that dies leaves nothing but files that no snapshot names.
  */
 
 import { CheckFailedError } from '../model/check-outcome.ts'
@@ -10,73 +9,50 @@ import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
 import { collectGarbage } from '../publish/gc/gc.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
-import type { Manifest } from '../publish/manifest.ts'
+import type { Manifest, ManifestFile } from '../publish/manifest.ts'
 import { publishSnapshot } from '../publish/publish.ts'
 import type { PrebuiltTables, PublishOptions, PublishReport } from '../publish/publish-options.ts'
 import { ofThisFormat, readCurrent } from '../publish/read-snapshot.ts'
-import { workFolder } from '../publish/spark/spark-job.ts'
 import {
-  placeObjects,
   readResult,
   sparkTable,
+  workFolder,
   type SparkResult,
-  type SparkTable,
 } from '../publish/spark/spark-result.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { prefixedStore, removeFolder } from '../publish/store/prefixed-store.ts'
+import { ulidTime } from '../support/ulid.ts'
 import { DAY } from '../support/units.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
-import { CORE, INPUTS, planSparkBuild, type SparkPlan } from './spark-plan.ts'
+import { INPUTS, planSparkBuild, type SparkPlan } from './spark-plan.ts'
 import { submitJob, type SparkBuild, type SubmitWorld } from './spark-submit.ts'
 
-// A publish that was stopped before its pointer moved lets the next one go on from the snapshots before.
-const KEPT = parseKeep(5)
-
-/**
- * Publishes as `publishSnapshot` does.
- * @throws CheckFailedError when a check failed on Spark
- * @throws PublishError when the job cannot be started, fails, or answers what cannot be
- */
+/** Publishes as `publishSnapshot` does. @throws CheckFailedError, PublishError also for what the job did */
 export async function publishFromSpark(
   options: PublishOptions,
   build: SparkBuild,
   world: SubmitWorld,
 ): Promise<PublishReport> {
-  const { store, snapshotId, logger } = options
-  await removeOldWork(store)
+  const { store, snapshotId, clock, logger } = options
+  // A job that was killed leaves its folder.
+  for (const id of new Set((await store.list('work/')).map(({ key }) => key.split('/')[1] ?? ''))) {
+    if (ulidTime(id) < clock.now() - DAY) await removeFolder(store, workFolder(id))
+  }
   const current = await readCurrent(store)
   const inputs = await publishInputs(options)
   if (inputs === null) return publishSnapshot(options)
-  const plan = await planSparkBuild(options, inputs)
+  const plan = await planSparkBuild(options, inputs, current)
   try {
     const result = await runJob(options, plan, build, world)
-    const checks = refuseFailed(plan, result)
     const tables = await placeTables(options, plan, result)
-    const spark = {
-      version: result.spark,
-      fingerprint: plan.project.fingerprint,
-      inputs: inputs.snapshot_id,
-      core: await publishCore(options, plan, tables),
-    }
-    const made: PrebuiltTables = { tables, current, checks, spark }
+    const made = { tables, current, checks: result.checks.length, spark: { version: result.spark } }
     const report = await publishSnapshot({ ...options, made })
-    for (const prefix of [INPUTS, CORE]) {
-      await collectGarbage({ store: prefixedStore(store, prefix), keep: KEPT, logger })
-    }
+    await collectGarbage({ store: prefixedStore(store, INPUTS), keep: parseKeep(1), logger })
+    // Versions up to 0.12 kept tables there that only models read.
+    await removeFolder(store, 'core')
     return report
   } finally {
     await removeFolder(store, workFolder(snapshotId))
-  }
-}
-
-// A job that was killed leaves its folder; one that is at work has younger files.
-async function removeOldWork(store: ObjectStore): Promise<void> {
-  const found = await store.list('work/')
-  const newest = Math.max(0, ...found.map(({ modifiedAt }) => modifiedAt))
-  for (const id of new Set(found.map(({ key }) => key.split('/')[1] ?? ''))) {
-    const own = found.filter(({ key }) => key.startsWith(`${workFolder(id)}/`))
-    if (own.some(({ modifiedAt }) => modifiedAt >= newest - DAY)) continue
-    await removeFolder(store, workFolder(id))
   }
 }
 
@@ -84,12 +60,8 @@ async function removeOldWork(store: ObjectStore): Promise<void> {
 async function publishInputs(options: PublishOptions): Promise<Manifest | null> {
   const { onPublished: _, ...others } = options
   const store = prefixedStore(options.store, INPUTS)
-  const { nothingRead } = await publishSnapshot({
-    ...others,
-    store,
-    hasCurrent: false,
-    tables: [...loadedTables, ...computedModels],
-  })
+  const tables = [...loadedTables, ...computedModels]
+  const { nothingRead } = await publishSnapshot({ ...others, store, hasCurrent: false, tables })
   const current = nothingRead ? null : await readCurrent(store)
   return current && ofThisFormat(current.manifest, store.destination)
 }
@@ -102,17 +74,14 @@ async function runJob(
 ): Promise<SparkResult> {
   const key = `${workFolder(snapshotId)}/job.json`
   await store.put(key, Buffer.from(JSON.stringify(job)))
-  logger.info({ snapshot: snapshotId, incremental: job.incremental }, 'spark.job_started')
+  logger.info({ snapshot: snapshotId, models: job.models.length }, 'spark.job_started')
   await submitJob(build, addressOf(store, build, key), world)
   const result = await readResult(store, snapshotId)
-  if (result === null) {
-    throw new PublishError('the Spark job ended without a result', {
-      hint: 'Its command has to end when the job has ended, and not before.',
-    })
-  }
-  const { seconds, spark } = result
-  logger.info({ snapshot: snapshotId, seconds, spark }, 'spark.job_ended')
-  return result
+  logger.info({ seconds: result.seconds, spark: result.spark }, 'spark.job_ended')
+  const missing = job.checks.find(({ name }) => !result.checks.some((one) => one.name === name))
+  if (missing !== undefined) throw new PublishError(`the Spark job did not run ${missing.name}`)
+  if (result.checks.every(({ offenders }) => offenders === 0)) return result
+  throw new CheckFailedError(result.checks)
 }
 
 function addressOf(store: ObjectStore, { address }: SparkBuild, key: string): string {
@@ -122,50 +91,22 @@ function addressOf(store: ObjectStore, { address }: SparkBuild, key: string): st
   return store.localPath(key) === null ? url.replace(/^s3:/, 's3a:') : `file://${url}`
 }
 
-/** How many checks passed. */
-function refuseFailed({ job }: SparkPlan, { checks }: SparkResult): number {
-  const told = new Set(checks.map(({ name }) => name))
-  const missing = job.checks.find(({ name }) => !told.has(name))
-  if (missing !== undefined) throw new PublishError(`the Spark job did not run ${missing.name}`)
-  if (checks.some(({ offenders }) => offenders > 0)) throw new CheckFailedError(checks)
-  return checks.length
-}
-
 /** Gives the files that the job wrote their keys. */
 async function placeTables(
   { store, snapshotId, signal }: PublishOptions,
   { expected }: SparkPlan,
   result: SparkResult,
-): Promise<ReadonlyMap<string, SparkTable>> {
-  const answers = new Map(result.tables.map((table) => [table.name, table.result]))
-  const tables = new Map<string, SparkTable>()
-  const objects: { from: string; key: string; bytes: number }[] = []
+): Promise<PrebuiltTables['tables']> {
+  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const isThere = ({ key, bytes }: ManifestFile) => sizes.get(key) === bytes
+  const tables = new Map<string, ReturnType<typeof sparkTable>>()
   for (const [name, table] of expected) {
-    const answer = answers.get(name)
+    signal?.throwIfAborted()
+    const answer = result.tables.find((one) => one.name === name)
     if (answer === undefined) throw new PublishError(`the Spark job did not make ${name}`)
-    const made = sparkTable(table, answer)
+    const made = sparkTable(table, answer.partitions, snapshotId, isThere)
+    await Promise.all(made.newFiles.map(({ from, key, bytes }) => store.copy(from, key, bytes)))
     tables.set(name, made)
-    objects.push(...made.newFiles.map((file) => ({ ...file, key: table.prefix + file.key })))
   }
-  await placeObjects(store, snapshotId, objects, signal)
   return tables
-}
-
-/** Publishes the tables that only models read. @returns the id of their snapshot */
-async function publishCore(
-  options: PublishOptions,
-  { expected }: SparkPlan,
-  tables: ReadonlyMap<string, SparkTable>,
-): Promise<string> {
-  const { onPublished: _, ...others } = options
-  const store = prefixedStore(options.store, CORE)
-  const own = [...expected.values()].filter(({ prefix }) => prefix !== '')
-  const { snapshotId } = await publishSnapshot({
-    ...others,
-    store,
-    hasCurrent: false,
-    tables: own.map(({ definition }) => definition),
-    made: { tables, current: await readCurrent(store), spark: undefined, checks: 0 },
-  })
-  return snapshotId ?? options.snapshotId
 }

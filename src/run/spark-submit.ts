@@ -4,12 +4,9 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { PipelineSpec } from '../plan/pipeline.ts'
 import { PublishError } from '../publish/errors.ts'
-import { onAbort } from '../support/abort.ts'
-import { ConfigError, messageOf } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 
-/** Stands for the address of the job in the arguments of a command; where none has it, the address is the last argument. */
-const JOB = '{job}'
 const LINES_SHOWN = 5
 
 /** How Spark builds the models, as a pipeline file says it. */
@@ -43,10 +40,10 @@ export interface SubmitWorld {
   readonly stop: AbortSignal
 }
 
-/** The command with the address of the job. */
+/** The command with the address of the job in the place of `{job}`; where no argument has that, as the last argument. */
 export function commandOf({ submit }: SparkBuild, address: string): string[] {
-  const named = submit.map((part) => part.replaceAll(JOB, address))
-  return named.join('\0') === submit.join('\0') ? [...submit, address] : named
+  const named = submit.map((part) => part.replaceAll('{job}', address))
+  return submit.some((part) => part.includes('{job}')) ? named : [...submit, address]
 }
 
 /**
@@ -63,38 +60,28 @@ export async function submitJob(
   const env = Object.fromEntries(
     Object.entries(environment).filter(([name]) => !name.startsWith('JOBTIDE_')),
   )
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], signal: stop })
   const last: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       logger.debug({ line }, 'spark')
-      if (line.trim() === '') return
-      last.push(line.trim())
+      if (line.trim() !== '') last.push(line.trim())
       if (last.length > LINES_SHOWN) last.shift()
     })
   }
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
-  const stopListening = onAbort(stop, () => void child.kill('SIGTERM'))
-  if (stop.aborted) child.kill('SIGTERM')
-  try {
-    const ended = await new Promise<string | number | null>((resolve, reject) => {
-      child.once('error', reject)
-      child.once('close', (code, signal) => resolve(code ?? signal))
-    })
-    stop.throwIfAborted()
-    if (ended === 0) return
-    throw new PublishError(`the Spark job ended with ${ended}: ${last.join(' | ')}`, {
-      hint: 'What it printed is in the log at level debug.',
-    })
-  } catch (error) {
-    stop.throwIfAborted()
-    if (error instanceof PublishError) throw error
-    throw new PublishError(`${program} cannot be started: ${messageOf(error)}`, {
-      hint: 'Mend `build: {submit: …}` in the pipeline file.',
-    })
-  } finally {
-    process.removeListener('exit', kill)
-    stopListening()
+  const ended = await new Promise<string | number | Error | null>((resolve) => {
+    child.once('error', (error) => child.pid === undefined && resolve(error))
+    child.once('close', (code, signal) => resolve(code ?? signal))
+  })
+  process.removeListener('exit', kill)
+  stop.throwIfAborted()
+  if (ended instanceof Error) {
+    const hint = 'Mend `build: {submit: …}` in the pipeline file.'
+    throw new PublishError(`${program} cannot be started: ${ended.message}`, { hint })
   }
+  if (ended === 0) return
+  const hint = 'What it printed is in the log at level debug.'
+  throw new PublishError(`the Spark job ended with ${ended}: ${last.join(' | ')}`, { hint })
 }

@@ -1,6 +1,6 @@
 /**
- * Models of a million events by Spark, as a whole and after a night of 0.5 % more, with the seconds that the job says of itself
- * and its slowest models; several are made at once.
+ * Models of a million events by Spark, with the seconds that the job says of itself and its slowest models; several are made at
+ * once.
  * JOBTIDE_BENCH_EVENTS takes another number; JOBTIDE_BENCH_LARGEST is the share of all stints that the largest organisation has
  * on top, 0 to 1. JOBTIDE_SPARK_PYTHON names a Python with PySpark.
  */
@@ -12,12 +12,11 @@ import { expect, it } from 'vitest'
 import { HOUR } from '../../src/support/units.ts'
 import { environmentOf, findPython, submitCommand } from '../spark/python.ts'
 import { command, printSlowest, writeJournal } from './command.ts'
-import { writeBackfill, writeNight } from './made-journal.ts'
+import { writeBackfill } from './made-journal.ts'
 
 const EVENTS = Number(process.env['JOBTIDE_BENCH_EVENTS'] ?? 1_000_000)
 const LARGEST = Number(process.env['JOBTIDE_BENCH_LARGEST'] ?? 0)
 const SIZE = { people: EVENTS / 4, organizations: EVENTS / 250, largest: LARGEST }
-const NIGHT = EVENTS / 200
 const { python } = findPython()
 
 /** A pipeline whose snapshots Spark builds. */
@@ -39,32 +38,24 @@ function pipelineIn(folder: string): string {
 }
 
 it.skipIf(python === null)(
-  `builds ${EVENTS} events with Spark, then a night of ${NIGHT}`,
+  `builds ${EVENTS} events with Spark`,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
     const pipeline = pipelineIn(folder)
-    const build = async (name: string) => {
-      await command(`load${name}`, folder, ['load'])
-      await command(`build${name}`, folder, ['build'])
+    try {
+      await writeJournal(folder, (to) => writeBackfill(to, SIZE))
+      await command('load', folder, ['load'])
+      await command('build', folder, ['build'])
       const args = ['publish', '--pipeline', pipeline, '--log-level', 'debug']
-      await command(`Spark${name}`, folder, args, environmentOf(python ?? ''))
+      await command('Spark', folder, args, environmentOf(python ?? ''))
       const log = readFileSync(join(folder, 'stderr.txt'), 'utf8')
       const ended = /"seconds":(\{[^}]*\})/.exec(log)?.[1]
       expect(ended).toBeDefined()
       process.stdout.write(`    of that, by the job: ${ended}\n`)
       const lines = [...log.matchAll(/"line":"(\w+): ([\d.]+) s"/g)]
-      const models = lines.map(([, model = '', seconds]) => ({
-        name: model,
-        seconds: Number(seconds),
-      }))
+      const models = lines.map(([, name = '', seconds]) => ({ name, seconds: Number(seconds) }))
       expect(models.length).toBeGreaterThan(50)
       printSlowest(models)
-    }
-    try {
-      await writeJournal(folder, (to) => writeBackfill(to, SIZE))
-      await build('')
-      await writeJournal(folder, (to) => writeNight(to, SIZE, NIGHT))
-      await build(' of a night')
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

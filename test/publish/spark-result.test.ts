@@ -1,100 +1,117 @@
 /** What a Spark job answers becomes a table of a manifest, or is refused. */
 
 import { describe, expect, it } from 'vitest'
-import { keysOfSnapshot } from '../../src/publish/keys.ts'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
-import { changeOf, sparkFunctions } from '../../src/publish/spark/spark-job.ts'
-import { sparkTable, type SparkResult } from '../../src/publish/spark/spark-result.ts'
-import { definitionOf } from './fixtures.ts'
+import {
+  readResult,
+  sparkTable,
+  type SparkPartition,
+} from '../../src/publish/spark/spark-result.ts'
+import { definitionOf, newStore } from './fixtures.ts'
 
 const ID = '01K0000000000000000000000A'
+const NEXT = '01K0000000000000000000000B'
 const hash = (letter: string) => letter.repeat(64)
 const column = { name: 'id', type: 'VARCHAR', field_id: 1, comment: null }
 
-const file = (letter: string, rows: number) => ({
-  key: `tables/things/all/${ID}/${hash(letter)}.parquet`,
-  partition: 'all',
-  rows,
-  bytes: 1_000,
-  sha256: hash(letter),
-  min: {},
-  max: {},
-  nulls: {},
+/** A partition of files of 1,000 bytes with so many rows, as a job says it wrote them. */
+const written = (name: string, rows: readonly number[], sum: number): SparkPartition => ({
+  name,
+  rows: rows.reduce((a, b) => a + b, 0),
+  fingerprint: `spark-AB:${sum}`,
+  files: rows.map((count, index) => ({
+    key: `work/${NEXT}/files/things/${name}/part-${index}.parquet`,
+    rows: count,
+    bytes: 1_000,
+    min: { id: 'a' },
+    max: { id: 'z' },
+    nulls: {},
+    sha256: hash('abcdef'.charAt(sum + index)),
+  })),
 })
 
-const before: ManifestTable = {
-  name: 'things',
-  grain: 'One row per thing.',
-  key: ['id'],
-  partition_by: null,
-  schema: [column],
-  last_field_id: 1,
-  rows: 100,
-  bytes: 1_000,
-  partitions: [{ name: 'all', rows: 100, fingerprint: 'x' }],
-  files: [file('a', 100)],
-}
+const keyOf = (partition: string, owner: string, letter: string) =>
+  `tables/things/${partition}/${owner}/${hash(letter)}.parquet`
 
-const NEXT = '01K0000000000000000000000B'
-const told = (letter: string, rows: number, deletes = 0) => ({ ...file(letter, rows), deletes })
-const written = (letter: string, rows: number) => ({
-  ...told(letter, rows),
-  key: `work/${NEXT}/files/things/part-0.parquet`,
-})
-
-type Result = SparkResult['tables'][number]['result']
-const made = (result: Result, of: ManifestTable | null = before) =>
+const made = (
+  found: readonly SparkPartition[],
+  before?: ManifestTable,
+  { columns = [column], isThere = true } = {},
+) =>
   sparkTable(
     {
       definition: definitionOf('things'),
-      columns: { columns: [column], lastFieldId: 1 },
-      before: of ?? undefined,
-      splitBy: null,
-      prefix: '',
-      ownKey: keysOfSnapshot(of ?? undefined, NEXT),
-      snapshotId: NEXT,
+      columns: { columns, lastFieldId: 1 },
+      before,
+      splitBy: 'joined_at',
     },
-    result,
+    found,
+    before === undefined ? NEXT : ID,
+    () => isThere,
   )
 
+const YEARS = [written('joined_year=2024', [5, 6], 0), written('joined_year=2025', [7], 2)]
+const first = made(YEARS)
+
 describe('the table that a job made', () => {
-  it('is that of the snapshot before where nothing changed', () => {
-    expect(made(null)).toEqual({ table: before, newFiles: [] })
-  })
-
-  it('has kept files and new ones, which get keys of the snapshot', () => {
-    const { table, newFiles } = made({ files: [told('a', 100), written('b', 5)], vector: null })
-    expect(table.rows).toBe(105)
-    expect(table.files.map(({ key }) => key)).toEqual([
-      before.files[0]?.key,
-      `tables/things/all/${NEXT}/${hash('b')}.parquet`,
+  it('has several files in a year of 11 rows, under keys of the snapshot', () => {
+    const { table, newFiles } = first
+    expect([table.rows, table.bytes, table.partition_by?.column]).toEqual([18, 3_000, 'joined_at'])
+    expect(table.partitions).toEqual([
+      { name: 'joined_year=2024', rows: 11, fingerprint: 'spark-AB:0' },
+      { name: 'joined_year=2025', rows: 7, fingerprint: 'spark-AB:2' },
     ])
-    expect(newFiles.map(({ from }) => from)).toEqual([written('b', 5).key])
-    const [partition] = table.partitions
-    expect(partition?.fingerprint).toMatch(/^files-/)
+    expect(table.files.map(({ key }) => key)).toEqual([
+      keyOf('joined_year=2024', NEXT, 'a'),
+      keyOf('joined_year=2024', NEXT, 'b'),
+      keyOf('joined_year=2025', NEXT, 'c'),
+    ])
+    const from = YEARS.flatMap(({ files }) => files.map(({ key }) => key))
+    expect(newFiles.map((file) => file.from)).toEqual(from)
   })
 
-  it('that cannot be is refused', () => {
-    expect(() => made(null, null)).toThrow(/as before, and it was not there/)
-    expect(() => made({ files: [told('d', 5)], vector: null })).toThrow(/that it wrote tables/)
-    expect(() => made({ files: [told('a', 100, 3)], vector: null })).toThrow(
-      /3 of 100 rows are deleted/,
+  it('keeps the files of a year with the same fingerprint, in however many files it was written now', () => {
+    const again = [written('joined_year=2024', [2, 9], 0), written('joined_year=2025', [8], 3)].map(
+      (one) => ({
+        ...one,
+        files: one.files.map((file) => ({ ...file, key: file.key.replace(NEXT, ID) })),
+      }),
     )
+    const { table, newFiles } = made(again, first.table)
+    expect(table.files.slice(0, 2)).toEqual(first.table.files.slice(0, 2))
+    expect(newFiles.map(({ key }) => key)).toEqual([keyOf('joined_year=2025', ID, 'd')])
+    // Not where a file is lost, or has other columns.
+    expect(made(again, first.table, { isThere: false }).newFiles).toHaveLength(3)
+    const columns = [column, { ...column, name: 'more', field_id: 2 }]
+    expect(made(again, first.table, { columns }).newFiles).toHaveLength(3)
+  })
+
+  it('is refused when it names a file that the job did not write, or counts that cannot be', () => {
+    const [year] = YEARS
+    if (year === undefined) throw new Error('no year')
+    const alien = { ...year, files: year.files.map((file) => ({ ...file, key: 'tables/x' })) }
+    expect(() => made([alien])).toThrow('the Spark job says of things that it wrote tables/x')
+    expect(() => made([{ ...year, rows: 12 }])).toThrow(/that joined_year=2024 has 12 rows/)
   })
 })
 
-describe('what a job is told', () => {
-  it('of an input that changed: files that came and went', () => {
-    const now = { ...before, files: [file('a', 100), file('b', 7)] }
-    expect(changeOf(before, before, 'inputs/')).toBeNull()
-    const change = changeOf(before, now, 'inputs/')
-    expect(change?.added.map(({ sha256 }) => sha256)).toEqual([hash('b')])
-    expect(change).toMatchObject({ removed: [], kept: [] })
-  })
+describe('the result of a job', () => {
+  const result = { format: 2, snapshot_id: ID, spark: '4.0.1', seconds: {}, checks: [], tables: [] }
+  const reads = async (text: string | null) => {
+    const store = newStore()
+    if (text !== null) await store.put(`work/${ID}/result/part-0`, Buffer.from(text))
+    return readResult(store, ID)
+  }
 
-  it('of functions: what stands for Spark beside each macro', () => {
-    expect(
-      sparkFunctions('-- spark: f(a int) returns int return a\ncreate macro f(a) as a;'),
-    ).toEqual(['f(a int) returns int return a'])
+  it('is read back, and refused where there is none, or one of another job or format', async () => {
+    expect(await reads(JSON.stringify(result))).toEqual(result)
+    await expect(reads(null)).rejects.toThrow('the Spark job ended without a result')
+    for (const wrong of [
+      'not JSON',
+      JSON.stringify({ ...result, format: 1 }),
+      JSON.stringify({ ...result, snapshot_id: NEXT }),
+    ]) {
+      await expect(reads(wrong)).rejects.toThrow('the result of the Spark job cannot be read')
+    }
   })
 })

@@ -24,8 +24,8 @@ const instance = await DuckDBInstance.create(warehouse, { access_mode: 'READ_ONL
 const connection = await instance.connect()
 await connection.run(`set search_path = 'main,core'`)
 
-async function write({ name, columns, store }) {
-  const key = `work/${id}/files/${store}${name}/part-0.parquet`
+async function write({ name, columns }) {
+  const key = `work/${id}/files/${name}/part-0.parquet`
   const path = join(destination, key)
   mkdirSync(dirname(path), { recursive: true })
   const names = columns.map((column) => `"${column.name}"`).join()
@@ -35,28 +35,28 @@ async function write({ name, columns, store }) {
   )
   const nullsOf = columns.map(({ name: of }) => `count(*) - count("${of}") as "${of}"`).join()
   const counted = await connection.runAndReadAll(
-    `select count(*) as row_count, ${nullsOf} from read_parquet('${path}')`,
+    `select count(*) as row_count, 'spark-0:' || coalesce(sum(hash(row)), 0) as fingerprint, ${nullsOf} from read_parquet('${path}') as row`,
   )
-  const { row_count: rows, ...nulls } = counted.getRowObjectsJS()[0]
+  const { row_count: rows, fingerprint, ...nulls } = counted.getRowObjectsJS()[0]
   const bytes = readFileSync(path)
   const file = {
     key,
-    partition: 'all',
     rows: Number(rows),
-    deletes: 0,
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
+    min: {},
+    max: {},
     nulls: Object.fromEntries(
       Object.entries(nulls)
         .map(([of, count]) => [of, Number(count)])
         .filter(([, count]) => count > 0),
     ),
   }
-  return { name, result: { files: [file], vector: null } }
+  return { name, partitions: [{ name: 'all', rows: file.rows, fingerprint, files: [file] }] }
 }
 
 const tables = []
-for (const model of job.models.filter(({ store }) => store !== null)) {
+for (const model of job.models.filter(({ stored }) => stored === 'published')) {
   tables.push(await write(model))
   await pause(Number(pace))
 }
