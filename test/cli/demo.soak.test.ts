@@ -22,7 +22,7 @@ describe('demo', () => {
     expect(lines.length).toBeLessThanOrEqual(26)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
     expect(first.stdout).toMatch(/a year back +\d+ +[\d,]+ +[\d,]+ +[\d,]+/)
-    expect(first.stdout).toMatch(/the night after +\d+ /)
+    expect(first.stdout).toMatch(/after a weekend +\d+ /)
     expect(first.stdout).toMatch(/^ {2}npx jobtide query --data-dir data\/demo "/m)
 
     const again = JSON.parse(done(await runCli(['demo', '--json'], { cwd: folder })).stdout) as {

@@ -76,6 +76,7 @@ export class WorldBehind {
   readonly #numberBySlug: ReadonlyMap<string, number>
   #joinings: readonly Joining[] | null = null
   #careers: readonly Career[] | null = null
+  #seats: Seats | null = null
 
   constructor(source: EventSource) {
     this.source = source
@@ -118,14 +119,43 @@ export class WorldBehind {
     for (const { changes } of careers.values()) changes.sort((a, b) => a.changedAt - b.changedAt)
     return this.#careers
   }
+
+  /** As far as it was seen by then. */
+  seatsAt(nowMs: number): Seats {
+    const known = this.#seats
+    if (known !== null && known.from <= nowMs && nowMs < known.until) return known
+    const span = { from: -Infinity, until: Infinity }
+    const taken: number[] = []
+    const seats = this.careers.flatMap(({ organization, changes }) => {
+      const seen = changes.filter(({ detectedAt: at }) => {
+        if (at <= nowMs) span.from = Math.max(span.from, at)
+        else span.until = Math.min(span.until, at)
+        return at <= nowMs
+      })
+      const last = seen.at(-1)
+      if (last === undefined || last.event.event_type === 'left') return []
+      const joined = seen.findLast(({ event }) => event.event_type === 'joined')
+      taken[organization] = (taken[organization] ?? 0) + 1
+      return { organization, last, since: (joined ?? last).changedAt }
+    })
+    this.#seats = { ...span, seats, taken }
+    return this.#seats
+  }
+}
+
+/** Who is where, from one event that the service saw to the next. */
+interface Seats {
+  readonly from: number
+  readonly until: number
+  readonly seats: readonly Seat[]
+  /** Of each organisation how many. */
+  readonly taken: readonly number[]
 }
 
 /** The world at the time of a request. */
 export class ServedWorld {
   readonly #behind: WorldBehind
   readonly nowMs: number
-  #seats: readonly Seat[] | null = null
-  #taken: readonly number[] | null = null
 
   constructor(behind: WorldBehind, nowMs: number) {
     this.#behind = behind
@@ -140,31 +170,14 @@ export class ServedWorld {
 
   /** Who is there, as far as it was seen. */
   get seats(): readonly Seat[] {
-    if (this.#seats !== null) return this.#seats
-    this.#seats = this.#behind.careers.flatMap(({ organization, changes }) => {
-      const seen = changes.filter(({ detectedAt }) => detectedAt <= this.nowMs)
-      const last = seen.at(-1)
-      if (last === undefined || last.event.event_type === 'left') return []
-      const joined = seen.findLast(({ event }) => event.event_type === 'joined')
-      return { organization, last, since: (joined ?? last).changedAt }
-    })
-    return this.#seats
-  }
-
-  /** Of each organisation how many. */
-  get taken(): readonly number[] {
-    if (this.#taken !== null) return this.#taken
-    const taken: number[] = []
-    for (const { organization } of this.seats) taken[organization] = (taken[organization] ?? 0) + 1
-    this.#taken = taken
-    return taken
+    return this.#behind.seatsAt(this.nowMs).seats
   }
 
   /** Its headcount is that of those who were seen there, and of some who never changed anything. */
   organization(number: number): ServedOrganization {
     const tracked = this.#behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
-    const seen = this.taken[number] ?? 0
+    const seen = this.#behind.seatsAt(this.nowMs).taken[number] ?? 0
     const others = logNormal(seededRandom(mixSeeds(number, 77)), OTHERS, SPREAD)
     const people = Math.max(1, seen + Math.round(others))
     return { number, tracked, people }

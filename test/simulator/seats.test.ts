@@ -1,0 +1,40 @@
+/** Who is where, as endpoints beside job changes show it: drawn once from one event that was seen to the next. */
+
+import { expect, it } from 'vitest'
+import { ServedWorld, WorldBehind } from '../../src/simulator/endpoints/world.ts'
+import { createWorld } from '../../src/simulator/world.ts'
+import { DAY } from '../../src/support/units.ts'
+
+const START = Date.UTC(2025, 0, 1)
+const source = createWorld({
+  seed: 3,
+  organizations: 4,
+  events: 300,
+  startAt: START,
+  endAt: START + 200 * DAY,
+})
+const headcounts = (behind: WorldBehind, at: number) =>
+  new ServedWorld(behind, at).organizations().map(({ people }) => people)
+
+it('the headcounts at 50 moments, in any order, are those that a new world has at each', () => {
+  const behind = new WorldBehind(source)
+  const counts = Array.from({ length: 50 }, (_, index) => {
+    const at = START + ((index * 37) % 50) * 5 * DAY
+    const shown = headcounts(behind, at)
+    expect(shown).toEqual(headcounts(new WorldBehind(source), at))
+    return shown.join()
+  })
+  expect(new Set(counts).size).toBeGreaterThan(20)
+})
+
+it('from one event to the next nothing is drawn again', () => {
+  const behind = new WorldBehind(source)
+  const moments = [...new Set(source.events.map(({ detectedAt }) => detectedAt))].toSorted(
+    (a, b) => a - b,
+  )
+  const [first = 0, second = 0] = moments
+  const seats = behind.seatsAt(first)
+  expect(behind.seatsAt(second - 1)).toBe(seats)
+  expect(behind.seatsAt(second)).not.toBe(seats)
+  expect(behind.seatsAt(first - 1).seats).toEqual([])
+})
