@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pyspark.sql import DataFrame
 
 from .ctes import shared, split, with_those
-from .lake import Lake
+from .lake import Lake, reason
 from .published import Published
 from .types import type_faults
 
@@ -71,7 +71,7 @@ class Build:
         try:
             self.tables[name] = self._stored(model, self.sql(model["sql"], model["reads"]))
         except Exception as error:
-            raise RuntimeError(f"model {name}: {str(error).strip().splitlines()[0]}") from error
+            raise RuntimeError(f"model {name}: {reason(error)}") from error
         print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
 
     def _stored(self, model: dict, rows: DataFrame) -> DataFrame:

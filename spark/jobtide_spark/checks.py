@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .build import Build
+from .lake import reason
 
 SAMPLE_ROWS = 5
 # One query counts so many checks: most find nothing soon, and starting them takes longer.
@@ -30,7 +31,7 @@ def _run(build: Build, checks: list[dict]) -> list[dict]:
         samples = {name: found[name].limit(SAMPLE_ROWS).toJSON().collect() for name in counts}
     except Exception as error:
         names = ", ".join(check["name"] for check in checks)
-        raise RuntimeError(f"one of the checks {names}: {str(error).strip().splitlines()[0]}") from error
+        raise RuntimeError(f"one of the checks {names}: {reason(error)}") from error
     return [
         {"name": name, "offenders": counts.get(name, 0), "sample": [json.loads(row) for row in samples.get(name, [])]}
         for name in found

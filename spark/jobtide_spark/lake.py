@@ -16,8 +16,7 @@ class Lake:
 
     def input(self, name: str, version: int) -> DataFrame:
         """A table of the inputs, as its Delta log shows it in that version."""
-        reader = self.spark.read.format("delta").option("versionAsOf", version)
-        return reader.load(self.path(f"inputs/tables/{name}"))
+        return self.spark.read.format("delta").option("versionAsOf", version).load(self.path(f"inputs/tables/{name}"))
 
     def written(self, folder: str, schema: str) -> DataFrame:
         """The rows of files that this job wrote below a folder."""
@@ -29,3 +28,9 @@ class Lake:
         path = self.path(f"{self.work}scratch/{name}")
         rows.write.parquet(path)
         return self.spark.read.schema(rows.schema).parquet(path)
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, in one line: of an error of Java the last cause that it names."""
+    lines = str(error).strip().splitlines()
+    return next((line for line in reversed(lines) if line.startswith("Caused by: ")), " ".join(lines[:2]))

@@ -12,7 +12,6 @@ from .types import schema_text
 
 YEAR = "__year"
 WHOLE = "all"
-_64_BITS = 2**64 - 1
 
 
 class Published:
@@ -67,7 +66,7 @@ def partitions(files: list[tuple[str, dict]], split: dict | None) -> list[dict]:
         name = f"{split['stem']}_year={year[1]}" if split and year else WHOLE
         own = found.setdefault(name, {"name": name, "rows": 0, "xor": 0, "sum": 0, "files": []})
         own["rows"] += counted.get("rows", 0)
-        own["xor"] ^= (counted.get("xor") or 0) & _64_BITS
+        own["xor"] ^= (counted.get("xor") or 0) & (2**64 - 1)
         own["sum"] += int(counted.get("sum") or 0)
         bounds: dict[str, dict] = {"min": {}, "max": {}, "nulls": {}}
         for label, value in counted.items():

@@ -3,6 +3,7 @@
 import unittest
 
 from jobtide_spark.ctes import shared, split, with_those
+from jobtide_spark.lake import reason
 from jobtide_spark.published import key_of, partitions
 from jobtide_spark.run import split_address
 from jobtide_spark.types import schema_text, spark_type, type_faults
@@ -58,11 +59,9 @@ class Addresses(unittest.TestCase):
         key = key_of(address, "work/01K/files/t")
         self.assertEqual(key, "work/01K/files/t/__year=2019/part-0.parquet")
 
-    def test_files_of_one_name_are_told_apart_by_their_year(self) -> None:
-        address = "s3a://b/p/work/01K/files/t/__year%3D2019/part-0.parquet"
-        key = key_of(address, "work/01K/")
-        self.assertEqual(key, "work/01K/files/t/__year=2019/part-0.parquet")
-        self.assertNotEqual(key_of(address.replace("2019", "2020"), "work/01K/"), key)
+    def test_of_an_error_of_java_the_last_cause_is_told(self) -> None:
+        self.assertEqual(reason(ValueError("called o1.parquet.\n: Job aborted\nCaused by: a\n\tat x\nCaused by: b\n")), "Caused by: b")
+        self.assertEqual(reason(ValueError("only this")), "only this")
 
 
 class Partitions(unittest.TestCase):
@@ -93,7 +92,3 @@ class Partitions(unittest.TestCase):
     def test_a_table_without_rows_is_one_file(self) -> None:
         expected = [{"name": "all", "rows": 0, "fingerprint": "spark-0:0", "files": [{"key": "t/a", "rows": 0, "min": {}, "max": {}, "nulls": {}}]}]
         self.assertEqual(partitions([("t/a", {})], None), expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

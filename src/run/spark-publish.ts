@@ -13,12 +13,7 @@ import type { Manifest, ManifestFile } from '../publish/manifest.ts'
 import { publishSnapshot } from '../publish/publish.ts'
 import type { PrebuiltTables, PublishOptions, PublishReport } from '../publish/publish-options.ts'
 import { ofThisFormat, readCurrent } from '../publish/read-snapshot.ts'
-import {
-  readResult,
-  sparkTable,
-  workFolder,
-  type SparkResult,
-} from '../publish/spark/spark-result.ts'
+import { readResult, sparkTable, workFolder } from '../publish/spark/spark-result.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { prefixedStore, removeFolder } from '../publish/store/prefixed-store.ts'
 import { ulidTime } from '../support/ulid.ts'
@@ -71,7 +66,7 @@ async function runJob(
   { job }: SparkPlan,
   build: SparkBuild,
   world: SubmitWorld,
-): Promise<SparkResult> {
+) {
   const key = `${workFolder(snapshotId)}/job.json`
   await store.put(key, Buffer.from(JSON.stringify(job)))
   logger.info({ snapshot: snapshotId, models: job.models.length }, 'spark.job_started')
@@ -95,7 +90,7 @@ function addressOf(store: ObjectStore, { address }: SparkBuild, key: string): st
 async function placeTables(
   { store, snapshotId, signal }: PublishOptions,
   { expected }: SparkPlan,
-  result: SparkResult,
+  result: Awaited<ReturnType<typeof readResult>>,
 ): Promise<PrebuiltTables['tables']> {
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
   const isThere = ({ key, bytes }: ManifestFile) => sizes.get(key) === bytes

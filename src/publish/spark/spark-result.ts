@@ -48,11 +48,10 @@ const resultSchema = z.object({
   tables: z.array(z.object({ name: z.string(), partitions: z.array(partitionSchema).min(1) })),
 })
 
-export type SparkResult = z.infer<typeof resultSchema>
 export type SparkPartition = z.infer<typeof partitionSchema>
 
 /** Reads the result of a job. @throws PublishError when it wrote none, or what it wrote is no result of this job */
-export async function readResult(store: ObjectStore, snapshotId: string): Promise<SparkResult> {
+export async function readResult(store: ObjectStore, snapshotId: string) {
   const found = await store.list(`${workFolder(snapshotId)}/result/`)
   const part = found.find(({ key, bytes }) => /\/part-[^/]*$/.test(key) && bytes > 0)
   const stored = part === undefined ? null : await store.get(part.key)
@@ -97,11 +96,11 @@ export function sparkTable(
     const was = known?.partitions.find((one) => one.name === partition)
     const own = known?.files.filter((file) => file.partition === partition) ?? []
     if (was?.fingerprint === fingerprint && own.every(isThere)) return own
+    const says = `the Spark job says of ${name} that`
     const alien = written.find((file) => !file.key.startsWith(`${workFolder(snapshotId)}/files/`))
-    const wrong = alien
-      ? `that it wrote ${alien.key}`
-      : sum(written.map((file) => file.rows)) !== rows && `that ${partition} has ${rows} rows`
-    if (wrong !== false) throw new PublishError(`the Spark job says of ${name} ${wrong}`)
+    if (alien !== undefined) throw new PublishError(`${says} it wrote ${alien.key}`)
+    if (sum(written.map((file) => file.rows)) !== rows)
+      throw new PublishError(`${says} ${partition} has ${rows} rows`)
     return written.map((file): ManifestFile => {
       const placed = keyOf(fileKey(name, partition, file.sha256))
       newFiles.push({ from: file.key, key: placed, bytes: file.bytes })
