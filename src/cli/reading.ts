@@ -6,12 +6,15 @@ import { existsSync } from 'node:fs'
 import type { History } from '../journal/history.ts'
 import { openJournal, type Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
+import { lastFingerprint } from '../model/build-state.ts'
+import { readProject } from '../model/project.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
+import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { agoText } from './text.ts'
@@ -115,6 +118,10 @@ export async function openForReading({
   }
 }
 
+async function isOfThisBuild(warehouse: Warehouse): Promise<boolean> {
+  return (await lastFingerprint(warehouse)) === (await readProject(warehouse)).fingerprint
+}
+
 /** Opens as {@link openForReading} does, for `work`, and closes afterwards, whatever happened. */
 export async function whileReading<T>(
   context: ReaderContext,
@@ -123,6 +130,13 @@ export async function whileReading<T>(
   const warehouse = await openForReading(context)
   try {
     return await work(warehouse)
+  } catch (error) {
+    if (!(error instanceof SqlError) || (await isOfThisBuild(warehouse))) throw error
+    const [reason] = error.message.split('\n', 1)
+    throw new ConfigError(
+      `${warehouse.path} was not built by this version, and lacks what is to be shown: ${reason}`,
+      { hint: 'Run `jobtide load` and `jobtide build`, or a pipeline.', cause: error },
+    )
   } finally {
     warehouse.close()
   }

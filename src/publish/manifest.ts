@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
-import { PublishError } from './errors.ts'
+import { OtherFormatError, PublishError } from './errors.ts'
 import { DELETION_VECTOR_FOLDER, fileKey, withoutOwner } from './keys.ts'
 import { isPlainKey } from './store/object-store.ts'
 
@@ -260,9 +260,24 @@ function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {
   } catch (error) {
     throw notOurs(where, 'it is not JSON', error)
   }
+  const { format_version: format } = Object(value) as Record<string, unknown>
+  if (typeof format === 'number' && format !== FORMAT_VERSION) throw ofOther(where, format)
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw notOurs(where, z.prettifyError(result.error).replaceAll('\n', ' '), result.error)
+}
+
+function ofOther(where: string, format: number): OtherFormatError {
+  const isNewer = format > FORMAT_VERSION
+  const what = `its format is ${format}, and this one reads ${FORMAT_VERSION}`
+  return new OtherFormatError(
+    `${where} was written by ${isNewer ? 'a newer' : 'an older'} Jobtide: ${what}`,
+    {
+      hint: isNewer
+        ? 'Use the version that wrote it.'
+        : 'Publish to an empty destination (--snapshot-to, or `snapshot: {to: …}` in the pipeline file), lead readers there, and delete this one: until then its readers see it as it is, and `forget` erases nothing there.',
+    },
+  )
 }
 
 function notOurs(where: string, what: string, cause?: unknown): PublishError {

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
-import { ConfigError, LockedError, onDisk } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
@@ -28,7 +28,7 @@ import {
 } from './engine.ts'
 import { asWarehouseError, hasNoLocks } from './errors.ts'
 import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
-import { applySchema } from './schema.ts'
+import { applySchema, newFiles } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
@@ -72,6 +72,20 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     }
   }
   return warehouse
+}
+
+/**
+ * Refuses a warehouse that this version does not write, before anything is changed for it. Whatever else is wrong with the
+ * file, who opens it says.
+ * @throws JobtideError when it was made by a newer Jobtide
+ */
+export async function refuseNewer(path: string): Promise<void> {
+  if (!existsSync(path)) return
+  try {
+    await withWarehouse({ path, mode: 'read' }, (open) => newFiles(open, SCHEMA_FOLDER))
+  } catch (error) {
+    if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
+  }
 }
 
 /** Opens a warehouse for `work` and closes it afterwards, whatever happened; throws as openWarehouse does. */

@@ -101,6 +101,55 @@ describe('the suppression list', () => {
   })
 })
 
+describe('a list of 0.11, which knew people by their ids alone,', () => {
+  /** As 0.11 wrote it: its MAC is of all the rest, format and order of keys included. */
+  const ofVersion11 = (folder: string, more: object = {}) => {
+    const key = 'ab'.repeat(32)
+    const hmac = (text: string) =>
+      createHmac('sha256', Buffer.from(key, 'hex')).update(text).digest('hex')
+    const people = [hmac('per_1')]
+    const list = {
+      earlier: [],
+      events_before: null,
+      format_version: 4,
+      generation: 1,
+      key,
+      people,
+      ...more,
+    }
+    const mac = hmac(`suppression list\n${JSON.stringify(list)}`)
+    writeFileSync(join(folder, SUPPRESSED_FILE), JSON.stringify({ ...list, mac }))
+    return mac
+  }
+
+  it('protects them, and is the first of those that the next list knows', async () => {
+    const folder = temporaryFolder()
+    const mac = ofVersion11(folder)
+    const before = readSuppression(journalIn(folder))
+    expect([before.coversPerson('per_1'), before.coversPerson('per_2')]).toEqual([true, false])
+    expect(before.list).toBe(mac)
+    const request = { profileIds: ['per_2'], pages: ['anna'], eventsBefore: null }
+    const { list } = await suppress(journalIn(folder), request, START)
+    expect(list?.generation).toBe(2)
+    const after = readSuppression(journalIn(folder))
+    expect(after.lists).toEqual([mac, list?.mac])
+    expect(['per_1', 'per_2'].map((id) => after.coversPerson(id))).toEqual([true, true])
+    expect(after.coversText('/anna')).toBe(true)
+  })
+
+  it.each([
+    ['with pages, which it never had', { pages: [] }, 9, 'is damaged'],
+    ['of a format to come', { format_version: 6 }, 2, 'a newer Jobtide: its format is 6'],
+    ['of a format before', { format_version: 3 }, 2, 'an older Jobtide: its format is 3'],
+  ])('is refused in one sentence where it is one %s', (_, more, exitCode, words) => {
+    const folder = temporaryFolder()
+    ofVersion11(folder, more)
+    const message = expect.stringMatching(new RegExp(`^[^{}\\n]*${words}[^{}\\n]*$`)) as unknown
+    const refused = expect.objectContaining({ exitCode, message }) as Error
+    expect(() => readSuppression(journalIn(folder))).toThrow(refused)
+  })
+})
+
 /** A data directory in which per_1 was erased, and per_2 after; and a copy of the list from between. */
 async function erased() {
   const folder = temporaryFolder()

@@ -6,7 +6,7 @@ import { openJournal } from '../../journal/journal.ts'
 import { dropSnapshots } from '../../publish/drop-snapshots.ts'
 import { parseKeep } from '../../publish/gc/retention.ts'
 import { objectsOf, snapshotKeys } from '../../publish/manifest.ts'
-import { PublishError } from '../../publish/errors.ts'
+import { OtherFormatError, PublishError } from '../../publish/errors.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
@@ -192,6 +192,8 @@ async function inTarget(
     world.stop.throwIfAborted()
     // A defect is to be seen, not to be told in passing.
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-    return { destination, problem: error.message, snapshots: [] }
+    const { message, hint } = error
+    const problem = error instanceof OtherFormatError ? `${message}. ${hint}` : message
+    return { destination, problem, snapshots: [] }
   }
 }
