@@ -5,7 +5,6 @@
 
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
-import { largestForModels } from '../warehouse/engine-settings.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError } from './check-outcome.ts'
@@ -47,9 +46,6 @@ const BYTES_FOR_AN_EVENT = 680
 // What the engine holds however few the rows: with 64 MiB, 200,000 events ran out of memory. With both figures 390,000 to
 // 800,000 events were built in 256 MiB.
 const BYTES_FOR_NONE = 128 * MIB
-// What the file has of an event after its first build: 738 with 30 million. With as much memory as a night gets there are fewer
-// parts: in 6, not 11, 3 million events were built in 154 s, not 185.
-const BYTES_IN_FILE = 750
 
 /** `done` of `total` steps are finished; the last one was `name`. */
 export interface BuildStep {
@@ -88,11 +84,7 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  const events = await warehouse.number('select count(*) from job_change_events')
-  // The file is small before its first build: its size says nothing of what that needs.
-  const most = largestForModels(events * BYTES_IN_FILE)
-  const needed = Math.min(events * BYTES_FOR_AN_EVENT + BYTES_FOR_NONE, most)
-  const memory = await warehouse.makeRoom('models', needed)
+  const memory = await warehouse.memoryLimit()
   const all = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const total = project.nodes.length + project.checks.length

@@ -46,8 +46,6 @@ export async function exportSnapshot(
     isThere: ({ key, bytes }) => sizes.get(key) === bytes,
     localPath: (key) => cache.pathOf(key),
   })
-  // Copies of views, and rows of a large year in their order, are kept as models keep what they are made of.
-  await warehouse.makeRoom('models')
   for (;;) {
     try {
       // One transaction: all tables, the coverage and the credits are those of one moment.

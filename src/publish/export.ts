@@ -161,9 +161,9 @@ class TableExport {
   async #writeRows({ partition, state }: PartitionPlan): Promise<ManifestFile[]> {
     if (state === 'unchanged' || state === 'reduced') return []
     const { definition, rows } = this.#found
-    const { name: table, key } = definition
+    const { name: table, key, rowGroupRows } = definition
     const written = state === 'rewritten' ? rows.of(partition) : rows.freshOf(partition)
-    const source = { columns: this.#columns.columns, key, from: `from ${written}` }
+    const source = { columns: this.#columns.columns, key, from: `from ${written}`, rowGroupRows }
     const path = join(this.#context.folder, `${table}.${partition.name}.${state}.parquet`)
     const { path: _, ...file } = await writeParquet(this.#context.warehouse, source, path)
     const own = this.#context.ownKey(fileKey(table, partition.name, file.sha256))

@@ -103,7 +103,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
 async function fill(options: RestoreOptions, path: string): Promise<boolean> {
   const { snapshot, scratchFolder, describe, onProgress, signal } = options
   const { tables, versions } = snapshot.manifest
-  return withWarehouse({ path, mode: 'write', isFilled: true }, async (warehouse) => {
+  return withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
     const files = new FileCache(snapshot.store, join(scratchFolder, 'files'), signal)

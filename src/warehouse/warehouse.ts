@@ -13,7 +13,6 @@ import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
-  memoryLimitNow,
   removeSpillFolder,
   spillLimitFor,
   type WarehouseOptions,
@@ -302,17 +301,8 @@ class OpenWarehouse {
     })
   }
 
-  /**
-   * Gives the engine the memory that loading or building models takes, by the file's size now; publishing takes that of
-   * models. A limit that was asked for stays.
-   * @param needed bytes that are known to be needed, whatever the file's size
-   * @returns the limit in bytes
-   */
-  async makeRoom(use: 'load' | 'models', needed = 0): Promise<number> {
-    if (this.#options.memoryLimit === undefined) {
-      const limit = memoryLimitNow(this.#options, use, needed)
-      await this.run(`set memory_limit = ${quoteText(limit)}`)
-    }
+  /** The most memory that the engine may take, in bytes. */
+  memoryLimit(): Promise<number> {
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }
 
