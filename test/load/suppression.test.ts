@@ -7,6 +7,7 @@ import { cutAnswer } from '../../src/load/cut-answers.ts'
 import { load } from '../../src/load/load.ts'
 import { SUPPRESSED_FILE, readSuppression, suppress } from '../../src/load/suppression.ts'
 import { DAY } from '../../src/support/units.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import {
   START,
@@ -14,6 +15,7 @@ import {
   handClock,
   journalOfPages,
   memory,
+  segment,
   wireEvent,
   writePages,
 } from './load-fixture.ts'
@@ -161,6 +163,31 @@ async function erased() {
   await suppressPeople(journal, ['per_2'], START + DAY)
   return { journal, path, backup, list: readFileSync(path, 'utf8') }
 }
+
+describe('a delivery of three people', () => {
+  it('loaded before one of them was erased leaves the rows that loading it afterwards gives', async () => {
+    const folder = temporaryFolder()
+    const journal = journalIn(folder)
+    const changes = ['ann', 'bea', 'cy'].map((name) => {
+      return { event_id: `event of ${name}`, profile_url: `https://network.example/in/${name}` }
+    })
+    await segment(journal, (writer) => {
+      const delivered = { kind: 'delivery_received', at: START, delivery_id: 'd1' } as const
+      writer.write(delivered, JSON.stringify({ event: 'person_activity', changes }))
+    })
+    const answers = (warehouse: Warehouse) => warehouse.all('from answers order by request_id')
+    const before = await memory()
+    await load({ warehouse: before, journal })
+    expect(await answers(before)).toHaveLength(3)
+    const pages = ['https://network.example/in/bea']
+    await suppress(journal, { profileIds: ['per_1'], pages, eventsBefore: null }, START)
+    await load({ warehouse: before, journal })
+    const after = await memory()
+    await load({ warehouse: after, journal })
+    expect(await answers(after)).toHaveLength(2)
+    expect(await answers(before)).toEqual(await answers(after))
+  })
+})
 
 type List = Record<string, unknown> & { key: string; people: string[] }
 const withList = (change: (list: List) => object) => (text: string) =>
