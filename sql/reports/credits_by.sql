@@ -1,6 +1,13 @@
 -- What was spent and what it brought: a row for each $by (day, month, pipeline or run), the last first, and before them one
 -- of all. An event is new for the run that received it first; one that is neither new nor refused was known before.
-with facts as (
+with pages as (
+    from ops.pages
+    union all by name
+    -- A warehouse of 0.11 lacks this column.
+    select null::boolean as is_unexpected where false
+),
+
+facts as (
     select
         run_id,
         requested_at as happened_at,
@@ -9,7 +16,7 @@ with facts as (
         1 as requests,
         events,
         coalesce(is_unexpected, false) as is_unexpected
-    from ops.pages
+    from pages
     union all by name
     select first_run_id as run_id, first_seen_at as happened_at, 1 as new_events from main.job_change_events
     union all by name

@@ -180,7 +180,9 @@ export async function suggestCommand(
     (warehouse, key) =>
       warehouse.all<{ label: string; value: string; id: string }>(
         `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id
-       from core.newest_answers, lateral json_items(body, '$.results') where lookup_key = $1 order by place`,
+         from (select json_list(body, '$.results') as items from core.newest_answers where lookup_key = $1) as lists,
+             lateral json_items(items)
+         order by place`,
         [key],
       ),
   )

@@ -12,6 +12,7 @@ import { holderOf } from '../run/lock.ts'
 import type { LoadedSegment } from '../run/lost-journal.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
+import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { agoText } from './text.ts'
@@ -122,6 +123,12 @@ export async function openForReading({
   }
 }
 
+async function isOfThisBuild(warehouse: Warehouse): Promise<boolean> {
+  const { lastFingerprint } = await import('../model/build-state.ts')
+  const { readProject } = await import('../model/project.ts')
+  return (await lastFingerprint(warehouse)) === (await readProject(warehouse)).fingerprint
+}
+
 /** Opens as {@link openForReading} does, for `work`, and closes afterwards, whatever happened. */
 export async function whileReading<T>(
   context: ReaderContext,
@@ -130,6 +137,13 @@ export async function whileReading<T>(
   const warehouse = await openForReading(context)
   try {
     return await work(warehouse)
+  } catch (error) {
+    if (!(error instanceof SqlError) || (await isOfThisBuild(warehouse))) throw error
+    const [reason] = error.message.split('\n', 1)
+    throw new ConfigError(
+      `${warehouse.path} was not built by this version, and lacks what is to be shown: ${reason}`,
+      { hint: 'Run `jobtide load` and `jobtide build`, or a pipeline.', cause: error },
+    )
   } finally {
     warehouse.close()
   }

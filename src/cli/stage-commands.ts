@@ -10,7 +10,7 @@ import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
-import { buildStage, loadStage, publishStage } from '../run/stages.ts'
+import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { copyWatchLists } from '../run/watch-lists.ts'
 import {
   ConfigError,
@@ -68,7 +68,7 @@ export async function publishCommand(
   const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
   const world = runWorld(context)
   let stale: JobtideError | null = null
-  const code = await runAlone(context, 'publish', async ({ warehouse, journal, writer }) => {
+  const work = async ({ warehouse, journal, writer }: StageParts): Promise<Report> => {
     const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
     await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
     warehouse.close()
@@ -79,7 +79,8 @@ export async function publishCommand(
       sections: [[['published', publishText(publish)], problem !== null && ['analysts', problem]]],
       values: { ...publish, analystCopy },
     }
-  })
+  }
+  const code = await runAlone(context, 'publish', work, () => readTarget(kept, world))
   return endWith(context, stale) ?? code
 }
 
@@ -138,10 +139,12 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
+/** @param ready looks at what `work` needs beside the data directory, before the warehouse is brought to this version */
 async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<Report>,
+  ready: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ExitCode> {
   const { directory } = context
   return withLock(context, command, 'refuse', async (journal) => {
@@ -150,6 +153,7 @@ async function runAlone(
     }
     // What loads would take coverage and runs out of the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory)
+    await ready()
     const writer = journal.writer()
     const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
     try {

@@ -6,7 +6,9 @@
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { cutAnswer, type IsNamed } from './cut-answers.ts'
+import { rowsOfDelivery } from './deliveries.ts'
 import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
+import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
 
@@ -50,7 +52,11 @@ export async function leaveOut(
 /** Takes what names people out of the answers of a warehouse. @returns how many answers */
 export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
   const named = await answersNaming(warehouse, isNamed)
-  for (const { id, body, isAbout } of named) {
+  for (const { id, body, isAbout, isEmptied } of named) {
+    if (isEmptied) {
+      await warehouse.run('delete from answers where request_id = $1', [id])
+      continue
+    }
     const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
     await warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body])
   }
@@ -59,13 +65,18 @@ export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promis
 
 /** The answers of a warehouse that name people, as they are without. */
 export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
-  const named: { id: string; body: string; isAbout: boolean }[] = []
-  const { batches } = await warehouse.stream('select request_id, body, subject from answers')
+  const named: { id: string; body: string; isAbout: boolean; isEmptied: boolean }[] = []
+  const { batches } = await warehouse.stream(
+    'select request_id, body, subject, endpoint from answers',
+  )
   for await (const rows of batches) {
-    for (const [id, body, subject] of rows) {
-      const cut = cutAnswer(Buffer.from(String(body)), isNamed, String(subject))
+    for (const [id, whole, subject, endpoint] of rows) {
+      const cut = cutAnswer(Buffer.from(String(whole)), isNamed, String(subject))
       if (cut === null) continue
-      named.push({ id: String(id), body: cut.body.toString('utf8'), isAbout: cut.isAbout === true })
+      const body = cut.body.toString('utf8')
+      const isEmptied =
+        endpoint === SIGNAL_DELIVERY && rowsOfDelivery(String(id), body).length === 0
+      named.push({ id: String(id), body, isAbout: cut.isAbout === true, isEmptied })
     }
   }
   return named

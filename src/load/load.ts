@@ -48,16 +48,12 @@ export interface LoadProgress {
   readonly bytes: number
 }
 
-// Each chunk looks its events up among all that are known, so a large warehouse, whose engine has more memory, gets large ones.
+// Each chunk looks its events up among all that are known, so an engine that has more memory gets large ones.
 // While a chunk is merged, the next one waits in memory, too. More than this, and a stop or the progress would wait long.
 const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
-// What the journal has of an event, at least: four chunks of 131,811 events took 3.2 s of processor time, one took 2.5 s.
-const JOURNAL_PER_EVENT = 100
 // For each connection: the engine holds up to twenty times as much while it reads them.
 const BODIES_AT_ONCE = 2 * MIB
-// Measured on pages with five titles of 1 MB: what it holds of pages that are larger than that.
-const MEMORY_PER_BYTE = 60
 const PAGES_PER_TURN = 16
 
 /** A segment of the journal that is not loaded to its end. */
@@ -66,12 +62,6 @@ interface OpenSegment {
   /** Bytes that are loaded. */
   readonly from: number
   readonly size: number
-}
-
-/** What reads a chunk, and what merges the one before meanwhile. */
-interface ChunkWork {
-  readonly readers: EventReaders
-  readonly merger: Merger
 }
 
 /** What of a history a load needs whose facts are stored. */
@@ -99,8 +89,6 @@ class Load {
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
   #chunkEvents = 0
-  /** What all that is new needs, or the largest bodies that were read at once, in bytes of memory. */
-  #memoryNeeded = 0
 
   constructor(options: LoadOptions, history: RunsOfHistory) {
     this.#options = options
@@ -119,8 +107,9 @@ class Load {
     const merger = new Merger(this.#warehouse)
     if (bytes === 0) return merger.report
     this.#options.onProgress?.({ bytesDone, bytes })
-    this.#memoryNeeded = MEMORY_PER_EVENT * Math.min(bytes / JOURNAL_PER_EVENT, MOST_EVENTS)
-    await this.#sizeChunks()
+    const memory = await this.#warehouse.memoryLimit()
+    this.#chunkEvents =
+      this.#options.chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
     const readers = await EventReaders.open(this.#warehouse, this.#suppression)
     try {
       for (const segment of segments) {
@@ -152,11 +141,10 @@ class Load {
       let next = frames.next()
       while (next.done !== true) {
         const chunk = new Chunk(this.#notRead, this.#suppression)
-        const end = await this.#readChunk(chunk, { readers, merger }, next.value, frames)
+        const end = await this.#readChunk(chunk, readers, next.value, frames)
         const notes = await readers.end()
         await merger.merging
         await readers.handOver()
-        await this.#sizeChunks()
         next = frames.next()
         // Nothing is read beside the last merge.
         if (next.done === true && isLast) await readers.giveThreadsBack()
@@ -169,16 +157,10 @@ class Load {
     }
   }
 
-  async #sizeChunks(): Promise<void> {
-    const memory = await this.#warehouse.makeRoom('load', this.#memoryNeeded)
-    this.#chunkEvents =
-      this.#options.chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
-  }
-
   /** Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked. */
   async #readChunk(
     chunk: Chunk,
-    work: ChunkWork,
+    readers: EventReaders,
     first: PlacedFrame,
     frames: Generator<PlacedFrame>,
   ): Promise<number> {
@@ -191,21 +173,10 @@ class Load {
       end = next.value.end
       // Lets the engine's answer in.
       if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
-      if (chunk.waiting >= BODIES_AT_ONCE) await this.#readBodies(chunk, work)
+      if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
     }
-    if (chunk.waiting > 0) await this.#readBodies(chunk, work)
+    if (chunk.waiting > 0) await readers.read(chunk.takeBodies())
     return end
-  }
-
-  async #readBodies(chunk: Chunk, { readers, merger }: ChunkWork): Promise<void> {
-    const needed = chunk.waiting * MEMORY_PER_BYTE
-    if (chunk.waiting > 2 * BODIES_AT_ONCE && needed > this.#memoryNeeded) {
-      this.#memoryNeeded = needed
-      // In its transaction: where that has failed, its error is the one to report.
-      await merger.merging
-      await this.#sizeChunks()
-    }
-    await readers.read(chunk.takeBodies())
   }
 
   async #openSegments(): Promise<OpenSegment[]> {

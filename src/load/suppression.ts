@@ -17,8 +17,8 @@ import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { StorageError, messageOf, onDisk } from '../support/errors.ts'
-import { jsonOrNull, stableJson } from '../support/json.ts'
+import { StorageError, onDisk } from '../support/errors.ts'
+import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
 
 /** Name of the list below a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'
@@ -26,8 +26,10 @@ export const SUPPRESSED_FILE = 'suppressed.json'
 const KEY_BYTES = 32
 const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
 
+const FORMAT_VERSION = 5
+
 const contentSchema = z.strictObject({
-  format_version: z.literal(5),
+  format_version: z.literal(FORMAT_VERSION),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
   /** Of all hashes, so that nobody can test an id without this file. Never published. */
@@ -44,8 +46,15 @@ const contentSchema = z.strictObject({
 /** `mac`: HMAC-SHA-256 of all the rest. */
 const listSchema = contentSchema.extend({ mac: hashSchema })
 
-type Content = z.infer<typeof contentSchema>
-type List = z.infer<typeof listSchema>
+// 0.11 knew people by their ids alone. Its MAC is of what it wrote, and stays the name of that list.
+const FORMAT_WITHOUT_PAGES = 4
+const storedSchema = z.union([
+  listSchema,
+  listSchema.omit({ pages: true }).extend({ format_version: z.literal(FORMAT_WITHOUT_PAGES) }),
+])
+
+type Content = Omit<z.infer<typeof contentSchema>, 'format_version'>
+type List = Omit<z.infer<typeof listSchema>, 'format_version'>
 
 const markSchema = listSchema.pick({ generation: true, mac: true })
 /** Which list there was, as the journal and certificates tell it. */
@@ -128,6 +137,7 @@ export class Suppression {
  * Reads what is not kept in the data directory that a journal lies in.
  * @param noted what the journal says of the newest list; read from it unless given
  * @throws StorageError when the list is lost, older or was changed: then it is not known whose events to leave out
+ * @throws ConfigError when it is of a version that this one does not read
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
   const list = readList(journal, noted)
@@ -156,7 +166,6 @@ export async function suppress(
   if (all.length > people.length || allPages.length > pages.length || isLater) {
     const earlier = list === null ? [] : listsOf(list)
     list = writeList(journal, {
-      format_version: 5,
       generation: earlier.length + 1,
       key,
       people: all,
@@ -192,7 +201,7 @@ async function noteList(
 function emptyList(): Content {
   const key = randomBytes(KEY_BYTES).toString('hex')
   const nobody = { people: [], pages: [], events_before: null, earlier: [] }
-  return { format_version: 5, generation: 0, key, ...nobody }
+  return { generation: 0, key, ...nobody }
 }
 
 /** The list of the data directory that a journal lies in; null where there never was one. */
@@ -242,7 +251,8 @@ function certified(folder: string): ({ readonly by: string } & ListMark)[] {
 const isCertificate = (name: string) => name.startsWith('forget-') && name.endsWith('.json')
 
 function writeList(journal: Journal, content: Content): List {
-  const list = { ...content, mac: macOf(content) }
+  const stored = { format_version: FORMAT_VERSION, ...content }
+  const list = { ...stored, mac: macOf(stored) }
   writeFileAtomic(
     join(dirname(journal.folder), SUPPRESSED_FILE),
     `${stableJson(list, 2)}\n`,
@@ -265,26 +275,25 @@ function pageHash(key: string, page: string): string {
 }
 
 // With a line feed, which no profile_id has: no person's hash is a list's.
-function macOf(content: Content): string {
+function macOf(content: { readonly key: string }): string {
   return personHash(content.key, `suppression list\n${stableJson(content)}`)
 }
 
 function parseList(path: string, bytes: Buffer): List {
-  let list: List
-  try {
-    list = listSchema.parse(JSON.parse(bytes.toString()))
-  } catch (error) {
-    throw lost(`${path} is not a list of this Jobtide: ${messageOf(error)}`, error)
-  }
+  const value = jsonOrNull(bytes.toString())
+  refuseOtherFormat(path, value, [FORMAT_WITHOUT_PAGES, FORMAT_VERSION])
+  const list = storedSchema.safeParse(value).data
+  if (list === undefined) throw lost(`${path} is damaged: it does not hold a suppression list`)
   const { mac, ...content } = list
-  if (macOf(content) === mac && list.generation === list.earlier.length + 1) return list
+  if (macOf(content) === mac && list.generation === list.earlier.length + 1) {
+    return { pages: [], ...list }
+  }
   throw lost(`${path} was changed: its content does not fit its MAC`)
 }
 
-function lost(sentence: string, cause?: unknown): StorageError {
+function lost(sentence: string): StorageError {
   return new StorageError(sentence, {
     hint: `Put the newest ${SUPPRESSED_FILE} back; it goes with an older journal, too. Without it people who were erased would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget everybody of them again.`,
-    ...(cause === undefined ? {} : { cause }),
   })
 }
 

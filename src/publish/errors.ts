@@ -33,6 +33,13 @@ export class PublishError extends JobtideError {
   }
 }
 
+/** What lies there is of another version's format; only another destination helps. */
+export class OtherFormatError extends PublishError {
+  override whilePublishing(): PublishError {
+    return this
+  }
+}
+
 /** The Delta log of a table cannot be gone on with; the snapshot itself is published. */
 export class DamagedLogError extends PublishError {}
 

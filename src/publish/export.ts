@@ -79,8 +79,6 @@ export async function exportSnapshot(
 ): Promise<ExportedSnapshot> {
   const { warehouse, store } = options
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
-  // Copies of views are kept as models keep what they are made of.
-  await warehouse.makeRoom('models')
   // One transaction: all tables, the coverage and the credits are those of one moment.
   return warehouse.transaction(() => exportTables(options, before, sizes))
 }
@@ -278,7 +276,7 @@ function withinYear({ name, type }: PublishedColumn, year: number): string {
 /** Writes a partition to the scratch folder, where it stays if the store does not have the same bytes. */
 async function copyPartition(
   work: Work,
-  { name, key }: TableDefinition,
+  { name, key, rowGroupRows }: TableDefinition,
   columns: readonly PublishedColumn[],
   partition: Partition,
   source: string,
@@ -287,7 +285,7 @@ async function copyPartition(
   const { warehouse, scratchFolder, snapshotId } = work
   const path = join(scratchFolder, `${name}.${partition.name}.parquet`)
   const from = `from ${source} where ${partition.condition}`
-  const file = await writeParquet(warehouse, { columns, key, from }, path)
+  const file = await writeParquet(warehouse, { columns, key, from, rowGroupRows }, path)
   if (file.rows !== (partition.rows ?? file.rows)) {
     // The last line of defence: a wrong count here would be a wrong table for every reader.
     throw new PublishError(

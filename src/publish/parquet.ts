@@ -18,6 +18,8 @@ export interface ParquetSource {
   readonly key: readonly string[]
   /** SQL after `select <columns>`: from where, which rows. */
   readonly from: string
+  /** Default: {@link ROW_GROUP_ROWS}. */
+  readonly rowGroupRows?: number | undefined
 }
 
 /** A Parquet file, and what a reader may want to know without opening it. */
@@ -25,8 +27,9 @@ export type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
 
 // The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
 // for 1.9 million events, for a file that was 3 % smaller.
+const ROW_GROUP_ROWS = 122_880
 const COPY_OPTIONS =
-  'format parquet, compression zstd, compression_level 3, row_group_size 122880, use_tmp_file true, return_stats'
+  'format parquet, compression zstd, compression_level 3, use_tmp_file true, return_stats'
 
 interface CopyResult {
   readonly count: bigint
@@ -39,7 +42,7 @@ type MapEntries<Value> = readonly { readonly key: string; readonly value: Value 
 /** Writes the rows to `path`. No rows give a file without rows, so that its columns can be read. */
 export async function writeParquet(
   warehouse: Warehouse,
-  { columns, key, from }: ParquetSource,
+  { columns, key, from, rowGroupRows = ROW_GROUP_ROWS }: ParquetSource,
   path: string,
 ): Promise<WrittenFile> {
   const order = key.map(quoteIdentifier).join(', ')
@@ -49,7 +52,7 @@ export async function writeParquet(
   const version = columns.some(({ type }) => /\b(?:DOUBLE|FLOAT)\b/.test(type)) ? 'v1' : 'v2'
   const [result] = await warehouse.all<CopyResult>(
     `copy (select ${listOfColumns(columns)} ${from} order by ${order})
-     to ${quoteText(path)} (${COPY_OPTIONS}, parquet_version ${version}, field_ids {${fieldIds.join(', ')}})`,
+     to ${quoteText(path)} (${COPY_OPTIONS}, row_group_size ${rowGroupRows}, parquet_version ${version}, field_ids {${fieldIds.join(', ')}})`,
   )
   if (result === undefined) throw new PublishError(`nothing was written to ${path}`)
   return {

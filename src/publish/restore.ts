@@ -106,7 +106,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
 async function fill(options: RestoreOptions, path: string): Promise<void> {
   const { snapshot, describe, onProgress, signal } = options
   const { tables, versions } = snapshot.manifest
-  await withWarehouse({ path, mode: 'write', isFilled: true }, async (warehouse) => {
+  await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
     const source = { ...options, store: snapshot.store }

@@ -3,11 +3,14 @@
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
 import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
+import { readSuppression } from '../load/suppression.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
+import { refuseNewer } from '../warehouse/warehouse.ts'
+import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { spentWithoutJournal } from './lost-journal.ts'
@@ -32,6 +35,7 @@ export interface Session {
  * Works with the lock of the data directory and a recovered journal, and gives the lock back afterwards.
  * @throws LockedError when another process works in the data directory for longer than `maxWaitMs`; default: not at all
  * @throws JournalLossError when sealed segments of the journal are lost, unless that is accepted
+ * @throws JobtideError when something else there is damaged, or of a version that this one does not read; then nothing is changed
  */
 export async function withJournal<T>(
   { directory, clock, stop, logger }: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
@@ -48,6 +52,9 @@ export async function withJournal<T>(
   try {
     await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
+    if (!WRITES_JOURNAL_ALONE.has(request.command)) {
+      await refuseUnreadable(journal, directory, request.command, losses)
+    }
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
@@ -56,6 +63,25 @@ export async function withJournal<T>(
   } finally {
     lock.release()
   }
+}
+
+const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
+
+/**
+ * Reads what all steps of a command will read. Whatever is refused here, nothing is brought to this version yet: the one that
+ * wrote it goes on working.
+ */
+async function refuseUnreadable(
+  journal: Journal,
+  { root, warehouse }: RunWorld['directory'],
+  command: string,
+  losses: 'refuse' | 'accept',
+): Promise<void> {
+  // A journal whose losses are to be accepted cannot be read yet.
+  readSuppression(journal, losses === 'accept' ? null : undefined)
+  readPending(root)
+  // A replay puts another in its place.
+  if (command !== 'replay') await refuseNewer(warehouse)
 }
 
 /**

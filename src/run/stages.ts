@@ -23,6 +23,7 @@ import type { LossChoices } from '../publish/refuse-loss.ts'
 import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
+import { readCurrent } from '../publish/read-snapshot.ts'
 import { publishSnapshot } from '../publish/publish.ts'
 import type {
   PublishChoices,
@@ -148,6 +149,15 @@ export async function preflightStage(
     return store
   } catch (error) {
     throw error instanceof PublishError ? error.beforeBuying() : error
+  }
+}
+
+/** Reads what a destination shows. @throws PublishError when it cannot be gone on with */
+export async function readTarget(target: SnapshotTarget, world: RunWorld): Promise<void> {
+  try {
+    await readCurrent(await openTarget(target, world))
+  } catch (error) {
+    throw error instanceof PublishError ? error.whilePublishing() : error
   }
 }
 

@@ -1,5 +1,7 @@
 /** JSON as text: with bytes that depend only on the value, for hashes and manifests, and of what others sent. */
 
+import { ConfigError } from './errors.ts'
+
 /** Serialises `value` with sorted object keys; `indent` as for JSON.stringify. */
 export function stableJson(value: unknown, indent?: number): string {
   return JSON.stringify(
@@ -19,6 +21,20 @@ export function jsonOrNull(text: string): unknown {
     if (error instanceof SyntaxError) return null
     throw error
   }
+}
+
+/**
+ * Refuses a document of another format than those that this version reads. One that names no format is damaged: the caller says so.
+ * @throws ConfigError naming the version that reads it
+ */
+export function refuseOtherFormat(path: string, value: unknown, read: readonly number[]): void {
+  const { format_version: format } = Object(value) as Record<string, unknown>
+  if (typeof format !== 'number' || read.includes(format)) return
+  const age = format > Math.max(...read) ? 'a newer' : 'an older'
+  throw new ConfigError(
+    `${path} was written by ${age} Jobtide: its format is ${format}, and this one reads ${read.join(' and ')}`,
+    { hint: 'Use the version that wrote it for this data directory. Nothing was changed.' },
+  )
 }
 
 const PAIR_LENGTH = String.raw`\ud83d\ude00`.length

@@ -20,6 +20,8 @@ export interface TableDefinition {
   readonly partitionByYearOf: string | null
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]
+  /** Rows of a row group in snapshots, where a row can have many kilobytes: a writer and a reader hold all rows of one. */
+  readonly rowGroupRows?: number
   /** A view stores no rows of its own: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
 }
@@ -88,10 +90,11 @@ export const loadedTables: readonly TableDefinition[] = [
   {
     name: 'answers',
     grain:
-      'One row per answer of an endpoint that a pipeline of kind collect asked, and per delivery of a signal.',
+      'One row per answer of an endpoint that a pipeline of kind collect asked, and per activity or baseline that a signal delivered.',
     key: ['request_id'],
     partitionByYearOf: null,
     leftOut: [],
+    rowGroupRows: 2_048,
   },
 ]
 

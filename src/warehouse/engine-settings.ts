@@ -1,7 +1,7 @@
 /** How much of the machine DuckDB may take, and where it may put what does not fit. */
 
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, rmSync, statSync, statfsSync } from 'node:fs'
+import { accessSync, constants, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { memoryOfProcess } from '../support/memory.ts'
@@ -13,10 +13,8 @@ export interface WarehouseOptions {
   readonly path: string
   /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
   readonly mode: 'read' | 'write'
-  /** DuckDB's memory limit such as `1GB`; default: by the size of the file. */
+  /** DuckDB's memory limit such as `1GB`; default: {@link shareOfEngine}. */
   readonly memoryLimit?: string
-  /** Whether rows of any number come into a file that is small now: then its size says nothing. Default: false. */
-  readonly isFilled?: boolean
   /** Where what does not fit into memory goes; default: {@link spillFolderOf} the file. */
   readonly spillFolder?: string
   /** Threads, 1 or more; default: one for each core, at most 4, and no more than there is memory for. */
@@ -36,7 +34,7 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
     storage_compatibility_version: STORAGE_VERSION,
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
     temp_directory: options.spillFolder ?? spillFolderOf(options.path),
-    memory_limit: options.memoryLimit ?? memoryLimitNow(options, 'load'),
+    memory_limit: options.memoryLimit ?? `${Math.floor(shareOfEngine() / MIB)}MiB`,
     threads: String(threadsFor(options)),
   }
 }
@@ -88,33 +86,20 @@ export function spillLimitFor({
   return `${Math.round(bytes / MIB)}MiB`
 }
 
-// DuckDB's own default is 80 % of the machine, which is rude for a nightly job beside others. Measured on 131,807 events
-// (a file of 60 MB): at twice the file a whole run takes as long as without a limit and peaks 150 MB lower.
-const FILE_SIZES_IN_MEMORY = 2
-const LARGEST_LIMIT = 1_536 * MIB
-// Every thread holds buffers of its own: on two threads a load ran out of 128 MiB, and not of 160. So a machine of many cores
-// gives a nightly job four.
-const SMALLEST_LIMIT_PER_THREAD = 80 * MIB
+// Every thread holds buffers of its own: on two threads 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104. So a
+// machine of many cores gives a nightly job four.
+const SMALLEST_LIMIT_PER_THREAD = 104 * MIB
 const MOST_THREADS = 4
-// Windows and joins over several tables hold more at once: 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104.
-const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 104 * MIB
-// A night of 50,000 events on 10 million ran out of 1.5 GiB: what changed people have is kept beside the tables.
-const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
-// Rows that a night deletes take up to 8 bytes for each row of the warehouse (see model/build-state.ts), of which a row has 56 in
-// the file. A night of 150,000 events on 30 million ran out of 2.25 GiB, and not of a fifth of the file, 4 GiB.
-const SHARE_OF_FILE_FOR_MODELS = 1 / 5
-
-/** The most that models are given over a database file of so many bytes, where the machine has it. */
-export function largestForModels(fileBytes: number): number {
-  return Math.max(LARGEST_LIMIT_FOR_MODELS, fileBytes * SHARE_OF_FILE_FOR_MODELS)
-}
 
 // Node, the journal's pages and what the engine does not count. In 300 MB a run over 52,608 events was killed that took what it
 // liked, in 400 MB not.
 const OUTSIDE_ENGINE = 224 * MIB
 const SMALLEST_SHARE = 64 * MIB
 
-/** The most that the engine may be given, in bytes: half of what the process may take, and less where that leaves too little. */
+/**
+ * The most that the engine may take, in bytes: half of what the process may take, and less where that leaves too little for the
+ * rest. DuckDB's own default is 80 %. It is a ceiling, and nothing is taken before rows need it.
+ */
 function shareOfEngine(): number {
   const memory = memoryOfProcess()
   return Math.max(SMALLEST_SHARE, Math.min(memory / 2, memory - OUTSIDE_ENGINE))
@@ -124,28 +109,4 @@ function threadsFor({ threads }: WarehouseOptions): number {
   if (threads !== undefined) return threads
   const fed = Math.floor(shareOfEngine() / SMALLEST_LIMIT_PER_THREAD)
   return Math.max(1, Math.min(availableParallelism(), MOST_THREADS, fed))
-}
-
-/**
- * The memory limit by the size of the file now; models hold more at once than what else is done.
- * @param needed bytes that are known to be needed: it is no less, where there is as much
- */
-export function memoryLimitNow(
-  options: WarehouseOptions,
-  use: 'load' | 'models',
-  needed = 0,
-): string {
-  const { path, mode, isFilled = false } = options
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const [largest, smallestPerThread] =
-    use === 'models'
-      ? [largestForModels(size), SMALLEST_LIMIT_PER_THREAD_FOR_MODELS]
-      : [LARGEST_LIMIT, SMALLEST_LIMIT_PER_THREAD]
-  // What an analyst asks is not known beforehand, and a person waits for it.
-  const isOpenEnded = path === ':memory:' || mode === 'read' || isFilled
-  const fileBytes = isOpenEnded ? largest : size
-  const smallest = smallestPerThread * Math.max(2, threadsFor(options))
-  const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)
-  const bytes = Math.min(Math.max(Math.min(wanted, largest), needed), shareOfEngine())
-  return `${Math.round(bytes / MIB)}MiB`
 }

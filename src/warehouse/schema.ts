@@ -19,7 +19,7 @@ interface SchemaTarget {
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
 
 /**
- * Brings the schema up to date.
+ * Brings the schema up to date, or changes nothing.
  * @throws JobtideError when the file was made by a newer Jobtide, or an applied schema file has changed
  */
 export async function applySchema(warehouse: SchemaTarget, folder: string): Promise<void> {
@@ -30,13 +30,34 @@ export async function applySchema(warehouse: SchemaTarget, folder: string): Prom
       sha256 varchar not null
     );
   `)
+  for (const { name, sql, sha256 } of await newFiles(warehouse, folder)) {
+    await warehouse.transaction(async () => {
+      await warehouse.run(sql)
+      await warehouse.run('insert into ops.schema_files values ($1, $2)', [name, sha256])
+    })
+  }
+}
+
+/** The schema files that a warehouse does not have yet; throws as {@link applySchema} does. */
+export async function newFiles(
+  warehouse: Pick<SchemaTarget, 'path' | 'all'>,
+  folder: string,
+): Promise<{ readonly name: string; readonly sql: string; readonly sha256: string }[]> {
   const rows = await warehouse.all<{ file_name: string; sha256: string }>('from ops.schema_files')
   const applied = new Map(rows.map(({ file_name, sha256 }) => [file_name, sha256]))
-  const files = readdirSync(folder)
+  const names = readdirSync(folder)
     .filter((name) => FILE_NAME.test(name))
     .toSorted()
-  refuseNewer(warehouse.path, [...applied.keys()], files)
-  for (const name of files) await applyFile(warehouse, folder, name, applied.get(name))
+  refuseNewer(warehouse.path, [...applied.keys()], names)
+  const files = names.map((name) => {
+    const sql = readFileSync(join(folder, name), 'utf8')
+    return { name, sql, sha256: sha256Hex(sql) }
+  })
+  const changed = files.find(({ name, sha256 }) => (applied.get(name) ?? sha256) !== sha256)
+  if (changed === undefined) return files.filter(({ name }) => !applied.has(name))
+  throw new JobtideError(EXIT.defect, `schema file ${changed.name} changed after it was applied`, {
+    hint: 'Schema files only go forward: put the change into a new numbered file. `jobtide replay` rebuilds the warehouse from the journal.',
+  })
 }
 
 function refuseNewer(path: string, applied: readonly string[], known: readonly string[]): void {
@@ -47,24 +68,4 @@ function refuseNewer(path: string, applied: readonly string[], known: readonly s
     `the warehouse ${path} was made by a newer Jobtide (schema file ${unknown.join(', ')})`,
     { hint: 'Use that version of Jobtide, or name another folder with --data-dir.' },
   )
-}
-
-async function applyFile(
-  warehouse: SchemaTarget,
-  folder: string,
-  name: string,
-  appliedSha256: string | undefined,
-): Promise<void> {
-  const sql = readFileSync(join(folder, name), 'utf8')
-  const sha256 = sha256Hex(sql)
-  if (appliedSha256 === sha256) return
-  if (appliedSha256 !== undefined) {
-    throw new JobtideError(EXIT.defect, `schema file ${name} changed after it was applied`, {
-      hint: 'Schema files only go forward: put the change into a new numbered file. `jobtide replay` rebuilds the warehouse from the journal.',
-    })
-  }
-  await warehouse.transaction(async () => {
-    await warehouse.run(sql)
-    await warehouse.run('insert into ops.schema_files values ($1, $2)', [name, sha256])
-  })
 }

@@ -9,11 +9,10 @@ import { dirname, join } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
-import { ConfigError, LockedError, onDisk } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
-  memoryLimitNow,
   removeSpillFolder,
   spillLimitFor,
   type WarehouseOptions,
@@ -28,7 +27,7 @@ import {
 } from './engine.ts'
 import { asWarehouseError, hasNoLocks } from './errors.ts'
 import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
-import { applySchema } from './schema.ts'
+import { applySchema, newFiles } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
@@ -72,6 +71,20 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     }
   }
   return warehouse
+}
+
+/**
+ * Refuses a warehouse that this version does not write, before anything is changed for it. Whatever else is wrong with the
+ * file, who opens it says.
+ * @throws JobtideError when it was made by a newer Jobtide
+ */
+export async function refuseNewer(path: string): Promise<void> {
+  if (!existsSync(path)) return
+  try {
+    await withWarehouse({ path, mode: 'read' }, (open) => newFiles(open, SCHEMA_FOLDER))
+  } catch (error) {
+    if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
+  }
 }
 
 /** Opens a warehouse for `work` and closes it afterwards, whatever happened; throws as openWarehouse does. */
@@ -288,17 +301,8 @@ class OpenWarehouse {
     })
   }
 
-  /**
-   * Gives the engine the memory that loading or building models takes, by the file's size now; publishing takes that of
-   * models. A limit that was asked for stays.
-   * @param needed bytes that are known to be needed, whatever the file's size
-   * @returns the limit in bytes
-   */
-  async makeRoom(use: 'load' | 'models', needed = 0): Promise<number> {
-    if (this.#options.memoryLimit === undefined) {
-      const limit = memoryLimitNow(this.#options, use, needed)
-      await this.run(`set memory_limit = ${quoteText(limit)}`)
-    }
+  /** The most memory that the engine may take, in bytes. */
+  memoryLimit(): Promise<number> {
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }
 

@@ -7,6 +7,7 @@ import { cutAnswer } from '../../src/load/cut-answers.ts'
 import { load } from '../../src/load/load.ts'
 import { SUPPRESSED_FILE, readSuppression, suppress } from '../../src/load/suppression.ts'
 import { DAY } from '../../src/support/units.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import {
   START,
@@ -14,6 +15,7 @@ import {
   handClock,
   journalOfPages,
   memory,
+  segment,
   wireEvent,
   writePages,
 } from './load-fixture.ts'
@@ -101,6 +103,55 @@ describe('the suppression list', () => {
   })
 })
 
+describe('a list of 0.11, which knew people by their ids alone,', () => {
+  /** As 0.11 wrote it: its MAC is of all the rest, format and order of keys included. */
+  const ofVersion11 = (folder: string, more: object = {}) => {
+    const key = 'ab'.repeat(32)
+    const hmac = (text: string) =>
+      createHmac('sha256', Buffer.from(key, 'hex')).update(text).digest('hex')
+    const people = [hmac('per_1')]
+    const list = {
+      earlier: [],
+      events_before: null,
+      format_version: 4,
+      generation: 1,
+      key,
+      people,
+      ...more,
+    }
+    const mac = hmac(`suppression list\n${JSON.stringify(list)}`)
+    writeFileSync(join(folder, SUPPRESSED_FILE), JSON.stringify({ ...list, mac }))
+    return mac
+  }
+
+  it('protects them, and is the first of those that the next list knows', async () => {
+    const folder = temporaryFolder()
+    const mac = ofVersion11(folder)
+    const before = readSuppression(journalIn(folder))
+    expect([before.coversPerson('per_1'), before.coversPerson('per_2')]).toEqual([true, false])
+    expect(before.list).toBe(mac)
+    const request = { profileIds: ['per_2'], pages: ['anna'], eventsBefore: null }
+    const { list } = await suppress(journalIn(folder), request, START)
+    expect(list?.generation).toBe(2)
+    const after = readSuppression(journalIn(folder))
+    expect(after.lists).toEqual([mac, list?.mac])
+    expect(['per_1', 'per_2'].map((id) => after.coversPerson(id))).toEqual([true, true])
+    expect(after.coversText('/anna')).toBe(true)
+  })
+
+  it.each([
+    ['with pages, which it never had', { pages: [] }, 9, 'is damaged'],
+    ['of a format to come', { format_version: 6 }, 2, 'a newer Jobtide: its format is 6'],
+    ['of a format before', { format_version: 3 }, 2, 'an older Jobtide: its format is 3'],
+  ])('is refused in one sentence where it is one %s', (_, more, exitCode, words) => {
+    const folder = temporaryFolder()
+    ofVersion11(folder, more)
+    const message = expect.stringMatching(new RegExp(`^[^{}\\n]*${words}[^{}\\n]*$`)) as unknown
+    const refused = expect.objectContaining({ exitCode, message }) as Error
+    expect(() => readSuppression(journalIn(folder))).toThrow(refused)
+  })
+})
+
 /** A data directory in which per_1 was erased, and per_2 after; and a copy of the list from between. */
 async function erased() {
   const folder = temporaryFolder()
@@ -112,6 +163,31 @@ async function erased() {
   await suppressPeople(journal, ['per_2'], START + DAY)
   return { journal, path, backup, list: readFileSync(path, 'utf8') }
 }
+
+describe('a delivery of three people', () => {
+  it('loaded before one of them was erased leaves the rows that loading it afterwards gives', async () => {
+    const folder = temporaryFolder()
+    const journal = journalIn(folder)
+    const changes = ['ann', 'bea', 'cy'].map((name) => {
+      return { event_id: `event of ${name}`, profile_url: `https://network.example/in/${name}` }
+    })
+    await segment(journal, (writer) => {
+      const delivered = { kind: 'delivery_received', at: START, delivery_id: 'd1' } as const
+      writer.write(delivered, JSON.stringify({ event: 'person_activity', changes }))
+    })
+    const answers = (warehouse: Warehouse) => warehouse.all('from answers order by request_id')
+    const before = await memory()
+    await load({ warehouse: before, journal })
+    expect(await answers(before)).toHaveLength(3)
+    const pages = ['https://network.example/in/bea']
+    await suppress(journal, { profileIds: ['per_1'], pages, eventsBefore: null }, START)
+    await load({ warehouse: before, journal })
+    const after = await memory()
+    await load({ warehouse: after, journal })
+    expect(await answers(after)).toHaveLength(2)
+    expect(await answers(before)).toEqual(await answers(after))
+  })
+})
 
 type List = Record<string, unknown> & { key: string; people: string[] }
 const withList = (change: (list: List) => object) => (text: string) =>

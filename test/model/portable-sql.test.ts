@@ -60,7 +60,7 @@ describe('model SQL', () => {
     const signatures = (definition: RegExp) =>
       [...macros.matchAll(definition)].map(
         ([, name, list = '']) =>
-          `${name}(${list.replaceAll(/ (?:timestamp|date|string|int|boolean)\b/g, '')})`,
+          `${name}(${list.replaceAll(/ (?:timestamp|date|string|int|boolean|array<string>)(?=,|$)/g, '')})`,
       )
     const inDuckDB = signatures(/^create or replace macro (\w+)\((.*?)\)/gm)
     expect(inDuckDB.length).toBeGreaterThan(5)

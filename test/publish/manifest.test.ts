@@ -4,6 +4,21 @@ import { expect, it } from 'vitest'
 import { formatJson, parseManifest } from '../../src/publish/manifest.ts'
 import { aFile, aManifest, aTable } from './manifests.ts'
 
+it.each([
+  [3, 'an older', /^Publish to an empty destination .* and delete this one/],
+  [5, 'a newer', /^Use the version that wrote it\.$/],
+])(
+  'a manifest of format %i is one of %s Jobtide, and nothing there is to be removed',
+  (format, age, hint) => {
+    const bytes = Buffer.from(JSON.stringify({ format_version: format }))
+    const message = `it was written by ${age} Jobtide: its format is ${format}, and this one reads 4`
+    const refused = { exitCode: 7, message, hint: expect.stringMatching(hint) as unknown }
+    expect(() => parseManifest(bytes, null, 'it')).toThrow(
+      expect.objectContaining(refused) as Error,
+    )
+  },
+)
+
 const HARM = "copy (select 1 as harm) to 'harm.csv'"
 
 it.each<[string, string, unknown]>([

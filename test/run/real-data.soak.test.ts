@@ -64,14 +64,15 @@ function parquetFiles(folder: string): string[] {
 }
 
 describe.skipIf(!isHere)('131,811 real events', () => {
-  it('become 131,807 rows for exactly what the service charged, under 700 MB; a second run changes 0 rows and 0 files', async () => {
+  it('become 131,807 rows for exactly what the service charged, in the 800 MB that it may take; a second run changes 0 rows and 0 files', async () => {
     const folder = temporaryFolder()
     const { env, list, account } = await serveFile(folder)
     const query = async <Row>(sql: string): Promise<Row[]> =>
       JSON.parse((await runCli(['query', sql, '--json'], { env })).stdout) as Row[]
 
     const args = ['backfill', '--days', 'all', '--organizations', list]
-    const first = await withPeak(startCli([...args, '--json'], { env, cwd: folder }))
+    const limited = { ...env, JOBTIDE_MEMORY_LIMIT: '800MB' }
+    const first = await withPeak(startCli([...args, '--json'], { env: limited, cwd: folder }))
     done(first)
     const report = JSON.parse(first.stdout) as {
       organizations: number
@@ -83,7 +84,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
     process.stdout.write(
       `real events: first run ${(first.tookMs / 1_000).toFixed(1)} s, peak ${peak}\n`,
     )
-    expect(first.peakBytes ?? 0).toBeLessThan(700 * MEGABYTE)
+    expect(first.peakBytes ?? 0).toBeLessThan(800 * MEGABYTE)
     expect(report).toMatchObject({ organizations: 39_163, load: { inserted: 131_807 } })
     expect(report.extract.events).toBe(131_811)
 

@@ -1,10 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { cgroupMemory, limitMemory, memoryOfProcess } from '../../src/support/memory.ts'
 import { MIB } from '../../src/support/units.ts'
-import { engineSettings, memoryLimitNow } from '../../src/warehouse/engine-settings.ts'
+import { engineSettings } from '../../src/warehouse/engine-settings.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** A root folder with these files. */
@@ -48,38 +48,28 @@ describe('the limit of the control groups', () => {
 })
 
 /** Megabytes (MiB) and threads of an engine in a process that may take so many MiB. */
-function engineIn(mebibytes: number) {
+function engineIn(mebibytes: number, path = ':memory:') {
   onTestFinished(() => limitMemory(null))
   limitMemory(mebibytes * MIB)
-  const choices = { path: ':memory:', mode: 'write' } as const
-  const { memory_limit: limit = '', threads } = engineSettings(choices)
-  return {
-    limit: Number.parseInt(limit, 10),
-    models: Number.parseInt(memoryLimitNow(choices, 'models'), 10),
-    threads: Number(threads),
-  }
+  const { memory_limit: limit = '', threads } = engineSettings({ path, mode: 'write' })
+  return { limit: Number.parseInt(limit, 10), threads: Number(threads) }
 }
 
 describe('the engine’s share of the memory', () => {
-  it('is all of it while a new file is filled from a snapshot, and follows the limit of the process', () => {
-    onTestFinished(() => limitMemory(null))
-    const path = join(temporaryFolder(), 'new.duckdb')
-    const limitIn = (mebibytes: number, isFilled: boolean) => {
-      limitMemory(mebibytes * MIB)
-      return engineSettings({ path, mode: 'write', isFilled, threads: 2 })['memory_limit']
+  it('is half of what the process may take, over a file of 1 KB and over one of 100 GiB', () => {
+    const path = join(temporaryFolder(), 'warehouse.duckdb')
+    for (const bytes of [1_024, 100 * 1_024 * MIB]) {
+      writeFileSync(path, '')
+      truncateSync(path, bytes)
+      expect([engineIn(2_000, path).limit, engineIn(64_000, path).limit]).toEqual([1_000, 32_000])
     }
-    expect([limitIn(64_000, false), limitIn(64_000, true)]).toEqual(['160MiB', '1536MiB'])
-    expect(limitIn(512, true)).toBe('256MiB')
   })
 
-  it('leaves 224 MiB for the rest, is half of what is there at most, and has fewer threads where it is small', () => {
-    expect(engineIn(256)).toEqual({ limit: 64, models: 64, threads: 1 })
-    expect(engineIn(300)).toEqual({ limit: 76, models: 76, threads: 1 })
-    expect(engineIn(400)).toMatchObject({ limit: 176, models: 176 })
-    expect(engineIn(400).threads).toBeLessThanOrEqual(3)
-    expect(engineIn(2_000)).toMatchObject({ limit: 1_000, models: 1_000 })
-    const { limit, models, threads } = engineIn(64_000)
-    expect([limit, models]).toEqual([1_536, 2_304])
-    expect([1, 2, 3, 4]).toContain(threads)
+  it('leaves 224 MiB for the rest, has fewer threads where it is small, and 4 at most', () => {
+    expect(engineIn(256)).toEqual({ limit: 64, threads: 1 })
+    expect(engineIn(300)).toEqual({ limit: 76, threads: 1 })
+    expect(engineIn(400)).toEqual({ limit: 176, threads: 1 })
+    expect([1, 2]).toContain(engineIn(500).threads)
+    expect([1, 2, 3, 4]).toContain(engineIn(64_000).threads)
   })
 })

@@ -379,13 +379,16 @@ describe('schema files', () => {
     await apply()
     expect(await warehouse.all('select * from b')).toEqual([])
     const [applied] = await warehouse.all('select count(*)::int as n from ops.schema_files')
-    expect(applied).toEqual({ n: 9 })
+    expect(applied).toEqual({ n: 12 })
   })
 
   it('that changed after they were applied are refused by name', async () => {
-    const { apply, file } = await aWarehouse()
+    const { warehouse, apply, file } = await aWarehouse()
     writeFileSync(file('000002_operations.sql'), '-- something else')
+    writeFileSync(file('000001_a.sql'), 'create table a (n integer);')
     await expect(apply()).rejects.toThrow('000002_operations.sql changed after it was applied')
+    // Not even those that come before it.
+    await expect(warehouse.all('from a')).rejects.toThrow('does not exist')
   })
 
   it('that a newer version applied are refused with exit 2', async () => {

@@ -25,8 +25,11 @@ found as (
         place,
         item,
         received_at
-    from newest_answers, lateral json_items(body, '$.data.items')
-    where endpoint = 'company-search' and json_text(item, '$.id') is not null
+    from (
+        select lookup_key, subject, page, received_at, json_list(body, '$.data.items') as items
+        from newest_answers
+        where endpoint = 'company-search'
+    ) as lists, lateral json_items(items)
 )
 
 select
@@ -42,4 +45,4 @@ select
     received_at
 from found
 left join company_organizations on company_organizations.company = page_part(json_text(found.item, '$.network_url'))
-where again = 1
+where again = 1 and company_id is not null

@@ -17,8 +17,12 @@ named as (
         page_part(json_text(item, '$.url')) as affiliated_company,
         min(json_text(item, '$.name')) as name,
         min(json_text(item, '$.category')) as category
-    from company_answers, lateral json_items(page, '$.affiliated_pages')
-    where answer = answers and json_text(item, '$.url') is not null
+    from (
+        select company, json_list(page, '$.affiliated_pages') as items
+        from company_answers
+        where answer = answers
+    ) as lists, lateral json_items(items)
+    where json_text(item, '$.url') is not null
     group by company, page_part(json_text(item, '$.url'))
 )
 

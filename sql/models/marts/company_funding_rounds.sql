@@ -14,8 +14,16 @@ select
     company,
     place as round,
     item as details,
-    case when place = 1 then json_text(page, '$.funding.last_round.amount') end as last_amount,
-    case when place = 1 then json_text(page, '$.funding.last_round.date') end as last_on,
-    case when place = 1 then json_text(page, '$.funding.last_round.type') end as last_type
-from company_answers, lateral json_items(page, '$.funding_rounds.rounds')
-where answer = answers
+    case when place = 1 then last_amount end as last_amount,
+    case when place = 1 then last_on end as last_on,
+    case when place = 1 then last_type end as last_type
+from (
+    select
+        company,
+        json_text(page, '$.funding.last_round.amount') as last_amount,
+        json_text(page, '$.funding.last_round.date') as last_on,
+        json_text(page, '$.funding.last_round.type') as last_type,
+        json_list(page, '$.funding_rounds.rounds') as items
+    from company_answers
+    where answer = answers
+) as lists, lateral json_items(items)

@@ -16,5 +16,8 @@ select
     json_text(item, '$.address') as address,
     json_text(item, '$.street_address') as street,
     json_text(item, '$.city_state') as city_and_state
-from company_answers, lateral json_items(page, '$.locations')
-where answer = answers
+from (
+    select company, json_list(page, '$.locations') as items
+    from company_answers
+    where answer = answers
+) as lists, lateral json_items(items)

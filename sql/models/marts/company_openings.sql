@@ -8,6 +8,10 @@
 --   title: Its title, as sent.
 --   received_at: When the page was received, UTC.
 select company, json_text(item, '$.url') as url, min(json_text(item, '$.title')) as title, received_at
-from company_answers, lateral json_items(page, '$.jobs')
-where answer = answers and json_text(item, '$.url') like '%/jobs/view/%'
+from (
+    select company, received_at, json_list(page, '$.jobs') as items
+    from company_answers
+    where answer = answers
+) as lists, lateral json_items(items)
+where json_text(item, '$.url') like '%/jobs/view/%'
 group by company, json_text(item, '$.url'), received_at

@@ -29,8 +29,11 @@ found as (
         place,
         item,
         received_at
-    from newest_answers, lateral json_items(body, '$.results')
-    where endpoint = 'people-search' and json_text(item, '$.profile_url') is not null
+    from (
+        select lookup_key, subject, page, received_at, json_list(body, '$.results') as items
+        from newest_answers
+        where endpoint = 'people-search'
+    ) as lists, lateral json_items(items)
 ),
 
 companies as (
@@ -57,4 +60,4 @@ select
     received_at
 from found
 left join companies on companies.company_id = json_text(found.item, '$.company_id')
-where again = 1
+where again = 1 and profile_url is not null

@@ -22,37 +22,42 @@
 --   received_at: When it was first received, UTC.
 with
 
+activities as (
+    select activity_of(item) as said, signal_id, received_at, request_id, place
+    from (
+        select request_id, received_at, json_text(body, '$.job_id') as signal_id, json_list(body, '$.changes') as items
+        from answers
+        where endpoint = 'signal-delivery'
+    ) as lists, lateral json_items(items)
+),
+
 delivered as (
     select
-        json_text(item, '$.event_id') as event_id,
-        row_number() over (partition by json_text(item, '$.event_id') order by received_at, request_id, place) as again,
-        item,
-        json_text(body, '$.job_id') as signal_id,
+        said,
+        row_number() over (partition by said.event_id order by received_at, request_id, place) as again,
+        signal_id,
         received_at
-    from answers, lateral json_items(body, '$.changes')
-    where endpoint = 'signal-delivery' and json_text(item, '$.event_id') is not null
+    from activities
 )
 
 select
-    event_id,
-    json_text(item, '$.profile_url') as profile_url,
-    json_text(item, '$.profile_name') as profile_name,
+    said.event_id as event_id,
+    said.profile_url as profile_url,
+    said.profile_name as profile_name,
     person_names.profile_id,
-    case
-        when json_text(item, '$.signal_type') in ('reaction', 'comment', 'reply') then json_text(item, '$.signal_type')
-    end as activity,
-    instant_of(json_text(item, '$.change_data.occurred_at')) as occurred_at,
-    instant_of(json_text(item, '$.detected_at')) as detected_at,
-    json_text(item, '$.change_data.reaction_type') as reaction,
-    json_text(item, '$.change_data.comment_text') as comment,
-    json_text(item, '$.change_data.post_url') as post_url,
-    json_text(item, '$.change_data.post_text') as post_text,
-    json_text(item, '$.change_data.post_author.name') as post_author_name,
-    json_text(item, '$.change_data.post_author.url') as post_author_url,
+    case when said.signal_type in ('reaction', 'comment', 'reply') then said.signal_type end as activity,
+    instant_of(said.change_data.occurred_at) as occurred_at,
+    instant_of(said.detected_at) as detected_at,
+    said.change_data.reaction_type as reaction,
+    said.change_data.comment_text as comment,
+    said.change_data.post_url as post_url,
+    said.change_data.post_text as post_text,
+    said.change_data.post_author.name as post_author_name,
+    said.change_data.post_author.url as post_author_url,
     company_organizations.organization_id,
     signal_id,
     received_at
 from delivered
-left join person_names on person_names.name = page_part(json_text(delivered.item, '$.profile_url'))
-left join company_organizations on company_organizations.company = page_part(json_text(delivered.item, '$.change_data.post_author.url'))
-where again = 1
+left join person_names on person_names.name = page_part(delivered.said.profile_url)
+left join company_organizations on company_organizations.company = page_part(delivered.said.change_data.post_author.url)
+where again = 1 and said.event_id is not null

@@ -23,8 +23,11 @@ found as (
         row_number() over (partition by json_text(item, '$.urn') order by received_at desc, request_id, place) as again,
         item,
         received_at
-    from newest_answers, lateral json_items(body, '$.data.items')
-    where endpoint = 'post-search' and json_text(item, '$.urn') is not null
+    from (
+        select request_id, received_at, json_list(body, '$.data.items') as items
+        from newest_answers
+        where endpoint = 'post-search'
+    ) as lists, lateral json_items(items)
 )
 
 select
@@ -42,4 +45,4 @@ select
     received_at
 from found
 left join company_organizations on company_organizations.company = page_part(json_text(found.item, '$.author.url'))
-where again = 1
+where again = 1 and post is not null

@@ -19,8 +19,11 @@ found as (
         page,
         place,
         received_at
-    from newest_answers, lateral json_items(body, '$.data.items')
-    where endpoint = 'post-search' and json_text(item, '$.urn') is not null
+    from (
+        select lookup_key, subject, page, received_at, json_list(body, '$.data.items') as items
+        from newest_answers
+        where endpoint = 'post-search'
+    ) as lists, lateral json_items(items)
 )
 
 select
@@ -30,4 +33,4 @@ select
     cast(row_number() over (partition by lookup_key order by page, place, received_at, post) as integer) as position,
     received_at
 from found
-where again = 1
+where again = 1 and post is not null

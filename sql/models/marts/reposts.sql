@@ -22,5 +22,8 @@ select
     json_text(item, '$.actor.description') as headline,
     json_text(item, '$.commentary') as commentary,
     received_at
-from newest_answers, lateral json_items(body, '$.message.reposts')
-where endpoint = 'post-reposts'
+from (
+    select subject, page, received_at, json_list(body, '$.message.reposts') as items
+    from newest_answers
+    where endpoint = 'post-reposts'
+) as lists, lateral json_items(items)

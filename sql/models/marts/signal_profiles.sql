@@ -20,13 +20,13 @@ asked as (
 ),
 
 begun as (
-    select
-        json_text(body, '$.job_id') as signal_id,
-        json_text(item, '$.profile_url') as profile_url,
-        min(received_at) as baseline_at
-    from answers, lateral json_items(body, '$.profiles')
-    where endpoint = 'signal-delivery' and json_text(body, '$.event') = 'baseline'
-    group by json_text(body, '$.job_id'), json_text(item, '$.profile_url')
+    select signal_id, json_text(item, '$.profile_url') as profile_url, min(received_at) as baseline_at
+    from (
+        select received_at, json_text(body, '$.job_id') as signal_id, json_list(body, '$.profiles') as items
+        from answers
+        where endpoint = 'signal-delivery' and json_text(body, '$.event') = 'baseline'
+    ) as lists, lateral json_items(items)
+    group by signal_id, json_text(item, '$.profile_url')
 ),
 
 done as (

@@ -9,8 +9,8 @@ import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
 import { OWNER_ONLY, readIfThere, removeFile, writeFileAtomic } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
-import { StorageError, messageOf } from '../../support/errors.ts'
-import { stableJson } from '../../support/json.ts'
+import { StorageError } from '../../support/errors.ts'
+import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
 import type { Marker } from './search.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
@@ -23,8 +23,10 @@ export interface StoreFindings {
   readonly snapshots: readonly string[]
 }
 
+const FORMAT_VERSION = 3
+
 const pendingSchema = z.strictObject({
-  format_version: z.literal(3),
+  format_version: z.literal(FORMAT_VERSION),
   profile_ids: z.array(z.string()),
   events_before: z.iso.datetime().nullable(),
   markers: z.array(z.custom<Marker>()),
@@ -38,19 +40,18 @@ const pendingSchema = z.strictObject({
 
 export type Pending = z.infer<typeof pendingSchema>
 
-/** Reads what is left to do; null when nothing is. @throws StorageError when the file is damaged */
+/** Reads what is left to do; null when nothing is. @throws JobtideError when the file is damaged, or of another version */
 export function readPending(dataDir: string): Pending | null {
   const path = join(dataDir, PENDING_FILE)
   const bytes = readIfThere(path)
   if (bytes === null) return null
-  try {
-    return pendingSchema.parse(JSON.parse(bytes.toString()))
-  } catch (error) {
-    throw new StorageError(`${path} is not of this Jobtide: ${messageOf(error)}`, {
-      hint: 'Remove it, and name the people to `jobtide forget` again.',
-      cause: error,
-    })
-  }
+  const value = jsonOrNull(bytes.toString())
+  refuseOtherFormat(path, value, [FORMAT_VERSION])
+  const pending = pendingSchema.safeParse(value).data
+  if (pending !== undefined) return pending
+  throw new StorageError(`${path} is damaged: it does not say whom an erasure is about`, {
+    hint: 'Remove it, and name the people to `jobtide forget` again.',
+  })
 }
 
 /** Keeps what is left to do. @throws StorageError when the disk refuses */
@@ -68,7 +69,7 @@ export function together(earlier: Pending | null, { profileIds, eventsBefore }: 
   const asked = eventsBefore === null ? [] : isoInstant(eventsBefore)
   const days = [earlier?.events_before ?? [], asked].flat()
   return {
-    format_version: 3,
+    format_version: FORMAT_VERSION,
     markers: [],
     segments: [],
     rows: {},

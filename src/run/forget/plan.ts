@@ -6,7 +6,7 @@ import { openJournal } from '../../journal/journal.ts'
 import { answersNaming } from '../../load/leave-out.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { jsonOrNull } from '../../support/json.ts'
-import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
+import { countErasable, tablesOf, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
 import { cutting, findInJournal, namingOf } from './rebuild.ts'
@@ -42,6 +42,12 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
     isOlder(event, eventsBefore)
   const known = existsSync(directory.warehouse)
     ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
+        // It looks at a warehouse of an earlier version as it is: 0.11 had no answers.
+        if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
+          await warehouse.run(
+            'create temp table answers (request_id varchar, subject varchar, body varchar)',
+          )
+        }
         const unknown = await notHere(warehouse, ids)
         const markers = await markersOf(warehouse, ids, new Set(unknown))
         const rows = await countErasable(warehouse, {

@@ -82,12 +82,13 @@ export async function salvage(world: SalvageWorld): Promise<SalvageReport> {
   try {
     refuseUnlessGone(openJournal(directory.journal, clock), directory)
     removeMade(made)
+    const suppression = readSuppression(made)
     const report = await withWarehouse(
       { path: directory.warehouse, mode: 'write' },
       async (open) => {
         const found = await reportOf(open, directory)
         const lost = await readUnloaded(open, directory.journal)
-        await followNewest(open, readSuppression(made))
+        await followNewest(open, suppression)
         await fill(open, made, world)
         onDisk(made.folder, () => noteLostCharges(made.folder, directory.journal, lost))
         await moveToEnd(open, made)

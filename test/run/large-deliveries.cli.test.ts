@@ -1,0 +1,72 @@
+/** Deliveries with as many activities as a run of a signal finds, each as long as the service may send it. */
+
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { Inbox } from '../../src/inbox/inbox.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { done, openSite } from '../helpers/run-cli.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const ACTIVITIES = 1_200
+
+function activityOf(event_id: string, nth: number): object {
+  const type = ['reaction', 'comment', 'reply'][nth % 3]
+  const post = `https://network.example/feed/update/urn:li:activity:${nth}`
+  const own =
+    type === 'reaction'
+      ? { reaction_type: 'PRAISE', target: 'post' }
+      : { comment_text: `${nth} `.repeat(80), comment_url: `${post}?comment=${nth}` }
+  return {
+    event_id,
+    profile_url: `https://network.example/in/person-${nth % 200}`,
+    profile_name: 'Ada Adams',
+    signal_type: type,
+    change_summary: `Ada Adams: ${type}`,
+    confidence: null,
+    detected_at: '2026-03-01T12:00:00Z',
+    change_data: {
+      activity_type: type,
+      occurred_at: new Date(Date.UTC(2026, 1, 1) + nth * 60_000).toISOString(),
+      post_url: post,
+      post_urn: `urn:li:activity:${nth}`,
+      post_text: `${nth} We are hiring. `.repeat(30).slice(0, 300),
+      post_author: { name: 'Acme', url: 'https://network.example/company/acme', headline: 'Acme' },
+      ...own,
+    },
+  }
+}
+
+it('20 deliveries of 1,200 activities are loaded, built, published and counted in a process of 512 MB, and the first in one of any size', async () => {
+  const site = await openSite({ companies: 2 })
+  done(await site.call(['run', site.pipeline]))
+  const inbox = new Inbox(join(site.dataDir, 'inbox'), realClock)
+  const deliver = (delivery: number) =>
+    inbox.keep(
+      JSON.stringify({
+        event: 'person_activity',
+        user_email: 'account@example.com',
+        signal_type: 'person_activity',
+        job_id: 'sig-1',
+        job_name: 'Person Activity Monitor',
+        changes: Array.from({ length: ACTIVITIES }, (_, nth) =>
+          activityOf(`e${delivery}-${nth}`, nth),
+        ),
+      }),
+    )
+  const reader = await memoryWarehouse()
+  onTestFinished(() => reader.close())
+  const files = join(site.dataDir, 'snapshots', 'tables', 'person_activities', '**', '*.parquet')
+  const publish = async (more: { env?: Record<string, string> }) => {
+    for (const stage of ['load', 'build', 'publish']) done(await site.call([stage], more))
+    return reader.number(`select count(distinct event_id) from read_parquet('${files}')`)
+  }
+  await deliver(0)
+  expect(await publish({})).toBe(ACTIVITIES)
+  for (let delivery = 1; delivery < 20; delivery += 1) await deliver(delivery)
+  const small = { env: { JOBTIDE_MEMORY_LIMIT: '512MB' } }
+  expect(await publish(small)).toBe(20 * ACTIVITIES)
+  const count = ['query', 'select count(*) as n from person_activities', '--json']
+  expect(JSON.parse(done(await site.call(count, small)).stdout)).toEqual([{ n: 20 * ACTIVITIES }])
+})

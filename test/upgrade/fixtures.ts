@@ -1,0 +1,67 @@
+/** Data directories of earlier versions; README.md says how they were made. */
+
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFileSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliDecompressSync, constants } from 'node:zlib'
+import { onTestFinished, vi } from 'vitest'
+import { readEventsFile } from '../../src/simulator/events-file.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { KEY, callCli } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+const file = (name: string) => join(import.meta.dirname, name)
+
+/** Whom `one-erased` has erased. */
+export const ERASED = readFileSync(file('erased.txt'), 'utf8').trim()
+
+export type Version = '0.11.0' | '0.12.0'
+export type Erased = 'nobody-erased' | 'one-erased'
+
+function archiveOf(version: Version): Buffer {
+  const params = { [constants.BROTLI_DECODER_PARAM_LARGE_WINDOW]: 1 }
+  return brotliDecompressSync(readFileSync(file(`${version}.tar.br`)), { params })
+}
+
+/** A site whose data directory a version left, on the day on which this one is installed. */
+export async function siteOf(version: Version, erased: Erased, now = '2026-12-03T02:15:00Z') {
+  const around = temporaryFolder()
+  execFileSync('tar', ['-xf', '-', `${erased}/data`], { cwd: around, input: archiveOf(version) })
+  const folder = join(around, erased)
+  for (const name of ['organizations.csv', 'test.yaml'])
+    copyFileSync(file(name), join(folder, name))
+  const { now: machineNow } = Date
+  const aheadMs = Date.parse(now) - machineNow()
+  const time = vi.spyOn(Date, 'now').mockImplementation(() => machineNow.call(Date) + aheadMs)
+  onTestFinished(() => time.mockRestore())
+  const source = await readEventsFile(file('events.ndjson.gz'))
+  const simulator = await startSimulator({ source, clock: realClock, apiKeys: [KEY] })
+  onTestFinished(() => simulator.close())
+  const env = {
+    JOBTIDE_BASE_URL: simulator.url,
+    JOBTIDE_API_KEY: KEY,
+    JOBTIDE_DATA_DIR: '/proc/self/cwd/data',
+  }
+  const call = (...args: readonly string[]) => callCli(args, { cwd: folder, env })
+  return { folder, dataDir: join(folder, 'data'), simulator, call }
+}
+
+export type UpgradeSite = Awaited<ReturnType<typeof siteOf>>
+
+/** SHA-256 by path of all that lies in a data directory, but for locks and what monitoring reads. */
+export function bytesOf(dataDir: string): Record<string, string> {
+  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !/^(?:locks\/|metrics\.prom$)/.test(path.slice(dataDir.length + 1)))
+  return Object.fromEntries(
+    files
+      .toSorted()
+      .map((path) => [
+        path.slice(dataDir.length + 1),
+        createHash('sha256').update(readFileSync(path)).digest('hex'),
+      ]),
+  )
+}
