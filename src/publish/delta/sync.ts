@@ -41,7 +41,7 @@ const MOST_ATTEMPTS = 10
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
   const { manifest, known = {}, listed } = options
-  let damaged: DamagedLogError | null = null
+  const damaged: DamagedLogError[] = []
   const logs: LogVersions = {}
   const keys = new Map<string | undefined, string[]>()
   for (const key of listed ?? []) {
@@ -63,10 +63,10 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> 
     } catch (error) {
       // One that is damaged does not keep the readers of the others at yesterday.
       if (!(error instanceof DamagedLogError)) throw error
-      damaged ??= error
+      damaged.push(error)
     }
   })
-  if (damaged !== null) throw damaged
+  if (damaged[0] !== undefined) throw damaged[0]
   return logs
 }
 
