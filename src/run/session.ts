@@ -9,12 +9,11 @@ import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
-import { refuseNewer } from '../warehouse/warehouse.ts'
+import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
-import { spentWithoutJournal } from './lost-journal.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { LOADED, spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { RunWorld } from './stages.ts'
 import { takeInbox } from './take-inbox.ts'
@@ -41,7 +40,11 @@ export async function withJournal<T>(
   { directory, clock, stop, logger }: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
   request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
   losses: 'refuse' | 'accept',
-  work: (journal: Journal, lock: DataLock) => Promise<T>,
+  work: (
+    journal: Journal,
+    lock: DataLock,
+    loaded: readonly LoadedSegment[] | undefined,
+  ) => Promise<T>,
 ): Promise<T> {
   const lock = await acquireLock(directory.root, {
     ...request,
@@ -52,14 +55,14 @@ export async function withJournal<T>(
   try {
     await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
-    if (!WRITES_JOURNAL_ALONE.has(request.command)) {
-      await refuseUnreadable(journal, directory, request.command, losses)
-    }
+    const loaded = WRITES_JOURNAL_ALONE.has(request.command)
+      ? undefined
+      : await refuseUnreadable(journal, directory, request.command, losses)
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
     await takeInbox(journal, { directory, clock, logger })
-    return await work(journal, lock)
+    return await work(journal, lock, loaded)
   } finally {
     lock.release()
   }
@@ -70,18 +73,20 @@ const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
 /**
  * Reads what all steps of a command will read. Whatever is refused here, nothing is brought to this version yet: the one that
  * wrote it goes on working.
+ * @returns what the warehouse was loaded from, where it can be read
  */
 async function refuseUnreadable(
   journal: Journal,
   { root, warehouse }: RunWorld['directory'],
   command: string,
   losses: 'refuse' | 'accept',
-): Promise<void> {
+): Promise<readonly LoadedSegment[] | undefined> {
   // A journal whose losses are to be accepted cannot be read yet.
   readSuppression(journal, losses === 'accept' ? null : undefined)
   readPending(root)
   // A replay puts another in its place.
-  if (command !== 'replay') await refuseNewer(warehouse)
+  if (command === 'replay') return undefined
+  return lookBefore(warehouse, (open) => open.all<LoadedSegment>(LOADED))
 }
 
 /**
@@ -96,25 +101,30 @@ export function withSession<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const request = { command, pipeline, maxWaitMs, givesWay: command === 'backfill' }
-  return withJournal(world, request, acceptLoss ? 'accept' : 'refuse', async (journal, lock) => {
-    const lost = await spentWithoutJournal(journal, world.directory)
-    if (lost !== null && !beginAgain) throw lost.problem
-    const spentBefore = lost?.spent ?? []
-    const writer = lockedWriter(journal.writer(), lock)
-    const warehouse = sessionWarehouse(world.directory, lock)
-    try {
-      const history = readHistory(journal)
-      addSpentBefore(history, spentBefore)
-      if (forgetPause) await forgetPauses(history, writer, world)
-      return await work({ journal, writer, history, lock, warehouse, spentBefore })
-    } finally {
-      warehouse.close()
-      // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
-      await writer.close()
-      lock.refuseLost()
-      keepCheckpoint(journal, world)
-    }
-  })
+  return withJournal(
+    world,
+    request,
+    acceptLoss ? 'accept' : 'refuse',
+    async (journal, lock, loaded) => {
+      const lost = await spentWithoutJournal(journal, world.directory, loaded)
+      if (lost !== null && !beginAgain) throw lost.problem
+      const spentBefore = lost?.spent ?? []
+      const writer = lockedWriter(journal.writer(), lock)
+      const warehouse = sessionWarehouse(world.directory, lock)
+      try {
+        const history = readHistory(journal)
+        addSpentBefore(history, spentBefore)
+        if (forgetPause) await forgetPauses(history, writer, world)
+        return await work({ journal, writer, history, lock, warehouse, spentBefore })
+      } finally {
+        warehouse.close()
+        // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
+        await writer.close()
+        lock.refuseLost()
+        keepCheckpoint(journal, world)
+      }
+    },
+  )
 }
 
 /** Forgets for good what the service said before of when to come back. */

@@ -74,16 +74,24 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
 }
 
 /**
- * Refuses a warehouse that this version does not write, before anything is changed for it. Whatever else is wrong with the
- * file, who opens it says.
+ * Looks at a warehouse as it is, before anything is changed for this version, and refuses one that this version does not write.
+ * Whatever else is wrong with the file, who opens it says.
+ * @returns undefined where there is none, or it cannot be read
  * @throws JobtideError when it was made by a newer Jobtide
  */
-export async function refuseNewer(path: string): Promise<void> {
-  if (!existsSync(path)) return
+export async function lookBefore<T>(
+  path: string,
+  look: (warehouse: Warehouse) => Promise<T>,
+): Promise<T | undefined> {
+  if (!existsSync(path)) return undefined
   try {
-    await withWarehouse({ path, mode: 'read' }, (open) => newFiles(open, SCHEMA_FOLDER))
+    return await withWarehouse({ path, mode: 'read' }, async (open) => {
+      await newFiles(open, SCHEMA_FOLDER)
+      return look(open)
+    })
   } catch (error) {
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
+    return undefined
   }
 }
 
