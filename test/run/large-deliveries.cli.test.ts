@@ -38,7 +38,7 @@ function activityOf(event_id: string, nth: number): object {
   }
 }
 
-it('20 deliveries of 1,200 activities are loaded, built, published and counted in a process of 512 MB, and the first in one of any size', async () => {
+it('20 deliveries of 1,200 activities are loaded, built, published and counted with a limit of 512 MB, and the first without one', async () => {
   const site = await openSite({ companies: 2 })
   done(await site.call(['run', site.pipeline]))
   const inbox = new Inbox(join(site.dataDir, 'inbox'), realClock)
@@ -57,16 +57,22 @@ it('20 deliveries of 1,200 activities are loaded, built, published and counted i
     )
   const reader = await memoryWarehouse()
   onTestFinished(() => reader.close())
-  const files = join(site.dataDir, 'snapshots', 'tables', 'person_activities', '**', '*.parquet')
+  const filesOf = (table: string) =>
+    `'${join(site.dataDir, 'snapshots', 'tables', table, '**', '*.parquet')}'`
   const publish = async (more: { env?: Record<string, string> }) => {
     for (const stage of ['load', 'build', 'publish']) done(await site.call([stage], more))
-    return reader.number(`select count(distinct event_id) from read_parquet('${files}')`)
+    return reader.number(
+      `select count(distinct event_id) from read_parquet(${filesOf('person_activities')})`,
+    )
   }
   await deliver(0)
   expect(await publish({})).toBe(ACTIVITIES)
   for (let delivery = 1; delivery < 20; delivery += 1) await deliver(delivery)
   const small = { env: { JOBTIDE_MEMORY_LIMIT: '512MB' } }
   expect(await publish(small)).toBe(20 * ACTIVITIES)
+  // All bodies of a row group are held at once, by who writes and by who reads it.
+  const rowGroups = `select max(row_group_num_rows) from parquet_metadata(${filesOf('answers')})`
+  expect(await reader.number(rowGroups)).toBe(2_048)
   const count = ['query', 'select count(*) as n from person_activities', '--json']
   expect(JSON.parse(done(await site.call(count, small)).stdout)).toEqual([{ n: 20 * ACTIVITIES }])
 })
