@@ -33,7 +33,7 @@ export class PublishError extends JobtideError {
   }
 }
 
-/** What lies there is of another version's format; only another destination helps. */
+/** What lies there is of the format of a newer version: no next run of this one publishes there. */
 export class OtherFormatError extends PublishError {
   override whilePublishing(): PublishError {
     return this

@@ -9,7 +9,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
-import { PublishError } from './errors.ts'
+import { OtherFormatError, PublishError } from './errors.ts'
 import { FILE_KEY, fileKey, withoutOwner } from './keys.ts'
 import { isPlainKey } from './store/object-store.ts'
 
@@ -283,6 +283,7 @@ export function parseManifest(
   }
   const version = (jsonOrNull(Buffer.from(bytes).toString()) as Partial<Manifest> | null)
     ?.format_version
+  if (typeof version === 'number' && version > FORMAT_VERSION) throw ofNewer(where, version)
   const isOld = typeof version === 'number' && version < FORMAT_VERSION
   return isOld ? parse(oldManifestSchema, bytes, where) : parse(manifestSchema, bytes, where)
 }
@@ -297,6 +298,13 @@ function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw notOurs(where, z.prettifyError(result.error).replaceAll('\n', ' '), result.error)
+}
+
+function ofNewer(where: string, format: number): OtherFormatError {
+  return new OtherFormatError(
+    `${where} was written by a newer Jobtide: its format is ${format}, and this one reads up to ${FORMAT_VERSION}`,
+    { hint: 'Use the version that wrote it.' },
+  )
 }
 
 function notOurs(where: string, what: string, cause?: unknown): PublishError {

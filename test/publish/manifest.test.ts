@@ -4,20 +4,12 @@ import { expect, it } from 'vitest'
 import { formatJson, parseManifest } from '../../src/publish/manifest.ts'
 import { aFile, aManifest, aTable } from './manifests.ts'
 
-it.each([
-  [3, 'an older', /^Publish to an empty destination .* and delete this one/],
-  [5, 'a newer', /^Use the version that wrote it\.$/],
-])(
-  'a manifest of format %i is one of %s Jobtide, and nothing there is to be removed',
-  (format, age, hint) => {
-    const bytes = Buffer.from(JSON.stringify({ format_version: format }))
-    const message = `it was written by ${age} Jobtide: its format is ${format}, and this one reads 4`
-    const refused = { exitCode: 7, message, hint: expect.stringMatching(hint) as unknown }
-    expect(() => parseManifest(bytes, null, 'it')).toThrow(
-      expect.objectContaining(refused) as Error,
-    )
-  },
-)
+it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be removed', () => {
+  const bytes = Buffer.from(JSON.stringify({ format_version: 6 }))
+  const message = 'it was written by a newer Jobtide: its format is 6, and this one reads up to 5'
+  const refused = { exitCode: 7, message, hint: 'Use the version that wrote it.' }
+  expect(() => parseManifest(bytes, null, 'it')).toThrow(expect.objectContaining(refused) as Error)
+})
 
 const HARM = "copy (select 1 as harm) to 'harm.csv'"
 

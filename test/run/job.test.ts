@@ -67,6 +67,7 @@ describe('readJob', () => {
       concurrency: 3,
       maxWaitMs: 120_000,
       snapshot: {
+        current: true,
         to: '/srv/jobtide/snapshots',
         keep: { last: 30, daily: 0, weekly: 0, monthly: 0 },
         s3: {},
