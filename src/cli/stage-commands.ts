@@ -7,6 +7,7 @@ import { readSuppression } from '../load/suppression.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import type { PublishChoices } from '../publish/publish-options.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
+import type { DataDirectory } from '../run/data-directory.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
@@ -20,7 +21,7 @@ import {
   type JobtideError,
 } from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
-import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { lookBefore, openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Report } from './report.ts'
 import {
@@ -80,7 +81,10 @@ export async function publishCommand(
       values: { ...publish, analystCopy },
     }
   }
-  const code = await runAlone(context, 'publish', work, () => readTarget(kept, world))
+  const code = await runAlone(context, 'publish', work, async () => {
+    await refuseUnbuilt(context.directory)
+    await readTarget(kept, world)
+  })
   return endWith(context, stale) ?? code
 }
 
@@ -130,6 +134,15 @@ export async function replayCommand(
     } finally {
       removeDatabase(rebuilt)
     }
+  })
+}
+
+/** A warehouse of an earlier version lacks tables that a snapshot has: it stays as it is until it is built. */
+async function refuseUnbuilt({ warehouse }: DataDirectory): Promise<void> {
+  const newFiles = await lookBefore(warehouse, (_, count) => Promise.resolve(count))
+  if (newFiles === undefined || newFiles === 0) return
+  throw new ConfigError(`${warehouse} was built by an earlier version`, {
+    hint: 'Run `jobtide build`, then publish. Nothing was changed.',
   })
 }
 

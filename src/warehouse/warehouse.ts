@@ -76,18 +76,19 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
 /**
  * Looks at a warehouse as it is, before anything is changed for this version, and refuses one that this version does not write.
  * Whatever else is wrong with the file, who opens it says.
+ * @param look is told how many files of the schema the warehouse does not have yet
  * @returns undefined where there is none, or it cannot be read
  * @throws JobtideError when it was made by a newer Jobtide
  */
 export async function lookBefore<T>(
   path: string,
-  look: (warehouse: Warehouse) => Promise<T>,
+  look: (warehouse: Warehouse, newFiles: number) => Promise<T>,
 ): Promise<T | undefined> {
   if (!existsSync(path)) return undefined
   try {
     return await withWarehouse({ path, mode: 'read' }, async (open) => {
-      await newFiles(open, SCHEMA_FOLDER)
-      return look(open)
+      const { length } = await newFiles(open, SCHEMA_FOLDER)
+      return look(open, length)
     })
   } catch (error) {
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error

@@ -111,6 +111,8 @@ describe('an older Node.js', () => {
       engines: { node: string }
     }
     const [, major, minor] = /^>=(\d+)\.(\d+)\.0$/.exec(engines.node) ?? []
-    expect(text).toContain(`major < ${major} || (major === ${major} && minor < ${minor})`)
+    // The bundler leaves brackets out that change nothing.
+    const bare = text.replaceAll(/[()]/g, '')
+    expect(bare).toContain(`major < ${major} || major === ${major} && minor < ${minor}`)
   })
 })

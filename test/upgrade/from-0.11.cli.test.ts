@@ -1,6 +1,6 @@
 /** The first commands of this version on a data directory that 0.11 left. Skipped where there is no /proc: README.md says why. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { searchFolder } from '../../src/run/forget/search.ts'
@@ -73,24 +73,22 @@ describe.skipIf(!HAS_PROC).each([
       expect(await rows(site, `select count(*) ${people}`)).toBe(eventsOfErased)
     })
 
-    it('forgets another person, says what is left at a destination of 0.11, and is done when that is gone', async () => {
+    it('forgets another person, also at its destination of 0.11, and in the list of 0.11', async () => {
       const site = await siteOf('0.11.0', erased)
-      const left = await site.call('forget', OTHER, '--yes', '--json')
-      expect(left.exitCode).toBe(7)
-      const { people, remaining, list } = JSON.parse(left.stdout)
-      expect(people).toHaveLength(1)
-      expect(remaining[0]).toMatch(
-        /manifest\.json was written by an older Jobtide: its format is 3, and this one reads 4\. Publish to an empty destination/,
+      const { people, list } = JSON.parse(
+        done(await site.call('forget', OTHER, '--yes', '--json')).stdout,
       )
+      expect(people).toHaveLength(1)
       expect(await eventsOf(site, OTHER)).toBe(0)
       // The list of 0.11 lives on in the new one.
       const written = JSON.parse(readFileSync(join(site.dataDir, 'suppressed.json'), 'utf8'))
       const generation = erased === 'one-erased' ? 2 : 1
       expect(list).toEqual({ generation, mac: written.mac })
       expect([written.format_version, written.earlier.length]).toEqual([5, generation - 1])
-      rmSync(join(site.dataDir, 'snapshots'), { recursive: true })
-      mkdirSync(join(site.dataDir, 'snapshots'))
-      done(await site.call('forget', '--yes'))
+      done(await site.call('verify', 'data/snapshots'))
+      const published = join(site.dataDir, 'snapshots', '**', '*.parquet')
+      const files = `from read_parquet('${published}', union_by_name = true)`
+      expect(await rows(site, `select count(*) ${files} where profile_id = '${OTHER}'`)).toBe(0)
       done(await site.call('replay'))
       expect([await eventsOf(site, OTHER), await eventsOf(site, ERASED)]).toEqual([
         0,
@@ -98,21 +96,16 @@ describe.skipIf(!HAS_PROC).each([
       ])
     })
 
-    it('is not touched by a publish to a destination of 0.11, nor by a run, which buys nothing', async () => {
+    it('is not touched by a publish before a build, and gets one whole snapshot by a run', async () => {
       const site = await siteOf('0.11.0', erased)
       const { 'journal/history.checkpoint': _, ...before } = bytesOf(site.dataDir)
-      for (const command of [
-        ['publish', '--pipeline', 'test.yaml'],
-        ['run', 'test.yaml'],
-      ]) {
-        const refused = await site.call(...command)
-        expect(refused.exitCode, refused.stderr).toBe(7)
-        expect(refused.stderr).toContain('was written by an older Jobtide: its format is 3')
-        expect(refused.stderr).toContain('delete this one')
-        expect(refused.stderr).not.toMatch(/latest\.json|the next run publishes/)
-        expect(bytesOf(site.dataDir)).toMatchObject(before)
-      }
-      expect(site.simulator.account().requests).toBe(0)
+      const refused = await site.call('publish', '--pipeline', 'test.yaml')
+      expect(refused.exitCode, refused.stderr).toBe(2)
+      expect(refused.stderr).toContain('was built by an earlier version')
+      expect(bytesOf(site.dataDir)).toMatchObject(before)
+      done(await site.call('run', 'test.yaml'))
+      done(await site.call('verify', 'data/snapshots'))
+      expect(await eventsOf(site, ERASED)).toBe(eventsOfErased + later)
     })
   },
 )

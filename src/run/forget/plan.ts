@@ -45,7 +45,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
         // It looks at a warehouse of an earlier version as it is: 0.11 had no answers.
         if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
           await warehouse.run(
-            'create temp table answers (request_id varchar, subject varchar, body varchar)',
+            'create temp table answers (request_id varchar, subject varchar, endpoint varchar, body varchar)',
           )
         }
         const unknown = await notHere(warehouse, ids)
