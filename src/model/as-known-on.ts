@@ -58,10 +58,12 @@ export async function makeKnownOnMacros(
     ...calendar.split(/;\s*$/m).map((one) => one.replaceAll(/^--.*\n/gm, '').trim()),
     ...made.map(([name, definition]) => `create or replace macro ${name} ${definition}`),
   ].filter((one) => one !== '')
-  for (const [index, one] of statements.entries()) {
-    const sql = one.replace('create or replace macro', 'create or replace temp macro')
-    await warehouse.run('insert into ops.as_known_on values ($1, $2)', [index + 1, sql])
-  }
+  await warehouse.append('ops.as_known_on', {
+    nth: statements.map((_, index) => index + 1),
+    sql: statements.map((one) =>
+      one.replace('create or replace macro', 'create or replace temp macro'),
+    ),
+  })
   for (const [name, definition] of made) {
     const stored = name.startsWith(FIRST_CALLED) ? refusingOtherEngine(definition) : definition
     await warehouse.run(`create or replace macro main.${name} ${stored}`)
