@@ -6,7 +6,7 @@
 
 import { z } from 'zod'
 import { sha256Hex } from '../support/hash.ts'
-import { jsonOrNull, stableJson } from '../support/json.ts'
+import { stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { OtherFormatError, PublishError } from './errors.ts'
@@ -142,25 +142,26 @@ const manifestSchema = z.object({
     .nullable(),
 })
 
-const oldObjectSchema = z
+const objectSchema = z
   .object({ key: z.string().refine(isPlainKey), bytes: z.int(), sha256: sha256Schema })
   .refine(({ key }) => FILE_KEY.test(key))
 
-/** A manifest that an older Jobtide wrote: which objects it names, and what keeps a poorer snapshot from taking its place. */
-const oldManifestSchema = z.object({
+/**
+ * What is read of a manifest where its rows do not matter: which objects it names, and which snapshot it follows. A manifest
+ * of an older Jobtide is read no further than that.
+ */
+const outlineSchema = z.object({
   ...commonFields,
-  format_version: z
-    .int()
-    .min(OLDEST_FORMAT)
-    .max(FORMAT_VERSION - 1),
+  format_version: z.int().min(OLDEST_FORMAT).max(FORMAT_VERSION),
   tables: z.array(
     z
       .object({
         name: nameSchema,
         rows: z.int().nonnegative(),
         bytes: z.int().nonnegative(),
-        files: z.array(oldObjectSchema),
-        deletion_vector: oldObjectSchema.nullable(),
+        files: z.array(objectSchema),
+        /** Jobtide 0.12 wrote them. */
+        deletion_vector: objectSchema.nullable().default(null),
       })
       .transform(({ files, deletion_vector: vector, ...table }) => {
         return { ...table, files: vector === null ? files : [...files, vector] }
@@ -179,9 +180,9 @@ const pointerSchema = z
   })
 
 export type Manifest = z.infer<typeof manifestSchema>
-export type OldManifest = z.infer<typeof oldManifestSchema>
-/** A manifest as it is found in a store. */
-export type StoredManifest = Manifest | OldManifest
+export type ManifestOutline = z.infer<typeof outlineSchema>
+/** A manifest as it is found in a store: in outline, where an older Jobtide wrote it. */
+export type StoredManifest = Manifest | ManifestOutline
 export type ManifestTable = Manifest['tables'][number]
 export type ManifestFile = ManifestTable['files'][number]
 export type Pointer = z.infer<typeof pointerSchema>
@@ -266,7 +267,7 @@ export function formatJson(value: Manifest | Pointer): string {
 
 /** Reads a stored pointer. @throws PublishError when it is none */
 export function parsePointer(bytes: Uint8Array, where: string): Pointer {
-  return parse(pointerSchema, bytes, where)
+  return check(pointerSchema, readJson(bytes, where).value, where)
 }
 
 /**
@@ -281,20 +282,33 @@ export function parseManifest(
   if (sha256 !== null && sha256Hex(bytes) !== sha256) {
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
   }
-  const version = (jsonOrNull(Buffer.from(bytes).toString()) as Partial<Manifest> | null)
-    ?.format_version
-  if (typeof version === 'number' && version > FORMAT_VERSION) throw ofNewer(where, version)
-  const isOld = typeof version === 'number' && version < FORMAT_VERSION
-  return isOld ? parse(oldManifestSchema, bytes, where) : parse(manifestSchema, bytes, where)
+  const { value, format } = readJson(bytes, where)
+  const isOld = typeof format === 'number' && format < FORMAT_VERSION
+  return isOld ? check(outlineSchema, value, where) : check(manifestSchema, value, where)
 }
 
-function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {
+/**
+ * Reads no more of a stored manifest than its outline, which takes a fraction of the time where every manifest of a store is
+ * read.
+ */
+export function parseOutline(bytes: Uint8Array, where: string): ManifestOutline {
+  return check(outlineSchema, readJson(bytes, where).value, where)
+}
+
+/** @throws OtherFormatError when a newer Jobtide wrote it */
+function readJson(bytes: Uint8Array, where: string): { value: unknown; format: unknown } {
   let value: unknown
   try {
     value = JSON.parse(Buffer.from(bytes).toString())
   } catch (error) {
     throw notOurs(where, 'it is not JSON', error)
   }
+  const format = (value as Partial<Manifest> | null)?.format_version
+  if (typeof format === 'number' && format > FORMAT_VERSION) throw ofNewer(where, format)
+  return { value, format }
+}
+
+function check<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw notOurs(where, z.prettifyError(result.error).replaceAll('\n', ' '), result.error)

@@ -7,9 +7,11 @@ import {
   POINTER_KEY,
   isOfThisFormat,
   parseManifest,
+  parseOutline,
   parsePointer,
   snapshotKeys,
   type Manifest,
+  type ManifestOutline,
   type Pointer,
   type StoredManifest,
 } from './manifest.ts'
@@ -56,29 +58,51 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
   return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
 }
 
+type OnWrong = (key: string, why: PublishError) => void
+
+interface Read<M> {
+  readonly manifest: M
+  /** Of its bytes. */
+  readonly sha256: string
+}
+
 /**
- * The manifests of these snapshots that can be read, by id, each with the hash of its bytes. What was listed may be gone: a
- * collection deletes it.
+ * The manifests of these snapshots that can be read, by id. What was listed may be gone: a collection deletes it.
  * @param onWrong takes what is wrong with another one: it is none, or that of another snapshot; by default it is thrown
  */
-export async function readManifests(
+export function readManifests(
   store: ObjectStore,
   ids: readonly string[],
-  onWrong: (key: string, why: PublishError) => void = (_, why) => {
+  onWrong?: OnWrong,
+): Promise<Map<string, Read<StoredManifest>>> {
+  return readEach(store, ids, (bytes, where) => parseManifest(bytes, null, where), onWrong)
+}
+
+/** The same in outline. */
+export function readOutlines(
+  store: ObjectStore,
+  ids: readonly string[],
+  onWrong?: OnWrong,
+): Promise<Map<string, Read<ManifestOutline>>> {
+  return readEach(store, ids, parseOutline, onWrong)
+}
+
+async function readEach<M extends { readonly snapshot_id: string }>(
+  store: ObjectStore,
+  ids: readonly string[],
+  parse: (bytes: Uint8Array, where: string) => M,
+  onWrong: OnWrong = (_, why) => {
     throw why
   },
 ) {
-  const manifests = new Map<
-    string,
-    { readonly manifest: StoredManifest; readonly sha256: string }
-  >()
+  const manifests = new Map<string, Read<M>>()
   for (const id of ids) {
     const { manifest: key } = snapshotKeys(id)
     const stored = await store.get(key)
     if (stored === null) continue
     const where = store.urlOf(key)
     try {
-      const manifest = parseManifest(stored.bytes, null, where)
+      const manifest = parse(stored.bytes, where)
       const { snapshot_id: said } = manifest
       if (said !== id) throw new PublishError(`${where} is the manifest of ${said}`)
       manifests.set(id, { manifest, sha256: sha256Hex(stored.bytes) })

@@ -1,7 +1,7 @@
 /** What a manifest may say: names, keys and times end up in SQL and in paths. */
 
 import { expect, it } from 'vitest'
-import { formatJson, parseManifest } from '../../src/publish/manifest.ts'
+import { formatJson, objectsOf, parseManifest, parseOutline } from '../../src/publish/manifest.ts'
 import { aFile, aManifest, aTable } from './manifests.ts'
 
 it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be removed', () => {
@@ -9,6 +9,24 @@ it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be
   const message = 'it was written by a newer Jobtide: its format is 6, and this one reads up to 5'
   const refused = { exitCode: 7, message, hint: 'Use the version that wrote it.' }
   expect(() => parseManifest(bytes, null, 'it')).toThrow(expect.objectContaining(refused) as Error)
+  expect(() => parseOutline(bytes, 'it')).toThrow(expect.objectContaining(refused) as Error)
+})
+
+it('the outline of a manifest names its 3 objects and what it follows, and refuses a key that leads out', () => {
+  const [file, other, third] = ['a', 'b', 'c'].map((digit) => aFile({ sha256: digit.repeat(64) }))
+  const manifest = aManifest({
+    tables: [aTable({ files: [file!, other!] }), aTable({ files: [third!] })],
+  })
+  const parsed = () => parseOutline(Buffer.from(formatJson(manifest)), 'it')
+  const named = ({ key, bytes, sha256 }: { key: string; bytes: number; sha256: string }) => ({
+    key,
+    bytes,
+    sha256,
+  })
+  expect(objectsOf(parsed())).toEqual([file, other, third].map((one) => named(one!)))
+  expect(parsed().previous).toEqual(manifest.previous)
+  third!.key = 'tables/x/../../../evil'
+  expect(parsed).toThrow('it was not written by this Jobtide: ')
 })
 
 const HARM = "copy (select 1 as harm) to 'harm.csv'"

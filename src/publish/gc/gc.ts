@@ -15,8 +15,8 @@ import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
 import { expiredLogFiles } from '../delta/log-files.ts'
 import { knownKey } from '../keys.ts'
-import { POINTER_KEY, objectsOf, snapshotKeys, type StoredManifest } from '../manifest.ts'
-import { readCurrent, readManifests, snapshotIds } from '../read-snapshot.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys, type ManifestOutline } from '../manifest.ts'
+import { readCurrent, readOutlines, snapshotIds } from '../read-snapshot.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { expiredSnapshots, neverPublished, type Keep } from './retention.ts'
 
@@ -46,7 +46,7 @@ export interface GcReport {
 }
 
 interface Inventory {
-  readonly manifests: readonly StoredManifest[]
+  readonly manifests: readonly ManifestOutline[]
   readonly currentId: string
   /** When `latest.json` was last replaced, by the store's clock (milliseconds since 1970 UTC). */
   readonly pointerMovedAt: number
@@ -158,7 +158,7 @@ async function takeInventory(store: ObjectStore): Promise<Inventory | string> {
   const doubt = (what: string) => `${what}; nothing is deleted as long as that is so`
   let wrong: string | null = null
   const ids = snapshotIds(objects)
-  const found = await readManifests(store, ids, (_, { message }) => {
+  const found = await readOutlines(store, ids, (_, { message }) => {
     wrong ??= message
   })
   const lost = ids.find((id) => !found.has(id))

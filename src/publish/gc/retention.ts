@@ -117,7 +117,7 @@ const monthOf = (epochMs: number) => isoInstant(epochMs).slice(0, 7)
  * or set back by hand.
  */
 export function neverPublished(
-  manifests: readonly StoredManifest[],
+  manifests: readonly Pick<StoredManifest, 'snapshot_id' | 'previous'>[],
   currentId: string,
 ): ReadonlySet<string> {
   const byId = new Map(manifests.map((manifest) => [manifest.snapshot_id, manifest]))
