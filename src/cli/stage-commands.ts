@@ -9,7 +9,7 @@ import type { PublishChoices } from '../publish/publish-options.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readSnapshotTarget } from '../run/job.ts'
-import { refuseLostJournal } from '../run/lost-journal.ts'
+import { refuseLostJournal, type LoadedSegment } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { copyWatchLists } from '../run/watch-lists.ts'
@@ -160,12 +160,12 @@ async function runAlone(
   ready: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ExitCode> {
   const { directory } = context
-  return withLock(context, command, 'refuse', async (journal) => {
+  return withLock(context, command, 'refuse', async (journal, loaded) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
     // What loads would take coverage and runs out of the warehouse.
-    if (command !== 'build') await refuseLostJournal(journal, directory)
+    if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
     await ready()
     const writer = journal.writer()
     const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
@@ -183,10 +183,12 @@ async function withLock(
   context: Context,
   command: string,
   losses: 'refuse' | 'accept',
-  work: (journal: Journal) => Promise<Report>,
+  work: (journal: Journal, loaded: readonly LoadedSegment[] | undefined) => Promise<Report>,
 ): Promise<ExitCode> {
   const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
-  context.output.report(await withJournal(context, request, losses, work))
+  context.output.report(
+    await withJournal(context, request, losses, (journal, _, loaded) => work(journal, loaded)),
+  )
   return EXIT.done
 }
 

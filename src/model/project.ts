@@ -61,11 +61,12 @@ export async function readProject(
   const models = readModelFiles(modelFolder)
   const fileChecks = readChecks(checkFolder)
   const kept = keptReads()
-  const keptOf = ({ sql }: NamedSql) => (sql === '' ? [] : kept[sha256Hex(sql)])
-  const unknown = [...computedModels, ...models, ...fileChecks].filter((one) => !keptOf(one))
+  const selects: readonly NamedSql[] = [...computedModels, ...models, ...fileChecks]
+  const keptOf = new Map(selects.map(({ sql }) => [sql, sql === '' ? [] : kept[sha256Hex(sql)]]))
+  const unknown = selects.filter(({ sql }) => !keptOf.get(sql))
   const treeOf = await syntaxTrees(warehouse, unknown)
   const readsOf = (kind: string, one: NamedSql) =>
-    keptOf(one) ?? tablesRead(treeOf(one.sql), `${kind} ${one.name}`)
+    keptOf.get(one.sql) ?? tablesRead(treeOf(one.sql), `${kind} ${one.name}`)
   const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   const modelNodes = models.map((model): ProjectNode => {
     const sql = withoutSemicolon(model.sql)

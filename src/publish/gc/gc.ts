@@ -157,7 +157,7 @@ async function takeInventory(store: ObjectStore): Promise<Inventory | string> {
   const currentId = current.manifest.snapshot_id
   const doubt = (what: string) => `${what}; nothing is deleted as long as that is so`
   let wrong: string | null = null
-  const ids = snapshotIds(objects)
+  const ids = snapshotIds(objects).filter((id) => id !== currentId)
   const found = await readOutlines(store, ids, (_, { message }) => {
     wrong ??= message
   })
@@ -166,13 +166,15 @@ async function takeInventory(store: ObjectStore): Promise<Inventory | string> {
   if (lost !== undefined)
     wrong ??= `${store.urlOf(snapshotKeys(lost).manifest)} is listed and not there`
   if (wrong !== null) return doubt(wrong)
-  const listed = [...found.values()].map(({ manifest }) => manifest)
-  const others = listed.filter(({ snapshot_id: id }) => id !== currentId)
+  const others = [...found.values()].map(({ manifest }) => manifest)
   const manifests = [current.manifest, ...others]
+  // Reading the current one has proved it.
+  const proved = current.pointer.manifest_sha256
   for (const { previous } of manifests) {
     if (previous === null) continue
     const { snapshot_id: id, manifest_sha256: sha256 } = previous
-    if ((found.get(id)?.sha256 ?? sha256) === sha256) continue
+    const own = id === currentId ? proved : found.get(id)?.sha256
+    if ((own ?? sha256) === sha256) continue
     const where = store.urlOf(snapshotKeys(id).manifest)
     return doubt(`${where} is not what the snapshot after it says that it is`)
   }

@@ -5,7 +5,12 @@ import { join, resolve } from 'node:path'
 import { openJournal } from '../../journal/journal.ts'
 import { dropSnapshots } from '../../publish/drop-snapshots.ts'
 import { parseKeep } from '../../publish/gc/retention.ts'
-import { isOfThisFormat, objectsOf, snapshotKeys } from '../../publish/manifest.ts'
+import {
+  isOfThisFormat,
+  objectsOf,
+  snapshotKeys,
+  type StoredManifest,
+} from '../../publish/manifest.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
@@ -89,7 +94,9 @@ export function findInTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
-  return inTarget(world, target, (store) => snapshotsNaming(world, store, markers))
+  return inTarget(world, target, async (store) =>
+    snapshotsNaming(world, store, await listSnapshots(store), markers),
+  )
 }
 
 /**
@@ -102,9 +109,10 @@ export function eraseInTarget(
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
   return inTarget(world, target, async (store) => {
-    const named = await snapshotsNaming(world, store, markers)
+    const manifests = await listSnapshots(store)
+    const named = await snapshotsNaming(world, store, manifests, markers)
     // What an older format holds beside its files is not known: deleted rows, statistics in its Delta logs.
-    const old = (await listSnapshots(store)).filter((manifest) => !isOfThisFormat(manifest))
+    const old = manifests.filter((manifest) => !isOfThisFormat(manifest))
     const ids = [...new Set([...old.map(({ snapshot_id: id }) => id), ...named])].toSorted()
     const current = await readCurrent(store)
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
@@ -121,10 +129,10 @@ export function eraseInTarget(
 async function snapshotsNaming(
   world: ErasureWorld,
   store: ObjectStore,
+  manifests: readonly StoredManifest[],
   markers: readonly Marker[],
 ): Promise<string[]> {
-  const manifests = await listSnapshots(store)
-  const keysOf = (manifest: (typeof manifests)[number]) => [
+  const keysOf = (manifest: StoredManifest) => [
     snapshotKeys(manifest.snapshot_id).manifest,
     ...objectsOf(manifest).map(({ key }) => key),
   ]
