@@ -9,7 +9,8 @@ import { rowHashSql } from './difference.ts'
 import type { ProjectNode } from './project.ts'
 import type { Temporaries } from './temporaries.ts'
 
-const LOADED = ['job_change_events', 'job_change_event_versions']
+/** Loaded tables with rows of people: they change where people do. */
+export const EVENT_TABLES: readonly string[] = ['job_change_events', 'job_change_event_versions']
 
 export class ChangedPeople {
   /** A temporary table with one row for each of them; SQL. */
@@ -33,7 +34,6 @@ export class ChangedPeople {
    * @returns their number
    */
   async find(asOf: ProjectNode | undefined): Promise<number> {
-    const { warehouse } = this.#temporaries
     const due =
       asOf === undefined
         ? ''
@@ -43,10 +43,11 @@ export class ChangedPeople {
            cross join (select as_of_on as old from core.${asOf.name})
            cross join (select as_of_on as new from (${asOf.sql}))
            where utc_date(changed_at) > least(old, new) and utc_date(changed_at) <= greatest(old, new)`
-    this.keys = await this.#temporaries.keep(
+    const { name, rows } = await this.#temporaries.keepCounted(
       `select distinct ${PERSON} from (select ${PERSON} from ops.changed_people ${due})`,
     )
-    return warehouse.number(`select count(*) from ${this.keys}`)
+    this.keys = name
+    return rows
   }
 
   /** A semi join of a table, called `alias`, with these people; SQL. */
@@ -65,7 +66,7 @@ export class ChangedPeople {
 
   /** Lets those of `names` that have rows of people show only these people's, until `unshadow`. */
   async show(names: ReadonlySet<string>): Promise<void> {
-    const shown = [...names].filter((name) => this.#nodes.has(name) || LOADED.includes(name))
+    const shown = [...names].filter((name) => this.#nodes.has(name) || EVENT_TABLES.includes(name))
     const selects: [string, string][] = []
     for (const name of shown) selects.push([name, await this.#rowsOf(name)])
     for (const [name, select] of selects) await this.#temporaries.shadow(name, select)

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { incrementalColumns, sqlFilesIn } from '../warehouse/catalog.ts'
-import { SqlError } from '../warehouse/errors.ts'
+import { SqlError, naming } from '../warehouse/errors.ts'
 import { asObjects } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
@@ -78,18 +78,15 @@ async function suspectsOf(
 }
 
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */
-async function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
-  try {
+function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
+  return naming(`check ${check.name}`, async () => {
     const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
     if (offenders === 0) return passed(check)
     const sample = await warehouse.table(
       `select * from (${check.sql}) order by all limit ${SAMPLE_ROWS}`,
     )
     return { name: check.name, offenders, sample: asObjects(sample) }
-  } catch (error) {
-    if (!(error instanceof SqlError)) throw error
-    throw new SqlError(`check ${check.name}: ${error.message}`, error)
-  }
+  })
 }
 
 /** What a check that holds finds. */

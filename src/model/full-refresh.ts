@@ -1,5 +1,6 @@
 /** Makes every table from all rows and runs every check on whole tables. Part of the build's transaction. */
 
+import { naming } from '../warehouse/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros, offeredAsKnownOn } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
@@ -14,7 +15,7 @@ import {
   refuseForeignTables,
   refuseOtherColumns,
 } from './tables.ts'
-import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
+import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
 export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
@@ -23,7 +24,7 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
     const startedMs = clock.monotonic()
-    const rows = await namingModel(node.name, () => createNode(warehouse, node))
+    const rows = await naming(`model ${node.name}`, () => createNode(warehouse, node))
     models.push({
       name: node.name,
       rows,

@@ -15,15 +15,16 @@
 import { EACH_ROW, loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
+import { naming } from '../warehouse/errors.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { passed, runChecks } from './checks.ts'
 import { computeAll } from './compute.ts'
 import type { Check } from './constraints.ts'
-import { ChangedPeople } from './changed-people.ts'
+import { ChangedPeople, EVENT_TABLES } from './changed-people.ts'
 import { writeDifference } from './difference.ts'
 import type { ProjectNode } from './project.ts'
 import { Temporaries } from './temporaries.ts'
-import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
+import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
 /** The model that holds the day of the data; people whose changes came due with it count as changed. */
 const AS_OF = 'as_of'
@@ -67,7 +68,7 @@ class IncrementalBuild {
       const { name } = node
       const startedMs = clock.monotonic()
       const isSkipped = !node.reads.some((read) => this.#changed.has(read))
-      const rowsChanged = isSkipped ? 0 : await namingModel(name, () => this.#refresh(node))
+      const rowsChanged = isSkipped ? 0 : await naming(`model ${name}`, () => this.#refresh(node))
       if (isSkipped) skipped += 1
       models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
       finished(name, 1, rowsChanged)
@@ -104,12 +105,13 @@ class IncrementalBuild {
       if (rows > 0) this.#noteChange(node, null)
       return rows
     }
-    const isByPeople = this.#isByPeople(node.incrementalBy, node.reads)
     if (node.kind === 'view') {
       this.#noteChange(node, null)
       return 0
     }
-    return isByPeople ? this.#refreshPeople(node) : this.#refreshWhole(node)
+    return this.#isByPeople(node.incrementalBy, node.reads)
+      ? this.#refreshPeople(node)
+      : this.#refreshWhole(node)
   }
 
   /** Whether what reads these tables can be made for changed people alone. */
@@ -168,15 +170,14 @@ class IncrementalBuild {
     const isDue = ({ reads }: Check) =>
       reads.length === 0 || reads.some((name) => this.#changed.has(name))
     const due = project.checks.filter(isDue)
-    const isOfPeople = (check: Check) => this.#isCheckOfPeople(check)
-    const ofPeople = due.filter(isOfPeople)
+    const ofPeople = due.filter((check) => this.#isCheckOfPeople(check))
     await this.#people.show(new Set(ofPeople.flatMap(({ reads }) => reads)))
     const outcomes = [...(await runChecks(warehouse, ofPeople, finished))]
     await this.#temporaries.unshadow()
     outcomes.push(
       ...(await runChecks(
         warehouse,
-        due.filter((check) => !isOfPeople(check)),
+        due.filter((check) => !ofPeople.includes(check)),
         finished,
       )),
     )
@@ -197,5 +198,3 @@ class IncrementalBuild {
 }
 
 const COVERAGE = 'organization_coverage'
-/** Loaded tables with rows of people: they change where people do. */
-const EVENT_TABLES: readonly string[] = ['job_change_events', 'job_change_event_versions']

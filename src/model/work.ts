@@ -1,7 +1,6 @@
 /** What a build has to do, and what it has made before it is committed. */
 
 import type { Clock } from '../support/clock.ts'
-import { SqlError } from '../warehouse/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import type { Project } from './project.ts'
@@ -31,14 +30,4 @@ export interface BuiltTables {
   readonly outcomes: readonly CheckOutcome[]
   /** Models and checks that were skipped because nothing that they read changed. */
   readonly skipped: { readonly models: number; readonly checks: number }
-}
-
-/** Names the model whose SQL the engine refuses. */
-export async function namingModel<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof SqlError)) throw error
-    throw new SqlError(`model ${name}: ${error.message}`, error)
-  }
 }

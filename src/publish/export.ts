@@ -20,7 +20,7 @@ import {
 } from './columns.ts'
 import { schemaString } from './delta/schema.ts'
 import { PublishError } from './errors.ts'
-import { fileKey, keysOfSnapshot } from './keys.ts'
+import { fileKey, keysOfSnapshot, partitionStem } from './keys.ts'
 import { readChecks, readLedger } from './ledger.ts'
 import {
   buildManifest,
@@ -259,7 +259,7 @@ async function partitionsOf(
   const found = await warehouse.all<{ year: number | null; rows: number }>(
     `select ${year} as year, count(*)::double as rows from ${source} group by all order by all`,
   )
-  const stem = column.name.replace(/_(at|on)$/, '')
+  const stem = partitionStem(column.name)
   return found.map((one) => ({
     ...one,
     name: `${stem}_year=${one.year ?? NULL_PARTITION}`,

@@ -5,6 +5,11 @@ export function fileKey(table: string, partition: string, sha256: string): strin
   return `tables/${table}/${partition}/${sha256}.parquet`
 }
 
+/** What the partitions of a table split by the years of a column are called before `_year=`. */
+export function partitionStem(column: string): string {
+  return column.replace(/_(at|on)$/, '')
+}
+
 interface Named {
   readonly key: string
 }

@@ -1,6 +1,7 @@
 /** What a Spark job is asked for: `work/<snapshot id>/job.json`, which spark/jobtide_spark reads. */
 
 import { readProject } from '../model/project.ts'
+import { partitionStem } from '../publish/keys.ts'
 import { publishedColumns, readColumns } from '../publish/columns.ts'
 import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
 import { PublishError } from '../publish/errors.ts'
@@ -46,7 +47,7 @@ export async function planSparkBuild(
     const before = shown?.tables.find((table) => table.name === name)
     const columns = publishedColumns(columnsOfMain, node, before)
     const splitBy = isLarge || before?.partition_by ? node.partitionByYearOf : null
-    const split = splitBy && { column: splitBy, stem: splitBy.replace(/_(at|on)$/, '') }
+    const split = splitBy && { column: splitBy, stem: partitionStem(splitBy) }
     expected.set(name, { definition: node, columns, before, splitBy })
     models.push({ ...model, stored: 'published', columns: columns.columns, split })
   }

@@ -3,7 +3,7 @@
  * line, because removing them by field name misses most of the places a secret can hide (messages, causes, headers).
  */
 
-import { realClock } from './clock.ts'
+import { isoInstant, realClock } from './clock.ts'
 import { escapedJson, onOneLine, printable } from './text.ts'
 
 /** Replaces every spelling of a secret in a text. */
@@ -116,7 +116,7 @@ export function createLogger(
   const at = (level: LogLevel) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return () => undefined
     return (more: object, msg: string) => {
-      const time = new Date(realClock.now()).toISOString()
+      const time = isoInstant(realClock.now())
       const line = JSON.stringify({ level, time, ...fields, ...more, msg }, readable)
       write(scrubber.scrub(escapedJson(`${line}\n`)))
     }

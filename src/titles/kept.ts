@@ -4,9 +4,9 @@
  * nothing is built beside the code, it always is.
  */
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere } from '../support/atomic-file.ts'
+import { makeFolders, readIfThere } from '../support/atomic-file.ts'
 import { once } from './memo.ts'
 import { taxonomyVersion } from './version.ts'
 
@@ -32,6 +32,6 @@ export function madeNow(): Map<string, string> {
 
 /** Makes and keeps all of it; for `npm run build`. */
 export function keepAll(): void {
-  mkdirSync(FOLDER, { recursive: true })
+  makeFolders(FOLDER)
   for (const [name, text] of madeNow()) writeFileSync(join(FOLDER, name), text)
 }

@@ -3,17 +3,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../support/assets.ts'
+import { packageRoot, packageVersion } from '../support/assets.ts'
 
 /** 12 hex digits that change whenever labels may: over every file of the taxonomy and the version of the package. */
 export const taxonomyVersion: string = hashOfTaxonomy()
 
 function hashOfTaxonomy(): string {
-  const manifest = readFileSync(join(packageRoot, 'package.json'), 'utf8')
-  const { version } = JSON.parse(manifest) as { version: string }
   const folder = join(packageRoot, 'config', 'titles')
   const names = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
-  const hash = createHash('sha256').update(version)
+  const hash = createHash('sha256').update(packageVersion())
   for (const name of [...names.toSorted(), '../ladders.yaml']) {
     hash.update('\0').update(readFileSync(join(folder, name)))
   }

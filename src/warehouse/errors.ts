@@ -122,3 +122,13 @@ function firstLine(text: string): string {
 export function hasNoLocks(error: LockedError): boolean {
   return /not supported/i.test(String(error.cause))
 }
+
+/** Says whose SQL the engine refuses. @param what such as `model joiners` */
+export async function naming<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    throw new SqlError(`${what}: ${error.message}`, error)
+  }
+}
