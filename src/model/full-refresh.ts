@@ -1,6 +1,7 @@
 /** Makes every table from all rows and runs every check on whole tables. Part of the build's transaction. */
 
 import { naming } from '../warehouse/errors.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros, offeredAsKnownOn } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
@@ -14,6 +15,7 @@ import {
   dropBuiltTables,
   refuseForeignTables,
   refuseOtherColumns,
+  rowsIn,
 } from './tables.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
@@ -50,7 +52,9 @@ async function createNode(warehouse: Warehouse, node: ProjectNode): Promise<numb
   const { computed } = node
   if (computed === null) return createModelTable(warehouse, node)
   await createComputedTable(warehouse, computed)
-  return computeAll(warehouse, computed)
+  await computeAll(warehouse, computed)
+  // Those of before stay.
+  return rowsIn(warehouse, quoteIdentifier(node.name))
 }
 
 async function isMacroMissing(

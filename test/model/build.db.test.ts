@@ -63,6 +63,19 @@ beforeEach(async () => {
 afterEach(() => warehouse.close())
 
 describe('a build of the shipped models', () => {
+  it('reports the rows of every table after a second full refresh, also of the computed ones, whose rows stay', async () => {
+    const rowsOf = async (buildId: string) => {
+      const { fullRefreshReason, models } = await buildModels(warehouse, { buildId, builtAt })
+      expect(fullRefreshReason).toBe('there is no earlier build to go on from')
+      return new Map(models.map(({ name, rows }) => [name, rows]))
+    }
+    const first = await rowsOf('first')
+    await warehouse.run('delete from ops.build_state')
+    const second = await rowsOf('second')
+    expect(second).toEqual(first)
+    expect(computedModels.map(({ name }) => second.get(name) ?? 0)).toEqual([0, 0, 1, 0])
+  })
+
   it('makes every filled table and model, reports rows and steps, passes every check, and comments on what it made', async () => {
     const steps: BuildStep[] = []
     const onProgress = (step: BuildStep) => void steps.push(step)
