@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select 'joiners' as in_table, event_key, joined_at as at, detected_at, is_future
 from joiners
 where is_future is distinct from joined_at > detected_at

@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select sent.event_type, sent.events, coalesce(placed.events, 0) as placed_events
 from (select event_type, count(*) as events from job_change_events group by event_type) as sent
 left join (select event_type, count(*) as events from stint_events group by event_type) as placed

@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select event_key, previous_title, title
 from promotions
 where previous_title is null or previous_title = title

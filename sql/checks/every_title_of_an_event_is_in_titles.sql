@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 -- Or else stg_job_change_events would call a title unknown that nobody has read.
 select events.event_key, events.ladder, events.title
 from stint_events as events

@@ -1,5 +1,4 @@
 -- Every change at the top begins or ends somebody's time in a seat, or both; and each time has a beginning or an end.
--- incremental_by: profile_id
 with
 
 entries as (

@@ -1,4 +1,3 @@
--- incremental_by: row
 select from_organization_id, to_organization_id, people, moves, direct_moves, up_moves, down_moves
 from organization_pairs
 where

@@ -1,5 +1,4 @@
 -- All that changes a headcount, added up, leaves those who are there: the people with an open stint of a main job.
--- incremental_by: profile_id
 with
 
 changes as (

@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select one.event_key, one.partner_event_key, other.part as partner_part
 from ambiguous_events as one
 left join ambiguous_events as other

@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select 'moves.gap_days' as measure, left_event_key as event_key, gap_days_min as least, gap_days as value, gap_days_max as most
 from moves
 where not gap_days between gap_days_min and gap_days_max

@@ -1,5 +1,4 @@
 -- Two levels of a stint that follow each other are not the same.
--- incremental_by: profile_id
 with
 
 neighbours as (

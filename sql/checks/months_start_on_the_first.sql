@@ -1,4 +1,3 @@
--- incremental_by: row
 select organization_id, month_start_on
 from organization_monthly
 where extract(day from month_start_on) <> 1

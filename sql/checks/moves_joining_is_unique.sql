@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select joined_event_key, count(*) as moves
 from moves
 group by joined_event_key

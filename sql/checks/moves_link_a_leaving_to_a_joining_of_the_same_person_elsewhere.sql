@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select moves.left_event_key, moves.joined_event_key, moves.profile_id
 from moves
 left join leavers on leavers.event_key = moves.left_event_key and leavers.profile_id = moves.profile_id

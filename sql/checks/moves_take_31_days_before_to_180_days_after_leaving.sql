@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select left_event_key, joined_event_key, gap_days
 from moves
 where gap_days not between -31 and 180

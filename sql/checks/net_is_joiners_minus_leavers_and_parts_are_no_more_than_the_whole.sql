@@ -1,4 +1,3 @@
--- incremental_by: row
 select organization_id, week_start_on as period_start_on, function, level, joiners, leavers, net
 from organization_weekly
 where

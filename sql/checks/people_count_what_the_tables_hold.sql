@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 with
 
 measures as (

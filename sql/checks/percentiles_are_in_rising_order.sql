@@ -1,4 +1,3 @@
--- incremental_by: row
 select organization_id, from_level as of_what, months_p25 as low, months_median as middle, months_p75 as high
 from promotion_velocity
 where

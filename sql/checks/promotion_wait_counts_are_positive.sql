@@ -1,4 +1,3 @@
--- incremental_by: row
 -- What promotion_waits adds up and multiplies.
 select organization_id, from_level, wait_calendar_months, promoted, censored
 from promotion_wait_counts

@@ -1,5 +1,4 @@
 -- Each stint begins with its first role.
--- incremental_by: profile_id
 select stints.profile_id, stints.organization_id, stints.stint_number
 from stints
 left join role_spells

@@ -1,5 +1,4 @@
 -- Of the stints of one track, none begins before the one before it ended, where both were seen, and only the last is open.
--- incremental_by: profile_id
 select
     later.profile_id,
     later.organization_id,

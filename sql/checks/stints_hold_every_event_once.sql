@@ -1,4 +1,3 @@
--- incremental_by: profile_id
 select stints.in_stints, events.in_events
 from (select coalesce(sum(events), 0) as in_stints from stints) as stints
 cross join (select count(*) as in_events from stint_events) as events

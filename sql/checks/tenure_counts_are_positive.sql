@@ -1,4 +1,3 @@
--- incremental_by: row
 -- What tenure_at_exit and tenure_survival add up and multiply.
 select organization_id, cohort_year, tenure_calendar_months, exits, censored
 from tenure_counts

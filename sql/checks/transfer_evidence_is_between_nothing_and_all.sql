@@ -1,4 +1,3 @@
--- incremental_by: row
 select from_organization_id, to_organization_id, confidence, people, same_day_people, histories, joinings_seen, moves
 from transfer_candidates
 where

@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { incrementalColumns, sqlFilesIn } from '../warehouse/catalog.ts'
+import { sqlFilesIn } from '../warehouse/catalog.ts'
 import { SqlError, naming } from '../warehouse/errors.ts'
 import { asObjects } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -19,9 +19,7 @@ const SAMPLE_ROWS = 5
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
     const sql = withoutSemicolon(readFileSync(path, 'utf8'))
-    const incrementalBy = incrementalColumns(sql)
-    const name = basename(path, '.sql')
-    return { name, sql, incrementalBy, reads: [] }
+    return { name: basename(path, '.sql'), sql, reads: [] }
   })
 }
 

@@ -4,13 +4,7 @@
  */
 
 import { EVENT_TYPES } from '../journal/records.ts'
-import {
-  EACH_ROW,
-  PERSON,
-  type AcceptedValues,
-  type ModelFile,
-  type Reference,
-} from '../warehouse/catalog.ts'
+import { type AcceptedValues, type ModelFile, type Reference } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 
 /** One rule and the select that returns what breaks it. */
@@ -19,11 +13,7 @@ export interface Check {
   readonly sql: string
   /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. Absent: `sql` is cheap. */
   readonly suspicion?: string
-  /** Columns by which it can be run on changed keys only, or `row`: on new rows only; none: on all. */
-  readonly incrementalBy: readonly string[]
-  /** What a header says every value of a column is found in; absent in other checks. */
-  readonly reference?: Reference
-  /** Tables that it reads; of a reference first the table, then the target. */
+  /** Tables that it reads. */
   readonly reads: readonly string[]
 }
 
@@ -36,12 +26,11 @@ const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at'
 
 /** What holds of the tables that `load` fills. */
 export const loadedConstraints: readonly Check[] = [
-  keyCheck('job_change_events', ['event_key'], [PERSON]),
+  keyCheck('job_change_events', ['event_key']),
   {
     ...keyCheck(
       'job_change_events',
       NATURAL_KEY,
-      [PERSON],
       `case when event_type = 'title_change' then title_current end`,
     ),
     name: 'job_change_events_natural_key_is_unique',
@@ -51,7 +40,7 @@ export const loadedConstraints: readonly Check[] = [
     values: EVENT_TYPES,
     orNull: false,
   }),
-  keyCheck('job_change_event_versions', ['event_key', 'version_key'], [PERSON]),
+  keyCheck('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
 /**
@@ -61,7 +50,7 @@ export const loadedConstraints: readonly Check[] = [
 export function constraintsOf({ name, key, kind, ...header }: Described): Check[] {
   if (kind === 'view') return []
   return [
-    keyCheck(name, key, key.includes(PERSON) ? [PERSON] : key),
+    keyCheck(name, key),
     ...header.values.map((values) => valuesCheck(name, key, values)),
     ...header.references.map((reference) => referenceCheck(name, key, reference)),
   ]
@@ -70,12 +59,7 @@ export function constraintsOf({ name, key, kind, ...header }: Described): Check[
 // Grouping whole keys of ten million rows takes gigabytes; of their 64-bit hashes, a tenth. Two keys with one hash are only
 // a suspicion, which the exact question then clears.
 /** @param nullable an expression that is one more column of the key, and may be null */
-function keyCheck(
-  table: string,
-  columns: readonly string[],
-  incrementalBy: readonly string[],
-  nullable?: string,
-): Check {
+function keyCheck(table: string, columns: readonly string[], nullable?: string): Check {
   const names = columns.map(quoteIdentifier)
   const grouped = nullable === undefined ? names : [...names, nullable]
   const shown = nullable === undefined ? names : [...names, `${nullable} as distinguished_by`]
@@ -93,7 +77,6 @@ function keyCheck(
       where ${isNull} or ${hash} in (${repeated})
       group by ${grouped.join(', ')}
       having count(*) > 1 or ${isNull}`,
-    incrementalBy,
     reads: [table],
   }
 }
@@ -110,7 +93,6 @@ function valuesCheck(
     sql: `select ${shownColumns(key, column)}
       from ${quoteIdentifier(table)}
       where ${orNull ? unknown : `${name} is null or ${unknown}`}`,
-    incrementalBy: [EACH_ROW],
     reads: [table],
   }
 }
@@ -130,8 +112,6 @@ function referenceCheck(table: string, key: readonly string[], reference: Refere
       where ${name} is not null and ${name} not in (
           select ${targetName} from ${target} where ${targetName} is not null
       )`,
-    incrementalBy: [],
-    reference,
     reads: [table, targetTable],
   }
 }

@@ -12,7 +12,7 @@
  * that read nothing else.
  */
 
-import { EACH_ROW, loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import { loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { naming } from '../warehouse/errors.ts'
@@ -49,7 +49,7 @@ class IncrementalBuild {
 
   constructor(work: BuildWork, temporaries: Temporaries) {
     const { nodes } = work.project
-    const byPerson = nodes.filter(({ incrementalBy }) => incrementalBy.join() === PERSON)
+    const byPerson = nodes.filter(({ isByPerson }) => isByPerson)
     this.#work = work
     this.#temporaries = temporaries
     this.#people = new ChangedPeople(temporaries, byPerson)
@@ -109,13 +109,11 @@ class IncrementalBuild {
       this.#noteChange(node, null)
       return 0
     }
-    return this.#isByPeople(node.incrementalBy, node.reads)
-      ? this.#refreshPeople(node)
-      : this.#refreshWhole(node)
+    return this.#isByPeople(node) ? this.#refreshPeople(node) : this.#refreshWhole(node)
   }
 
-  /** Whether what reads these tables can be made for changed people alone. */
-  #isByPeople(incrementalBy: readonly string[], reads: readonly string[]): boolean {
+  /** Whether a model can be made for changed people alone. */
+  #isByPeople({ isByPerson, reads }: ProjectNode): boolean {
     // A title is understood the same for everyone: a new row there changes nothing for people who did not change.
     const isFine = (name: string) =>
       this.#byPerson.has(name) ||
@@ -123,7 +121,7 @@ class IncrementalBuild {
       this.#computed.has(name) ||
       name === AS_OF ||
       !this.#changed.has(name)
-    return incrementalBy.join() === PERSON && reads.every(isFine)
+    return isByPerson && reads.every(isFine)
   }
 
   async #refreshPeople(node: ProjectNode): Promise<number> {
@@ -161,7 +159,7 @@ class IncrementalBuild {
     return this.#columns.get(name) ?? []
   }
 
-  /** Runs the checks of what changed: on the rows of changed people where those alone can break them, else on whole tables. */
+  /** Runs the checks that read a changed table, on all of its rows. */
   async #check(): Promise<{
     readonly outcomes: readonly CheckOutcome[]
     readonly skipped: number
@@ -170,30 +168,10 @@ class IncrementalBuild {
     const isDue = ({ reads }: Check) =>
       reads.length === 0 || reads.some((name) => this.#changed.has(name))
     const due = project.checks.filter(isDue)
-    const ofPeople = due.filter((check) => this.#isCheckOfPeople(check))
-    await this.#people.show(new Set(ofPeople.flatMap(({ reads }) => reads)))
-    const outcomes = [...(await runChecks(warehouse, ofPeople, finished))]
-    await this.#temporaries.unshadow()
-    outcomes.push(
-      ...(await runChecks(
-        warehouse,
-        due.filter((check) => !ofPeople.includes(check)),
-        finished,
-      )),
-    )
-    const byName = new Map(outcomes.map((outcome) => [outcome.name, outcome]))
-    const all = project.checks.map((check) => byName.get(check.name) ?? passed(check))
-    return { outcomes: all, skipped: project.checks.length - due.length }
-  }
-
-  /** Whether only the rows of changed people can break a check. */
-  #isCheckOfPeople({ incrementalBy, reference, reads }: Check): boolean {
-    const [first = ''] = reads
-    // What a row of a person refers to is another row of that person, or a value that people share.
-    if (reference !== undefined)
-      return this.#byPerson.has(first) && this.#isByPeople([PERSON], reads)
-    if (incrementalBy.join() === EACH_ROW) return reads.length === 1 && this.#byPerson.has(first)
-    return reads.length > 0 && this.#isByPeople(incrementalBy, reads)
+    const ran = await runChecks(warehouse, due, finished)
+    const byName = new Map(ran.map((outcome) => [outcome.name, outcome]))
+    const outcomes = project.checks.map((check) => byName.get(check.name) ?? passed(check))
+    return { outcomes, skipped: project.checks.length - due.length }
   }
 }
 

@@ -61,10 +61,9 @@ export class Temporaries {
 
   /** Nothing stands in for anything any more. */
   async unshadow(): Promise<void> {
-    for (const name of this.#shadows) {
-      await this.warehouse.run(`drop view temp.${quoteIdentifier(name)}`)
-    }
+    const drops = [...this.#shadows].map((name) => `drop view temp.${quoteIdentifier(name)};`)
     this.#shadows.clear()
+    if (drops.length > 0) await this.warehouse.run(drops.join('\n'))
   }
 
   async dropAll(): Promise<void> {

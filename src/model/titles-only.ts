@@ -21,7 +21,7 @@ export function titlesOnly(project: Project): Project {
   const needed = readByTitles(project.nodes)
   const isMade = ({ name, computed }: ProjectNode) => computed !== null || needed.has(name)
   const nodes = project.nodes.map((node): ProjectNode =>
-    isMade(node) ? node : { ...node, kind: 'view', incrementalBy: [] },
+    isMade(node) ? node : { ...node, kind: 'view', isByPerson: false },
   )
   const there = new Set([
     ...loadedTables.map(({ name }) => name),

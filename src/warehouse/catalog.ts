@@ -31,8 +31,8 @@ export interface ModelFile extends TableDefinition {
   readonly purpose: string
   /** Column name → what it holds, in order. */
   readonly columns: ReadonlyMap<string, string>
-  /** `profile_id` where a row depends only on rows of the same person in all that the model reads; else empty. */
-  readonly incrementalBy: readonly string[]
+  /** Whether a row depends only on rows of the same person in all that the model reads: `-- incremental_by: profile_id`. */
+  readonly isByPerson: boolean
   /** A view stores no rows of its own: it is computed where it is read. */
   readonly kind: 'table' | 'view'
   /** `core` holds steps on the way that analysts need not see, `main` everything else. */
@@ -188,12 +188,13 @@ export function readModelFile(path: string): ModelFile {
     .filter((match) => match !== null)
   if (columns.length === 0) throw wrong('no "-- columns:" list')
   const layer = basename(dirname(path))
+  const incrementalBy = headerOf(sql, 'incremental_by')
   const model: ModelFile = {
     name: basename(path, '.sql'),
     grain: field('grain'),
     key: field('key').split(/,\s*/),
     purpose: field('purpose'),
-    incrementalBy: incrementalColumns(sql),
+    isByPerson: incrementalBy.length > 0,
     values: each('values', 'column: a | b', parseValues),
     references: each('references', 'column -> table.column', parseReference),
     partitionByYearOf: partition,
@@ -205,13 +206,13 @@ export function readModelFile(path: string): ModelFile {
     sql,
     path,
   }
-  if (model.incrementalBy.some((column) => column !== PERSON)) {
+  if (incrementalBy.some((column) => column !== PERSON)) {
     throw wrong('a model is incremental_by profile_id, or rebuilt')
   }
   const constrained = [...model.values, ...model.references].map(({ column }) => column)
   if (kind === 'view' && constrained.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
-  const named = [...model.key, ...model.incrementalBy, ...constrained]
+  const named = [...model.key, ...incrementalBy, ...constrained]
   const unknown = named.find((column) => !model.columns.has(column))
   if (unknown !== undefined)
     throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
@@ -221,15 +222,7 @@ export function readModelFile(path: string): ModelFile {
 /** The column that names a person; models are `incremental_by` it, or rebuilt. */
 export const PERSON = 'profile_id'
 
-/** `-- incremental_by: row`: a check that says something of each row by itself. */
-export const EACH_ROW = 'row'
-
-/** What an `-- incremental_by:` line of a model or check says; nothing where there is no such line. */
-export function incrementalColumns(sql: string): string[] {
-  return headerOf(sql, 'incremental_by')
-}
-
-/** What the `-- name: …` lines of a model or check say, in order. */
+/** What the `-- name: …` lines of a model say, in order. */
 export function headerOf(sql: string, name: string): string[] {
   const start = `-- ${name}: `
   const lines = sql.split('\n').filter((line) => line.startsWith(start))

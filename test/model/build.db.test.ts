@@ -259,13 +259,15 @@ describe('a check that fails', () => {
     expect(changes(await build())).toEqual({ arrivals: 1, sizes: 2, totals: 2 })
   })
 
-  it('finds a key that is in use by a person who did not change', async () => {
+  it('finds a key that is in use by a person who did not change, in the loaded table and in the model', async () => {
     await build()
     await insertEvents(warehouse, [{ ...event('dee', 'acme', '2024-04-01'), event_key: 'twice' }])
     await build()
     await insertEvents(warehouse, [{ ...event('eve', 'acme', '2024-04-01'), event_key: 'twice' }])
+    const twice = [{ event_key: 'twice', copies: '2' }]
     expect(await offenders()).toEqual([
-      ['arrivals_key_is_unique_and_not_null', [{ event_key: 'twice', copies: '2' }]],
+      ['arrivals_key_is_unique_and_not_null', twice],
+      ['job_change_events_key_is_unique_and_not_null', twice],
     ])
   })
 
@@ -315,11 +317,11 @@ describe('a check that fails', () => {
     ])
   })
 
-  it('finds the 1 row of 2 that is wrong in a rebuilt table, also where it looks at each row', async () => {
+  it('finds the 1 row of 2 that is wrong in a rebuilt table, and checks a table only when it changed', async () => {
     await build()
     writeFileSync(
       join(folder, 'checks', 'sizes_are_small.sql'),
-      '-- incremental_by: row\nselect organization_id, people from sizes where people = 3\n',
+      'select organization_id, people from sizes where people = 3\n',
     )
     await build()
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
