@@ -154,7 +154,7 @@ describe('which requests a fault strikes', () => {
 
 describe('the page about the simulator', () => {
   it('has a valid example for each of the 5 actions', async () => {
-    const page = readFileSync(new URL('../../src/simulator/README.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| `(\w+)` .*`(\{.*\})` +\|$/gm)]
     const simulator = await simulate([anEvent()])
     for (const [, action, example] of rows) {

@@ -60,7 +60,7 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
       ['--events <file>', 'serve these events instead: .ndjson or .ndjson.gz'],
       ['--organizations-out <file>', 'write the list of organisations as CSV'],
       ['--rate-limit <n>', 'requests a second before it answers 429', wholeNumber(1, 100_000)],
-      ['--faults <file>', 'JSON array of faults: src/simulator/README.md'],
+      ['--faults <file>', 'JSON array of faults: docs/simulator.md'],
     ],
     import: async () => (await import('../simulate-command.ts')).simulateCommand,
   },
