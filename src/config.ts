@@ -169,6 +169,12 @@ export function s3EndpointFrom(environment: Environment): string | undefined {
   return environment['JOBTIDE_S3_ENDPOINT'] || undefined
 }
 
+/** Where the journal is backed up, whatever pipelines say; false for nowhere, undefined where nothing is said. */
+export function journalBackupFrom(environment: Environment): string | false | undefined {
+  const place = environment['JOBTIDE_JOURNAL_BACKUP'] || undefined
+  return place === 'false' ? false : place
+}
+
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Whether an address is on this machine. @param url absolute, such as baseUrlFrom returns */

@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import {
   text,
+  instant,
   count,
   amount,
   list,
@@ -72,6 +73,17 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   snapshots,
   verify: z.union([verifiedSnapshot, verifiedJournal]),
   restore,
+  'restore-journal': withVersion({
+    place: text,
+    made_at: instant,
+    segments: count,
+    bytes: count,
+    lost: count,
+    credits: amount,
+    credits_published: orNull(amount),
+    load: object(load),
+    build: object(build),
+  }),
   salvage: withVersion({
     is_done: flag,
     journal: text,

@@ -5,6 +5,7 @@ import type { LookupRequest } from '../api/endpoints/endpoint.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
@@ -97,7 +98,8 @@ export async function findCommand(
   const asked = { pages, refreshMs: refreshDays * DAY }
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
-  const job = oneOffJob(collection, options)
+  const backups = knownBackups(context.directory.root)
+  const job = oneOffJob(collection, { ...options, backups })
   if (dryRun) {
     await reportCollection(context, job, collection)
     return EXIT.done
@@ -175,7 +177,7 @@ export async function suggestCommand(
   const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
   const { run, problem, read } = await ask(
     context,
-    oneOffJob(collection, options),
+    oneOffJob(collection, { ...options, backups: knownBackups(context.directory.root) }),
     collection,
     (warehouse, key) =>
       warehouse.all<{ label: string; value: string; id: string }>(

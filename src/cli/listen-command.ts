@@ -1,14 +1,24 @@
 /** `listen`: receives the deliveries of signals, each on the disk before it is acknowledged, until it is stopped. */
 
-import { once } from 'node:events'
 import { webhookSecretFrom } from '../config.ts'
-import { Inbox } from '../inbox/inbox.ts'
+import { Inbox, filesOfInbox } from '../inbox/inbox.ts'
 import { createReceiver, type Signature } from '../inbox/receiver.ts'
+import { backUpWhereKnown } from '../run/backup/back-up.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
+import { withJournal } from '../run/session.ts'
 import { makeFolder } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, messageOf, onDisk, type ExitCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  messageOf,
+  onDisk,
+  type ExitCode,
+} from '../support/errors.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import { countText } from '../support/numbers.ts'
-import type { Context } from './context.ts'
+import { HOUR } from '../support/units.ts'
+import { runWorld, type Context } from './context.ts'
 
 export interface ListenOptions {
   readonly port: number
@@ -23,7 +33,7 @@ const DELIVERY_PATH = /^\/[\w./~-]*$/
 const HEADER_NAME = /^[\w-]+$/
 
 export async function listenCommand(context: Context, options: ListenOptions): Promise<ExitCode> {
-  const { clock, output, stop, directory, logger } = context
+  const { clock, output, directory, logger } = context
   const { port, host, path } = options
   const signature = signatureOf(context, options)
   if (!DELIVERY_PATH.test(path) || path === '/health') {
@@ -63,7 +73,7 @@ export async function listenCommand(context: Context, options: ListenOptions): P
       title: `listening at ${url}${path} (stop with Ctrl-C)`,
       values: { url: `${url}${path}`, signed: signature !== null, pid: process.pid },
     })
-    if (!stop.aborted) await once(stop, 'abort')
+    await untilStopped(context)
   } finally {
     // What is being read now is not acknowledged, and comes again.
     await closeServer(receiver)
@@ -74,6 +84,33 @@ export async function listenCommand(context: Context, options: ListenOptions): P
   )
   return EXIT.done
 }
+
+/** Takes deliveries into the journal and backs it up once an hour, where a backup is kept: until then they are on one disk. */
+async function untilStopped(context: Context): Promise<void> {
+  const { clock, stop, directory, logger } = context
+  const world = runWorld(context)
+  while (!stop.aborted) {
+    try {
+      await clock.sleep(INTAKE_EVERY_MS, stop)
+    } catch (error) {
+      if (stop.aborted) return
+      throw error
+    }
+    if (knownBackups(directory.root).length === 0) continue
+    if (filesOfInbox(directory.inbox).length === 0) continue
+    try {
+      await withJournal(world, { command: 'listen' }, 'refuse', (journal) =>
+        backUpWhereKnown(journal, world),
+      )
+    } catch (error) {
+      // A process that works there takes them itself.
+      if (!(error instanceof JobtideError)) throw error
+      logger.warn({ reason: error.message }, 'intake.postponed')
+    }
+  }
+}
+
+const INTAKE_EVERY_MS = HOUR
 
 function signatureOf(
   { environment, scrubber }: Context,

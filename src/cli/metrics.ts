@@ -20,6 +20,7 @@ import type { Labels, Metric } from '../observe/metrics.ts'
 import type { CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { JUDGEMENT_IDS, runsOf, type PipelineRuns } from '../plan/judge.ts'
+import { backupStates } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import type { Freshness } from '../run/freshness.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
@@ -55,7 +56,7 @@ type Row<Of> = Omit<Metric, 'samples'> & { readonly values: (of: Of) => Values }
 /** Everything measured. @param attempts by pipeline, what this process knows and the journal may not */
 export function metricsOf(
   freshness: Freshness,
-  directory: Pick<DataDirectory, 'journal' | 'warehouse'>,
+  directory: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>,
   attempts: ReadonlyMap<string, Attempt> = new Map(),
 ): Metric[] {
   const { history, pipelines } = freshness
@@ -199,7 +200,7 @@ const OF_PIPELINE: readonly Row<Facts>[] = [
 
 interface DirectoryFacts {
   readonly freshness: Freshness
-  readonly directory: Pick<DataDirectory, 'journal' | 'warehouse'>
+  readonly directory: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>
 }
 
 function bytes(name: string, help: string, paths: (of: DirectoryFacts) => readonly string[]) {
@@ -218,6 +219,16 @@ const OF_DIRECTORY: readonly Row<DirectoryFacts>[] = [
   }),
   bytes('journal', 'Size of the segments of the journal.', ({ directory: { journal } }) =>
     listSegments(journal).map((name) => join(journal, name)),
+  ),
+  seconds(
+    'journal_backup_timestamp',
+    'When the journal was last backed up; the oldest place.',
+    (of) => {
+      const times = backupStates(of.directory.root, 0).map(({ backedUpAt }) =>
+        backedUpAt?.getTime(),
+      )
+      return times.length === 0 ? null : Math.min(...times.map((time) => time ?? 0))
+    },
   ),
   bytes('warehouse', 'Size of the database file.', ({ directory }) => [directory.warehouse]),
 ]

@@ -118,6 +118,7 @@ export function stepOf(progress: CommandProgress): Step {
     case 'titles':
       return step(progress.done, progress.total, countText(progress.done, 'title'))
     case 'forget':
+    case 'backup':
     case 'salvage':
     case 'verify':
     case 'restore':

@@ -3,6 +3,7 @@
  * listing everything that is not as it was published. `restore`: makes a warehouse of a snapshot that is proved.
  */
 
+import { join } from 'node:path'
 import { s3EndpointFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
 import type { JournalState } from '../journal/loss.ts'
@@ -25,11 +26,21 @@ import {
   type VerifyOptions as SnapshotToVerify,
   type VerifyReport,
 } from '../publish/verify.ts'
+import { proveBackup } from '../run/backup/back-up.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
-import { ConfigError, EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
+import { makeFolders } from '../support/atomic-file.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  errorDocument,
+  onDisk,
+  type ExitCode,
+} from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -57,11 +68,13 @@ export async function verifyCommand(
   if (url === undefined) {
     await refuseEmpty(journal, directory)
     const proved = journal.check('bytes')
+    const backups = await provenBackups(context)
+    const isProved = backups.every(({ problems }) => problems.length === 0)
     output.report({
-      notes: journalNotes(proved),
-      values: { isProved: true, journal: journalValues(proved) },
+      notes: [...journalNotes(proved), ...backups.flatMap(backupNotes)],
+      values: { isProved, journal: journalValues(proved), backups },
     })
-    return EXIT.done
+    return isProved ? EXIT.done : EXIT.storage
   }
   let proved: JournalState | null = null
   let loss: JobtideError | null = null
@@ -79,6 +92,30 @@ export async function verifyCommand(
   } finally {
     if (loss !== null) output.problem(loss)
   }
+}
+
+interface ProvenBackup {
+  readonly place: string
+  readonly problems: readonly string[]
+}
+
+/** Reads every byte of each backup of the journal. */
+async function provenBackups(context: Context): Promise<ProvenBackup[]> {
+  const { directory, clock } = context
+  const journal = openJournal(directory.journal, clock)
+  const proven: ProvenBackup[] = []
+  for (const target of knownBackups(directory.root)) {
+    const problems = await withTemporaryFolder('verify', (folder) => {
+      onDisk(folder, () => makeFolders(folder))
+      return proveBackup(target, journal, runWorld(context), join(folder, 'segment'))
+    })
+    proven.push({ place: target.place, problems })
+  }
+  return proven
+}
+
+function backupNotes({ place, problems }: ProvenBackup): string[] {
+  return problems.length === 0 ? [`the backup in ${place} is proved`] : [...problems]
 }
 
 function journalNotes({ segments, bytes, losses }: JournalState): string[] {

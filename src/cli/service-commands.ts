@@ -1,7 +1,13 @@
 /** The commands that ask the service: run, backfill, extract, and `plan --sample`. */
 
 import { createTransport } from '../api/transport.ts'
-import { apiKeyFrom, baseUrlFrom, proxiesFrom, webhookSecretFrom } from '../config.ts'
+import {
+  apiKeyFrom,
+  baseUrlFrom,
+  journalBackupFrom,
+  proxiesFrom,
+  webhookSecretFrom,
+} from '../config.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
@@ -45,7 +51,7 @@ async function runOnce(
   const { output } = context
   const world = { ...runWorld(context), onStage }
   const run = async () => {
-    const job = await readJob(pipeline, options, context.directory.root)
+    const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
     return withService(context, job, (service) => runOf(job, service))
   }
   const runOf = async (job: Job, service: Service) => {
@@ -68,6 +74,11 @@ async function runOnce(
   return problem.exitCode
 }
 
+/** With the place that the environment names for the backup of the journal. */
+export function withBackup({ environment }: Context, options: Overrides): Overrides {
+  return { ...options, journalBackup: journalBackupFrom(environment) }
+}
+
 /** @throws ConfigError for a pipeline that reads no job changes: it has no window, and no batches */
 function refuseCollection({ pipeline: name, collection }: Job, pipeline: string): void {
   if (collection === null) return
@@ -83,7 +94,7 @@ export async function sampleCommand(
   options: Overrides & { readonly sample: number },
 ): Promise<ExitCode> {
   return observed(context, { command: 'plan', named: pipeline }, async () => {
-    const job = await readJob(pipeline, options, context.directory.root)
+    const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
     const sample = await withService(context, job, (service) => {
       refuseCollection(job, pipeline)
       return sampleRun(job, options.sample, service, runWorld(context))

@@ -3,10 +3,13 @@
 import { existsSync } from 'node:fs'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
+import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
+import type { BuildReport } from '../model/build.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import type { PublishChoices } from '../publish/publish-options.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
+import { backUpWhereKnown } from '../run/backup/back-up.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal, type LoadedSegment } from '../run/lost-journal.ts'
@@ -108,33 +111,41 @@ export async function replayCommand(
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
     await refuseReader(directory.warehouse)
-    const rebuilt = `${directory.warehouse}.replay`
-    removeDatabase(rebuilt)
-    const world = runWorld(context)
-    try {
-      const report = await withDatabase(rebuilt, (warehouse) =>
-        loadStage(warehouse, journal, world),
-      )
-      const suppression = readSuppression(journal)
-      const build = await withDatabase(rebuilt, async (warehouse) => {
-        await copyWatchLists(directory.warehouse, warehouse, suppression, world.logger)
-        return buildStage(warehouse, world)
-      })
-      await replaceDatabase(directory.warehouse, rebuilt)
-      return {
-        sections: [
-          [
-            ['replayed', loadText(report)],
-            ['built', buildText(build)],
-            ['spent', '0 credits'],
-          ],
+    const { load, build } = await rebuildWarehouse(context, journal)
+    return {
+      sections: [
+        [
+          ['replayed', loadText(load)],
+          ['built', buildText(build)],
+          ['spent', '0 credits'],
         ],
-        values: { load: loadValues(report), build: buildValues(build), credits: 0 },
-      }
-    } finally {
-      removeDatabase(rebuilt)
+      ],
+      values: { load: loadValues(load), build: buildValues(build), credits: 0 },
     }
   })
+}
+
+/** Makes the warehouse from the journal, beside the old one, and then puts it in its place. The caller holds the lock. */
+export async function rebuildWarehouse(
+  context: Context,
+  journal: Journal,
+): Promise<{ readonly load: LoadReport; readonly build: BuildReport }> {
+  const { warehouse: path } = context.directory
+  const rebuilt = `${path}.replay`
+  removeDatabase(rebuilt)
+  const world = runWorld(context)
+  try {
+    const report = await withDatabase(rebuilt, (warehouse) => loadStage(warehouse, journal, world))
+    const suppression = readSuppression(journal)
+    const build = await withDatabase(rebuilt, async (warehouse) => {
+      await copyWatchLists(path, warehouse, suppression, world.logger)
+      return buildStage(warehouse, world)
+    })
+    await replaceDatabase(path, rebuilt)
+    return { load: report, build }
+  } finally {
+    removeDatabase(rebuilt)
+  }
 }
 
 /** A warehouse of an earlier version lacks tables that a snapshot has: it stays as it is until it is built. */
@@ -174,6 +185,8 @@ async function runAlone(
     } finally {
       warehouse.close()
       await writer.close()
+      // Deliveries of the inbox are in the journal now.
+      await backUpWhereKnown(journal, runWorld(context))
     }
   })
 }

@@ -9,10 +9,12 @@ import { filesOfInbox } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'
+import { listedIn } from '../journal/seals.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { runState, runsOf, type Judgement } from '../plan/judge.ts'
+import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
@@ -59,6 +61,7 @@ export async function statusCommand(
   const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
   const until = pausedUntil(history, now, clock.uptime?.() ?? null)
   const notBefore = until > now ? new Date(until) : null
+  const backups = backupStates(directory.root, listedIn(directory.journal, 'skip').size)
   const waiting = filesOfInbox(directory.inbox).length
   output.report({
     sections: [
@@ -79,19 +82,9 @@ export async function statusCommand(
           `${countText(credits.unexpectedCharges, 'page')} not charged as expected: jobtide credits`,
         ],
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`],
-        notBefore !== null && [
-          'wait',
-          `the service wants no request before ${notBefore.toISOString()}`,
-        ],
-        quarantined.size > 0 && [
-          'refused',
-          `${countText(quarantined.size, 'organisation')} quarantined: the service does not know them`,
-        ],
-        waiting > 0 && [
-          'inbox',
-          `${countText(waiting, 'file')} of deliveries, which the next run or load takes`,
-        ],
+        ...waitingFacts(notBefore, quarantined.size, waiting),
         ...warehouseFacts(warehouse),
+        ...backups.map((one): Fact => ['backup', backupText(one, now)]),
         ...dueFacts(freshness),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
@@ -107,6 +100,7 @@ export async function statusCommand(
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
       notBefore,
       inboxFiles: waiting,
+      backups,
       clocks: clocks && {
         service: new Date(clocks.date),
         here: new Date(clocks.ours),
@@ -116,6 +110,29 @@ export async function statusCommand(
     },
   })
   return judgements.length === 0 ? EXIT.done : EXIT.stale
+}
+
+function waitingFacts(notBefore: Date | null, quarantined: number, files: number): Fact[] {
+  return [
+    notBefore !== null && [
+      'wait',
+      `the service wants no request before ${notBefore.toISOString()}`,
+    ],
+    quarantined > 0 && [
+      'refused',
+      `${countText(quarantined, 'organisation')} quarantined: the service does not know them`,
+    ],
+    files > 0 && [
+      'inbox',
+      `${countText(files, 'file')} of deliveries, which the next run or load takes`,
+    ],
+  ]
+}
+
+function backupText({ place, backedUpAt, missing, problem }: BackupState, now: number): string {
+  const last = backedUpAt === null ? 'never' : agoText(now - backedUpAt.getTime())
+  const since = missing === 0 ? '' : `, without ${countText(missing, 'segment')}`
+  return `${place}: ${last}${since}${problem === null ? '' : `; it failed: ${problem}`}`
 }
 
 async function whatItKnows(warehouse: Warehouse) {

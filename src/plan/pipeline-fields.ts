@@ -152,6 +152,17 @@ export const commonFields = {
     })
     .optional()
     .describe('Where Parquet snapshots go; absent publishes nothing.'),
+  journal: z
+    .strictObject({
+      backup: z
+        .union([z.literal(false), z.string().min(1)])
+        .optional()
+        .describe(
+          'Where the journal is backed up: a folder (relative to the data directory) or s3://bucket/prefix; false for nowhere; absent: journal/ below a destination on S3.',
+        ),
+    })
+    .optional()
+    .describe('The journal: what was bought.'),
   build: z
     .strictObject({
       engine: z

@@ -4,6 +4,9 @@ import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isWithin, wayBelow } from '../support/file-modes.ts'
 
+/** The folder with a proof of each erasure. */
+export const CERTIFICATES = 'certificates'
+
 /** The folders and files of Jobtide itself; what has one of these names and a further ending is of it, too (`journal.seals`). */
 const OWN_NAMES = [
   'journal',
@@ -13,7 +16,7 @@ const OWN_NAMES = [
   'scratch',
   'published',
   'reports',
-  'certificates',
+  CERTIFICATES,
   'outbox',
   'inbox',
   'suppressed.json',
@@ -27,7 +30,7 @@ const OWN_NAMES = [
  * private files and databases in the making, folders of searches, and what a query spilled.
  */
 export const REMOVED =
-  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.salvage(?:\.seals)?|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.(?:salvage(?:\.seals)?|restoring)|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
 // Each is replaced by a new file, which would leave what a link leads to as it was, and with it the people that are erased.
 const REPLACED = [

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../journal/identity.ts'
 import { openJournal } from '../journal/journal.ts'
+import { listedIn } from '../journal/seals.ts'
 import { readCurrent } from '../publish/read-snapshot.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
 import { nextDue } from '../plan/due.ts'
@@ -22,7 +23,8 @@ import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
 import { JobtideError, onDisk, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
-import { GIB, MIB } from '../support/units.ts'
+import { DAY, GIB, MIB } from '../support/units.ts'
+import { backupStates } from './backup/backup-target.ts'
 import type { Freshness } from './freshness.ts'
 import { holderOf } from './lock.ts'
 import { refuseLostJournal } from './lost-journal.ts'
@@ -211,8 +213,36 @@ export async function pipelineFindings(
       findings.push(await look(`${name} to`, () => destinationFinding(pipeline, freshness, world)))
     }
   }
+  findings.push(backupFinding(freshness, world.directory))
   return findings
 }
+
+function backupFinding(
+  { pipelines, nowMs }: Freshness,
+  { root, journal }: RunWorld['directory'],
+): Finding {
+  const check = 'backup'
+  const states = backupStates(root, listedIn(journal, 'skip').size)
+  const failed = states.find(({ problem }) => problem !== null)
+  if (failed !== undefined) {
+    const hint = 'The next run tries again. Nothing that was bought is lost.'
+    return finding(check, 'warning', `${failed.place}: ${failed.problem}`, hint)
+  }
+  const old = states.find(({ backedUpAt }) => nowMs - (backedUpAt?.getTime() ?? 0) > OLD_BACKUP_MS)
+  const places = states.map(({ place }) => place)
+  if (old !== undefined) {
+    const hint = 'Does a pipeline that runs name this place? Else remove journal.backup.json.'
+    return finding(check, 'warning', `${old.place} is more than two days old`, hint)
+  }
+  if (places.length > 0) return finding(check, 'ok', places.join(', '))
+  const next = pipelines.flatMap(({ job }) => job?.backups ?? []).map(({ place }) => place)
+  if (next.length > 0) return finding(check, 'ok', `${next.join(', ')}, by the first run`)
+  const hint =
+    'What was bought is on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
+  return finding(check, 'warning', 'the journal has no backup', hint)
+}
+
+const OLD_BACKUP_MS = 2 * DAY
 
 function listFinding({ name, job }: KnownPipeline): Finding {
   const { question, collection = null, organizationsFile = '', skipped = [] } = job ?? {}

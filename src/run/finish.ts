@@ -71,6 +71,7 @@ export interface BuyingEnd {
 export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd): Promise<RunEnd> {
   const { command, world, session, seconds } = parts
   const { clock, stop } = world
+  const notBackedUp = await backUpBought(parts)
   const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
   let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
   // With a wrong list everything was done that could be: such a run is not taken up again.
@@ -80,14 +81,16 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
     problem === null
       ? closingOf(run, buying.endedEarly, clock, told)
       : closingOf(run, problem, clock, { outcome: 'done', ...told })
-  if (command === 'extract') {
-    await close(parts, closing())
-    return end
-  }
   try {
+    if (command === 'extract') {
+      if (notBackedUp !== null) throw notBackedUp
+      await close(parts, closing())
+      return end
+    }
     if (failure !== null) throw failure
     end = { ...end, build: await build(parts) }
     end = { ...end, publish: await publish(parts, run) }
+    if (notBackedUp !== null) throw notBackedUp
     const record = closing()
     await show(parts, { closing: record, history: runs })
     session.warehouse.close()
@@ -103,6 +106,16 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const { path, problem: refused } = analystCopy
   if (refused !== null) world.logger.warn({ path, reason: refused.message }, 'no_analyst_copy')
   return { ...end, analystCopy }
+}
+
+/**
+ * Keeps what was bought in a second place, before anything else is made of it.
+ * @returns why that failed; what was bought is loaded and published all the same
+ */
+async function backUpBought(parts: RunParts): Promise<JobtideError | null> {
+  if (parts.job.backups.length === 0) return null
+  const work = () => parts.session.backUp(parts.store)
+  return timed(parts, 'backup', work, (problem) => ({ is_complete: problem === null }))
 }
 
 /**

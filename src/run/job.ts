@@ -23,6 +23,7 @@ import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
 import { withoutCredentials } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
+import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
 import { ownEntryAt } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
@@ -39,6 +40,8 @@ export interface Overrides {
   readonly requestsPerSecond?: number
   readonly concurrency?: number
   readonly snapshotTo?: string | undefined
+  /** Where the journal is backed up, or false for nowhere: JOBTIDE_JOURNAL_BACKUP. */
+  readonly journalBackup?: string | false | undefined
   /** What builds the models. */
   readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
@@ -81,6 +84,8 @@ export interface Job {
   readonly maxWaitMs: number
   /** Where snapshots go; null publishes nothing. */
   readonly snapshot: SnapshotTarget | null
+  /** Where the journal is backed up. */
+  readonly backups: readonly BackupTarget[]
   /** What a publish may do that is refused otherwise. */
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
@@ -133,6 +138,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     concurrency,
     maxWaitMs: durationMs(limits.max_wait),
     snapshot: snapshotTarget(spec, overrides, dataDir),
+    backups: [backupOf(spec, overrides, dataDir) ?? []].flat(),
     publishing: {
       adoptDestination: overrides.adoptDestination ?? false,
       acceptShrink: overrides.acceptShrink ?? false,
@@ -147,7 +153,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
 /** A job that asks one thing once: of no file, on no schedule, and published by the next run of a pipeline. */
 export function oneOffJob(
   collection: Collection,
-  { credits = null, forgetPause = false }: OneOffOptions,
+  { credits = null, forgetPause = false, backups = [] }: OneOffOptions,
 ): Job {
   const { pipeline } = collection
   return {
@@ -166,6 +172,7 @@ export function oneOffJob(
     concurrency: 1,
     maxWaitMs: ONE_OFF_WAIT_MS,
     snapshot: null,
+    backups,
     publishing: { adoptDestination: false, acceptShrink: false },
     retentionDays: null,
     watch: [],
@@ -175,7 +182,7 @@ export function oneOffJob(
   }
 }
 
-export interface OneOffOptions {
+export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
   readonly credits?: number | null
   readonly forgetPause?: boolean
 }
@@ -249,6 +256,25 @@ export function readSnapshotTarget(
   dataDir: string,
 ): SnapshotTarget | null {
   return snapshotTarget(readPipeline(name).spec, overrides, dataDir)
+}
+
+/** Where pipeline `name` backs the journal up; null for nowhere. For commands that run no pipeline. */
+export function readBackupTarget(
+  name: string,
+  overrides: Overrides,
+  dataDir: string,
+): BackupTarget | null {
+  return backupOf(readPipeline(name).spec, overrides, dataDir)
+}
+
+// Also where this run publishes nothing: what it buys is worth as much.
+function backupOf(
+  spec: Pick<PipelineSpec, 'snapshot' | 'build' | 'journal'>,
+  { journalBackup, ...overrides }: Overrides,
+  dataDir: string,
+): BackupTarget | null {
+  const snapshot = snapshotTarget(spec, { ...overrides, publish: true }, dataDir)
+  return backupTarget(journalBackup ?? spec.journal?.backup, snapshot, dataDir)
 }
 
 function questionOf(

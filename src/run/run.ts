@@ -17,6 +17,7 @@ import { readSuppression } from '../load/suppression.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
+import { checkBackup } from './backup/back-up.ts'
 import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
@@ -123,6 +124,7 @@ async function attempt(
       : readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
+  for (const target of job.backups) await checkBackup(target, journal, world, store)
   const about = { job, command, history: before, writer, clock, spentBefore }
   const begun =
     collection === null || suppression === null

@@ -8,8 +8,11 @@ import { addSpentBefore, type History } from '../journal/history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
-import { messageOf } from '../support/errors.ts'
+import { JobtideError, messageOf } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { ObjectStore } from '../publish/store/object-store.ts'
+import { backUp } from './backup/back-up.ts'
+import type { BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
@@ -26,6 +29,12 @@ export interface Session {
   readonly history: History
   readonly lock: DataLock
   readonly warehouse: SessionWarehouse
+  /**
+   * Seals what was written so far and backs the journal up. A session also does so at its end.
+   * @param within the destination of the snapshots, where it is open
+   * @returns why that failed; it is not tried again in this session
+   */
+  readonly backUp: (within?: ObjectStore | null) => Promise<JobtideError | null>
   /** What was spent before the journal began; see lost-journal.ts. */
   readonly spentBefore: readonly SpentBefore[]
 }
@@ -94,7 +103,7 @@ async function refuseUnreadable(
  * @throws StorageError when the journal of a warehouse is gone, unless the job begins again
  */
 export function withSession<T>(
-  { pipeline, acceptLoss, beginAgain, forgetPause }: Job,
+  { pipeline, acceptLoss, beginAgain, forgetPause, backups }: Job,
   command: string,
   world: RunWorld,
   maxWaitMs: number,
@@ -111,17 +120,19 @@ export function withSession<T>(
       const spentBefore = lost?.spent ?? []
       const writer = lockedWriter(journal.writer(), lock)
       const warehouse = sessionWarehouse(world.directory, lock)
+      const backUp = backingUp(backups, journal, writer, world)
       try {
         const history = readHistory(journal)
         addSpentBefore(history, spentBefore)
         if (forgetPause) await forgetPauses(history, writer, world)
-        return await work({ journal, writer, history, lock, warehouse, spentBefore })
+        return await work({ journal, writer, history, lock, warehouse, backUp, spentBefore })
       } finally {
         warehouse.close()
         // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
         await writer.close()
         lock.refuseLost()
         keepCheckpoint(journal, world)
+        await backUp()
       }
     },
   )
@@ -163,6 +174,30 @@ function sessionWarehouse({ warehouse: path }: DataDirectory, lock: DataLock): S
       open?.close()
       open = null
     },
+  }
+}
+
+function backingUp(
+  targets: readonly BackupTarget[],
+  journal: Journal,
+  writer: JournalWriter,
+  world: RunWorld,
+): Session['backUp'] {
+  let destination: ObjectStore | null = null
+  let problem: JobtideError | null = null
+  return async (within = destination) => {
+    destination = within
+    if (problem !== null) return problem
+    try {
+      await writer.close()
+      for (const target of targets) await backUp(target, journal, world, within)
+    } catch (error) {
+      // A run that is stopped is backed up by the next one.
+      if (!(error instanceof JobtideError)) throw error
+      problem = error
+      world.logger.error({ reason: error.message }, 'backup.failed')
+    }
+    return problem
   }
 }
 

@@ -131,8 +131,12 @@ describe('the pages name', () => {
   })
 
   it('every key of a pipeline file with its default', () => {
-    const { limits, snapshot } = pipelineSchema.shape
-    const groups = { limits: limits.unwrap().shape, snapshot: snapshot.unwrap().shape }
+    const { limits, snapshot, journal } = pipelineSchema.shape
+    const groups = {
+      limits: limits.unwrap().shape,
+      snapshot: snapshot.unwrap().shape,
+      journal: journal.unwrap().shape,
+    }
     const keys = Object.keys(pipelineSchema.shape).flatMap((key) =>
       key in groups
         ? Object.keys(groups[key as keyof typeof groups]).map((nested) => `${key}.${nested}`)

@@ -72,6 +72,7 @@ describe('readJob', () => {
         keep: { last: 30, daily: 0, weekly: 0, monthly: 0 },
         s3: {},
       },
+      backups: [],
       publishing: { adoptDestination: false, acceptShrink: false },
       retentionDays: null,
       watch: [],
@@ -82,6 +83,27 @@ describe('readJob', () => {
       forgetPause: false,
     })
   })
+
+  it.each([
+    [[], { snapshotTo: 's3://bucket/lake/' }, ['s3://bucket/lake/journal']],
+    [[], {}, []],
+    [['journal: { backup: ../elsewhere }'], {}, ['/srv/elsewhere']],
+    [['journal: { backup: false }'], { snapshotTo: 's3://bucket/lake' }, []],
+    [['journal: { backup: ../elsewhere }'], { journalBackup: 's3://safe/j' }, ['s3://safe/j']],
+    [[], { snapshotTo: 's3://bucket/lake', journalBackup: false as const }, []],
+  ])('backs the journal up with %j and %j to %j', async (lines, overrides, places) => {
+    const { pipeline } = files(lines)
+    const { backups } = await readJob(pipeline, overrides, DATA_DIR)
+    expect(backups.map(({ place }) => place)).toEqual(places)
+  })
+
+  it.each(['journal', '.', 'https://example.com/x', 's3://'])(
+    'refuses to back the journal up to %s',
+    async (place) => {
+      const { pipeline } = files([`journal: { backup: ${place} }`])
+      await expect(readJob(pipeline, {}, DATA_DIR)).rejects.toMatchObject({ exitCode: 2 })
+    },
+  )
 
   it('lets each of the 7 overrides win over the file', async () => {
     const { folder, pipeline } = files(['limits: { credits: 70, requests_per_second: 2 }'])

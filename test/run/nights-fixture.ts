@@ -37,6 +37,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
       ...question,
     }),
     collection: null,
+    backups: [],
     organizationsFile: 'organizations.csv',
     isBundled: false,
     duplicates: 0,

@@ -30,6 +30,12 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
     import: async () => (await import('../proof-commands.ts')).restoreCommand,
   },
   {
+    name: 'restore-journal',
+    about: 'bring the journal back from its backup, and make the warehouse of it for 0 credits',
+    arguments: [['[place]', 'folder or s3://bucket/prefix; absent: that of the pipelines']],
+    import: async () => (await import('../restore-journal-command.ts')).restoreJournalCommand,
+  },
+  {
     name: 'salvage',
     about:
       'make a new journal of what the warehouse knows, where its own is gone; without --yes only says what',

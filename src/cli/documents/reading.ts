@@ -37,6 +37,15 @@ export const status = withVersion({
   quarantined: left,
   not_before: orNull(instant),
   inbox_files: count,
+  backups: list(
+    object({
+      place: text,
+      backed_up_at: orNull(instant),
+      segments: count,
+      missing: count,
+      problem: orNull(text),
+    }),
+  ),
   clocks: orNull(object(clocks)),
   warehouse: z.union([
     object({

@@ -47,7 +47,11 @@ const journal = object({
   bytes: count,
   segments_with_accepted_losses: list(text),
 })
-export const verifiedJournal = withVersion({ is_proved: flag, journal })
+export const verifiedJournal = withVersion({
+  is_proved: flag,
+  journal,
+  backups: list(object({ place: text, problems: list(text) })),
+})
 export const verifiedSnapshot = withVersion({
   is_proved: flag,
   journal: orNull(journal),

@@ -1,7 +1,7 @@
 /**
  * Erases people, or events from before a day, from everything that a data directory keeps and published:
  *
- *     load ▶ tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ copies ▶ proof ▶ certificate
+ *     load ▶ tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ backup ▶ copies ▶ proof ▶ certificate
  *
  * The journal is loaded first, because the warehouse says by what people can be found. Tombstones, the entries of the
  * suppression list, come before anything is erased: so no load brings people back whatever happens after. Each step can be
@@ -22,7 +22,8 @@ import { newUlid } from '../../support/ulid.ts'
 import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
-import { REMOVED, linkedFoldersIn } from '../data-directory.ts'
+import { eraseInBackups } from '../backup/back-up.ts'
+import { CERTIFICATES, REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
@@ -151,10 +152,21 @@ async function eraseAll(
   const targets = markers.length === 0 ? [] : world.targets(here.destinations)
   tell(world, 'snapshots')
   keep({ stores: await eraseInTargets(world, targets, pending) })
+  tell(world, 'backup')
+  const unreached = failuresOf(pending.stores)
+  // A backup keeps what is pending, with the names of the people, only while something is.
+  const backups = isEmpty ? [] : await eraseInBackups(world, unreached.length === 0)
   tell(world, 'copies')
   await eraseCopies(world)
   tell(world, 'proof')
-  const certificate = certify(world, pending, suppressed, await prove(world, targets, pending))
+  const { unsearched, ...proof } = await prove(world, targets, pending)
+  const remaining = [
+    ...unreached,
+    ...failuresOf(backups),
+    ...remainingIn(root, proof.matches),
+    ...unsearchedIn(unsearched),
+  ]
+  const certificate = certify(world, pending, suppressed, proof, remaining)
   if (certificate.is_complete) removePending(root)
   return { ...certificate, notHere: here.notHere }
 }
@@ -253,23 +265,24 @@ async function prove(
   return allOf(reports)
 }
 
+function failuresOf(
+  places: readonly { readonly destination: string; readonly problem: string | null }[],
+): string[] {
+  return places.flatMap(({ destination, problem }) =>
+    problem === null ? [] : [`${destination}: ${problem}`],
+  )
+}
+
 function certify(
   { directory, clock, version }: ErasureWorld,
   { events_before, segments, rows, stores, markers }: Pending,
   suppressed: Pick<Certificate, 'people' | 'list'>,
-  { unsearched, ...proof }: SearchReport,
+  proof: Omit<SearchReport, 'unsearched'>,
+  remaining: readonly string[],
 ): Certificate {
-  const failed = stores.flatMap(({ destination, problem }) =>
-    problem === null ? [] : [`${destination}: ${problem}`],
-  )
-  const remaining = [
-    ...failed,
-    ...remainingIn(directory.root, proof.matches),
-    ...unsearchedIn(unsearched),
-  ]
   const now = clock.now()
   const id = newUlid(now)
-  const path = join(directory.root, 'certificates', `forget-${id}.json`)
+  const path = join(directory.root, CERTIFICATES, `forget-${id}.json`)
   const content = {
     format_version: 3 as const,
     id,

@@ -1,0 +1,101 @@
+/** `restore-journal`: brings the journal back from its backup, and makes the warehouse of it again, for 0 credits. */
+
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { journalBackupFrom } from '../config.ts'
+import { openJournal } from '../journal/journal.ts'
+import { absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts'
+import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
+import { readBackupTarget } from '../run/job.ts'
+import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
+import { runWorld, type Context } from './context.ts'
+import { buildText, buildValues, loadText, loadValues } from './run-result.ts'
+import { rebuildWarehouse } from './stage-commands.ts'
+import { bytesText } from './text.ts'
+
+export async function restoreJournalCommand(
+  context: Context,
+  place: string | undefined,
+): Promise<ExitCode> {
+  const { directory, clock, stop, output } = context
+  const target = targetOf(context, place)
+  const world = runWorld(context)
+  const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  const lock = await acquireLock(directory.root, request)
+  try {
+    const restored = await restoreJournal(target, world)
+    const journal = openJournal(directory.journal, clock)
+    const { load, build } = await rebuildWarehouse(context, journal)
+    output.report({
+      title: `restored: ${directory.journal}`,
+      sections: [
+        [
+          ['backup', `${restored.place}, of ${restored.madeAt}`],
+          [
+            'journal',
+            `${countText(restored.segments, 'segment')}, ${bytesText(restored.bytes)}, ${countText(restored.credits, 'credit')}: every byte is as it was sealed`,
+          ],
+          ['loaded', loadText(load)],
+          ['built', buildText(build)],
+          ['spent', '0 credits'],
+        ],
+      ],
+      notes: lossNotes(restored),
+      values: { ...restored, load: loadValues(load), build: buildValues(build) },
+    })
+    return EXIT.done
+  } finally {
+    lock.release()
+  }
+}
+
+function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string[] {
+  const later = Math.max(0, (creditsPublished ?? credits) - credits)
+  return [
+    ...(lost === 0
+      ? []
+      : [
+          `${countText(lost, 'segment')} sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
+        ]),
+    later === 0
+      ? 'The next run asks for what came since.'
+      : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
+  ]
+}
+
+/** The place that is named, else that of the environment, else the one that all pipelines have. */
+function targetOf({ environment, directory }: Context, place: string | undefined): BackupTarget {
+  const said = place ?? journalBackupFrom(environment)
+  const declared = pipelineTargets(directory.root)
+  if (typeof said === 'string') {
+    const absolute = absolutePlace(said, place === undefined ? directory.root : '.')
+    return declared.find((target) => target.place === absolute) ?? { place: absolute, s3: {} }
+  }
+  const [first, second] = declared
+  if (first !== undefined && second === undefined) return first
+  throw new ConfigError(
+    first === undefined
+      ? 'no pipeline in ./pipelines says where the journal is backed up'
+      : `pipelines in ./pipelines back the journal up to ${declared.map((one) => one.place).join(' and ')}`,
+    { hint: 'Name the place: jobtide restore-journal s3://bucket/prefix/journal' },
+  )
+}
+
+/** Where the pipelines in ./pipelines back the journal up, each place once. A file that is wrong counts for nothing here. */
+function pipelineTargets(dataDir: string): BackupTarget[] {
+  const folder = resolve('pipelines')
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name))
+    : []
+  const targets = files.flatMap((file): BackupTarget[] => {
+    try {
+      return [readBackupTarget(join(folder, file), {}, dataDir) ?? []].flat()
+    } catch (error) {
+      if (error instanceof ConfigError) return []
+      throw error
+    }
+  })
+  return [...new Map(targets.map((target) => [target.place, target])).values()]
+}

@@ -1,0 +1,300 @@
+/**
+ * Backs the journal up: what was bought is kept in a second place before anything else is made of it. Copies the sealed segments
+ * that are not there yet, then replaces the list of them (backup-list.ts). Where nothing changed, nothing is asked of the place.
+ */
+
+import { join } from 'node:path'
+import { openJournal, type Journal } from '../../journal/journal.ts'
+import { PublishError } from '../../publish/errors.ts'
+import type { ObjectStore } from '../../publish/store/object-store.ts'
+import { openStore } from '../../publish/store/open-store.ts'
+import { prefixedStore } from '../../publish/store/prefixed-store.ts'
+import { ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
+import { stableJson } from '../../support/json.ts'
+import { countText, sum } from '../../support/numbers.ts'
+import type { RunWorld } from '../stages.ts'
+import {
+  LIST_KEY,
+  SEGMENTS_PREFIX,
+  contentSha256,
+  describeJournal,
+  isProven,
+  readBackupList,
+  segmentKey,
+  type BackedUpSegment,
+  type BackupList,
+} from './backup-list.ts'
+import {
+  JOURNAL_FOLDER,
+  knownBackups,
+  readMemory,
+  remember,
+  type BackupTarget,
+} from './backup-target.ts'
+
+export type BackupWorld = Pick<
+  RunWorld,
+  'directory' | 'clock' | 'logger' | 'version' | 's3Endpoint' | 'onProgress' | 'stop'
+>
+
+export interface BackupReport {
+  readonly place: string
+  /** Segments and bytes of the whole backup. */
+  readonly segments: number
+  readonly bytes: number
+  readonly newSegments: number
+  readonly newBytes: number
+}
+
+/**
+ * Opens the place of a backup. That below a destination which is open already is a part of it, and is not probed again.
+ * @param within the destination of the snapshots, where it is open
+ */
+export async function openBackup(
+  { place, s3 }: BackupTarget,
+  { clock, s3Endpoint }: Pick<RunWorld, 'clock' | 's3Endpoint'>,
+  access: 'read' | 'write',
+  within: ObjectStore | null = null,
+): Promise<ObjectStore> {
+  return within !== null && place === `${within.destination}/${JOURNAL_FOLDER}`
+    ? prefixedStore(within, JOURNAL_FOLDER)
+    : openStore(place, { clock, s3Endpoint, s3, access })
+}
+
+/**
+ * Refuses, before anything is bought, a place that keeps another journal or knows more than this one. A place that cannot be
+ * reached stops nothing: the journal is written first, and the backup fails aloud.
+ * @throws ConfigError for the backup of another journal, or of a newer version
+ * @throws StorageError for one that knows more, or whose list is damaged
+ */
+export async function checkBackup(
+  target: BackupTarget,
+  journal: Journal,
+  world: BackupWorld,
+  within: ObjectStore | null,
+): Promise<void> {
+  try {
+    const store = await openBackup(target, world, 'write', within)
+    const there = await readBackupList(store)
+    if (there !== null) refuseOther(there.list, describeJournal(journal, world), target.place)
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error
+    world.logger.warn({ place: target.place, reason: error.message }, 'backup.out_of_reach')
+  }
+}
+
+/**
+ * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile.
+ * @param within the destination of the snapshots, where it is open
+ * @param withoutPending leaves out what of an erasure is pending
+ * @throws PublishError when the place cannot be reached or written
+ * @throws ConfigError and StorageError as {@link checkBackup}, and when a segment is not as it was sealed
+ */
+export async function backUp(
+  target: BackupTarget,
+  journal: Journal,
+  world: BackupWorld,
+  within: ObjectStore | null = null,
+  withoutPending = false,
+): Promise<BackupReport> {
+  const { root } = world.directory
+  const known = readMemory(root).find(({ place }) => place === target.place)
+  const here = describeJournal(journal, world, withoutPending)
+  const content = contentSha256(here)
+  const size = { segments: here.segments.length, bytes: bytesOf(here.segments) }
+  const kept = (fresh: readonly BackedUpSegment[]) => {
+    remember(root, {
+      ...target,
+      ...size,
+      backed_up_at: here.made_at,
+      content_sha256: content,
+      problem: null,
+    })
+    return {
+      place: target.place,
+      ...size,
+      newSegments: fresh.length,
+      newBytes: bytesOf(fresh),
+    }
+  }
+  const isSame = known?.content_sha256 === content && known.problem === null
+  if (isSame || here.segments.length === 0) {
+    return { place: target.place, ...size, newSegments: 0, newBytes: 0 }
+  }
+  try {
+    return kept(await copy(await openBackup(target, world, 'write', within), here, journal, world))
+  } catch (error) {
+    const reason = messageOf(error)
+    const never = { backed_up_at: null, content_sha256: null, segments: 0, bytes: 0 }
+    remember(root, { ...never, ...known, ...target, problem: reason })
+    if (!(error instanceof PublishError)) throw error
+    throw new PublishError(`the journal was not backed up to ${target.place}: ${reason}`, {
+      hint: 'What was bought is in the journal here; the next run backs it up.',
+      context: { place: target.place },
+      cause: error,
+    })
+  }
+}
+
+/** @returns the segments that were not there */
+async function copy(
+  store: ObjectStore,
+  here: BackupList,
+  journal: Journal,
+  { stop, onProgress }: BackupWorld,
+): Promise<BackedUpSegment[]> {
+  const there = await readBackupList(store)
+  if (there !== null) {
+    refuseOther(there.list, here, store.destination)
+    if (contentSha256(there.list) === contentSha256(here)) return []
+  }
+  const before = new Set(there?.list.segments.map(segmentKey))
+  const fresh = here.segments.filter((segment) => !before.has(segmentKey(segment)))
+  for (const [index, segment] of fresh.entries()) {
+    stop.throwIfAborted()
+    const path = join(journal.folder, segment.segment)
+    if (!isProven(path, segment)) {
+      throw new StorageError(`journal segment ${path} is not as it was sealed`, {
+        hint: '`jobtide verify` names everything that is wrong with the journal.',
+      })
+    }
+    // A backup that was killed may have copied it.
+    const found = await store.head(segmentKey(segment))
+    if (found?.bytes !== segment.bytes) await store.putFile(segmentKey(segment), path, stop)
+    onProgress({ stage: 'backup', name: 'segments', done: index + 1, total: fresh.length })
+  }
+  const bytes = Buffer.from(`${stableJson(here, 2)}\n`)
+  if (!(await store.replace(LIST_KEY, bytes, there?.version ?? null))) {
+    throw new PublishError(`another process backs a journal up to ${store.destination}`, {
+      hint: 'Does a copy of this data directory run somewhere else? Only one of them may.',
+    })
+  }
+  return fresh
+}
+
+function bytesOf(segments: readonly BackedUpSegment[]): number {
+  return sum(segments.map(({ bytes }) => bytes))
+}
+
+function refuseOther(there: BackupList, here: BackupList, place: string): void {
+  if (there.journal_id !== here.journal_id) {
+    throw new ConfigError(
+      `${place} is the backup of another journal (${there.journal_id}; the one here is ${here.journal_id})`,
+      {
+        hint: 'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent.',
+      },
+    )
+  }
+  const listed = new Set(here.seals.match(/[0-9A-HJKMNP-TV-Z]{26}\.journal/g))
+  const unknown = there.segments.filter(({ segment }) => !listed.has(segment))
+  const isOlder = there.suppression_generation > here.suppression_generation
+  if (unknown.length === 0 && !isOlder) return
+  const what =
+    unknown.length > 0
+      ? `${countText(unknown.length, 'segment')} that ${unknown.length === 1 ? 'is' : 'are'} not here, the newest of them ${unknown.at(-1)?.segment}`
+      : 'people erased who are not erased here'
+  throw new StorageError(
+    `the journal is older than its backup of ${there.made_at} in ${place}, which has ${what}`,
+    {
+      hint: 'Is this a copy of the data directory from before? Put the newer one back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`. Nothing was sent.',
+    },
+  )
+}
+
+/**
+ * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in the log, and in
+ * `status`; the next run tries again.
+ */
+export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
+  for (const target of knownBackups(world.directory.root)) {
+    try {
+      await backUp(target, journal, world)
+    } catch (error) {
+      if (!(error instanceof JobtideError)) throw error
+      world.logger.warn({ place: target.place, reason: error.message }, 'backup.failed')
+    }
+  }
+}
+
+/** What is left to do in a place after an erasure; `problem` is null where nothing is. */
+export interface ErasedBackup {
+  readonly destination: string
+  readonly problem: string | null
+}
+
+/**
+ * Brings the backups up to an erasure: the rewritten segments go there, all others go for good, old object versions with them. What
+ * is left is proved: it is the segments here, object by object, which are searched here.
+ * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
+ */
+export async function eraseInBackups(world: BackupWorld, isLast: boolean): Promise<ErasedBackup[]> {
+  const journal = openJournal(world.directory.journal, world.clock)
+  const erased: ErasedBackup[] = []
+  for (const target of knownBackups(world.directory.root)) {
+    const problem = await eraseIn(target, journal, world, isLast)
+    erased.push({ destination: target.place, problem })
+  }
+  return erased
+}
+
+async function eraseIn(
+  target: BackupTarget,
+  journal: Journal,
+  world: BackupWorld,
+  isLast: boolean,
+): Promise<string | null> {
+  try {
+    await backUp(target, journal, world, null, isLast)
+    const store = await openBackup(target, world, 'write')
+    const wanted = new Set(describeJournal(journal, world).segments.map(segmentKey))
+    const isLeft = ({ key }: { readonly key: string }) => !wanted.has(key)
+    const old = (await store.list(SEGMENTS_PREFIX)).filter(isLeft)
+    if (old.length > 0) await store.remove(old.map(({ key }) => key))
+    await store.purge({ uploadsBegunBefore: world.clock.now(), versions: true })
+    const left = (await store.list(SEGMENTS_PREFIX)).filter(isLeft)
+    return left.length === 0
+      ? null
+      : `${countText(left.length, 'old segment')} could not be removed`
+  } catch (error) {
+    if (!(error instanceof JobtideError)) throw error
+    return error.message
+  }
+}
+
+/**
+ * Reads all of a backup.
+ * @param scratchFile holds one segment at a time
+ * @returns what is wrong with it, a sentence each
+ */
+export async function proveBackup(
+  target: BackupTarget,
+  journal: Journal,
+  world: BackupWorld,
+  scratchFile: string,
+): Promise<string[]> {
+  const store = await openBackup(target, world, 'read')
+  const list = (await readBackupList(store))?.list
+  if (list === undefined) return [`there is no backup of the journal in ${target.place}`]
+  refuseOther(list, describeJournal(journal, world), target.place)
+  const problems: string[] = []
+  for (const [index, segment] of list.segments.entries()) {
+    world.stop.throwIfAborted()
+    const problem = await fetchSegment(store, segment, scratchFile, world.stop)
+    if (problem !== null) problems.push(problem)
+    const total = list.segments.length
+    world.onProgress({ stage: 'backup', name: 'proving', done: index + 1, total })
+  }
+  return problems
+}
+
+/** Brings a segment into a file. @returns what is wrong with it; null where it is whole */
+export async function fetchSegment(
+  store: ObjectStore,
+  segment: BackedUpSegment,
+  path: string,
+  stop: AbortSignal,
+): Promise<string | null> {
+  const where = store.urlOf(segmentKey(segment))
+  if (!(await store.download(segmentKey(segment), path, stop))) return `${where} is not there`
+  return isProven(path, segment) ? null : `${where} is not as it was written`
+}

@@ -1,0 +1,127 @@
+/** Where the journal is backed up, and what this machine remembers of it: `journal.backup.json` in the data directory. */
+
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import type { S3Options } from '../../publish/store/object-store.ts'
+import { isFolderAddress } from '../../publish/store/open-store.ts'
+import { parseS3Address } from '../../publish/store/s3-options.ts'
+import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../../support/atomic-file.ts'
+import { ConfigError } from '../../support/errors.ts'
+import { jsonOrNull, stableJson } from '../../support/json.ts'
+import { withoutCredentials } from '../../support/text.ts'
+import { ownEntryAt } from '../data-directory.ts'
+
+/** The folder of the backup below a destination of snapshots on S3. */
+export const JOURNAL_FOLDER = 'journal'
+
+/** A place that keeps a backup, and how it is reached. */
+export interface BackupTarget {
+  /** Absolute folder, or s3:// address without a slash at its end. */
+  readonly place: string
+  readonly s3: S3Options
+}
+
+/**
+ * Where a pipeline backs the journal up: where it says, else below a destination on S3; null for nowhere.
+ * @param said `journal.backup` of the pipeline file, or JOBTIDE_JOURNAL_BACKUP, which wins
+ * @throws ConfigError for an address that is neither a folder nor on S3, or lies among Jobtide's own files
+ */
+export function backupTarget(
+  said: string | false | undefined,
+  snapshot: { readonly to: string; readonly s3: S3Options } | null,
+  dataDir: string,
+): BackupTarget | null {
+  if (said === false) return null
+  const s3 = snapshot?.s3 ?? {}
+  if (said !== undefined) return { place: absolutePlace(said, dataDir), s3 }
+  if (snapshot === null || isFolderAddress(snapshot.to)) return null
+  return { place: `${withoutSlash(snapshot.to)}/${JOURNAL_FOLDER}`, s3 }
+}
+
+/** A place as the command line or a file names it. @throws ConfigError as {@link backupTarget} */
+export function absolutePlace(place: string, dataDir: string): string {
+  const hint =
+    'Name a folder on another disk, or s3://bucket/prefix, in `journal: {backup: …}` or JOBTIDE_JOURNAL_BACKUP.'
+  if (!isFolderAddress(place)) {
+    parseS3Address(place)
+    return withoutSlash(place)
+  }
+  if (place.trim() === '' || /^[a-z][a-z0-9+.-]+:\//i.test(place)) {
+    throw new ConfigError(
+      `the journal is backed up to a folder or to s3://bucket/prefix, not to ${withoutCredentials(place)}`,
+      { hint },
+    )
+  }
+  const folder = resolve(dataDir, place)
+  const own = folder === resolve(dataDir) ? folder : ownEntryAt(resolve(dataDir), folder)
+  if (own === null) return folder
+  throw new ConfigError(`the journal cannot be backed up to ${folder}: ${own} is Jobtide's own`, {
+    hint,
+  })
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/(?<=.)\/+$/, '')
+}
+
+const memorySchema = z.object({
+  place: z.string(),
+  s3: z.custom<S3Options>(),
+  /** When the last backup was made or found complete; ISO 8601, UTC; null before the first. */
+  backed_up_at: z.string().nullable(),
+  /** SHA-256 of all that it holds. */
+  content_sha256: z.string().nullable(),
+  segments: z.int(),
+  bytes: z.int(),
+  /** Why the last attempt failed; null where it did not. */
+  problem: z.string().nullable(),
+})
+
+/** What this machine remembers of one place. */
+export type BackupMemory = z.infer<typeof memorySchema>
+
+const fileSchema = z.object({ format_version: z.literal(1), places: z.array(memorySchema) })
+
+const memoryPath = (root: string) => join(root, 'journal.backup.json')
+
+/** The places that this data directory was backed up to. A file that cannot be read counts as none: the places know. */
+export function readMemory(root: string): readonly BackupMemory[] {
+  const bytes = readIfThere(memoryPath(root))
+  return bytes === null
+    ? []
+    : (fileSchema.safeParse(jsonOrNull(bytes.toString())).data?.places ?? [])
+}
+
+/** The places that this data directory was backed up to, for commands that run no pipeline. */
+export function knownBackups(root: string): BackupTarget[] {
+  return readMemory(root).map(({ place, s3 }) => ({ place, s3 }))
+}
+
+/** Remembers a place in the stead of what was remembered of it. @throws StorageError when the disk refuses */
+export function remember(root: string, memory: BackupMemory): void {
+  const others = readMemory(root).filter(({ place }) => place !== memory.place)
+  const file = { format_version: 1, places: [...others, memory] }
+  writeFileAtomic(memoryPath(root), `${stableJson(file, 2)}\n`, OWNER_ONLY)
+}
+
+/** How a backup stands, as far as this machine knows. */
+export interface BackupState {
+  readonly place: string
+  readonly backedUpAt: Date | null
+  readonly segments: number
+  /** Sealed segments here that came after it. */
+  readonly missing: number
+  /** Why the last attempt failed; null where it did not. */
+  readonly problem: string | null
+}
+
+/** @param sealed how many sealed segments the journal has */
+export function backupStates(root: string, sealed: number): BackupState[] {
+  return readMemory(root).map(({ place, backed_up_at: at, segments, problem }) => ({
+    place,
+    backedUpAt: at === null ? null : new Date(at),
+    segments,
+    missing: Math.max(0, sealed - segments),
+    problem,
+  }))
+}

@@ -1,0 +1,169 @@
+/**
+ * Brings a journal back from its backup:
+ *
+ *     segments, proved ▶ what keeps erased people out ▶ list of seals ▶ the folder gets its name
+ *
+ * Until the last step there is no journal, so no command works with half of one; killed at any point, the command begins again
+ * where it was.
+ */
+
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { IDENTITY_FILE } from '../../journal/identity.ts'
+import { openJournal, type Journal } from '../../journal/journal.ts'
+import { readHistory } from '../../journal/read-history.ts'
+import { sealsPath } from '../../journal/seals.ts'
+import { monthlyCredits } from '../../journal/spending.ts'
+import { SUPPRESSED_FILE } from '../../load/suppression.ts'
+import { PublishError } from '../../publish/errors.ts'
+import { readCurrent } from '../../publish/read-snapshot.ts'
+import type { ObjectStore } from '../../publish/store/object-store.ts'
+import { openStore } from '../../publish/store/open-store.ts'
+import {
+  OWNER_ONLY,
+  fsyncDirectory,
+  makeFolders,
+  readIfThere,
+  writeFileAtomic,
+} from '../../support/atomic-file.ts'
+import { ConfigError, StorageError, onDisk } from '../../support/errors.ts'
+import { sum } from '../../support/numbers.ts'
+import {
+  contentSha256,
+  generationOf,
+  isProven,
+  readBackupList,
+  segmentsOf,
+  type BackedUpSegment,
+  type BackupList,
+} from './backup-list.ts'
+import { fetchSegment, openBackup, type BackupWorld } from './back-up.ts'
+import { JOURNAL_FOLDER, remember, type BackupTarget } from './backup-target.ts'
+
+export interface RestoredJournal {
+  readonly place: string
+  /** When the backup was made; ISO 8601, UTC. */
+  readonly madeAt: string
+  readonly segments: number
+  readonly bytes: number
+  /** Segments that were sealed here after the backup, and are lost. */
+  readonly lost: number
+  /** Credits in the journal, and in the newest snapshot beside the backup; null where none is readable. */
+  readonly credits: number
+  readonly creditsPublished: number | null
+}
+
+/**
+ * Restores the journal. The caller holds the lock of the data directory.
+ * @throws ConfigError where a journal is here already, or no backup there, or one of a newer version
+ * @throws StorageError when the backup lacks a segment, or one is not as it was written; nothing is here then that was not before
+ * @throws PublishError when the place cannot be reached
+ */
+export async function restoreJournal(
+  target: BackupTarget,
+  world: BackupWorld,
+): Promise<RestoredJournal> {
+  const { directory, clock } = world
+  const journal = openJournal(directory.journal, clock)
+  if (journal.segments().length > 0) {
+    throw new ConfigError(`there is a journal in ${directory.root}`, {
+      hint: 'Name an empty folder with --data-dir; or move `journal` and `journal.seals` away. `jobtide replay` makes the warehouse of the journal that is here. Nothing was changed.',
+    })
+  }
+  const store = await openBackup(target, world, 'read')
+  const list = (await readBackupList(store))?.list
+  if (list === undefined) {
+    throw new ConfigError(`there is no backup of a journal in ${target.place}`, {
+      hint: 'Is the address right? It is where backup.json lies. Nothing was changed.',
+    })
+  }
+  const known = existsSync(sealsPath(journal.folder))
+    ? segmentsOf(journal).map(({ segment }) => segment)
+    : []
+  const there = new Set(list.segments.map(({ segment }) => segment))
+  const restoring = join(directory.root, 'journal.restoring')
+  await fetchSegments(store, list.segments, restoring, world)
+  place(list, restoring, journal)
+  journal.check('bytes')
+  const credits = sum([...monthlyCredits(readHistory(journal).spending, null).values()])
+  const bytes = sum(list.segments.map((segment) => segment.bytes))
+  remember(directory.root, {
+    ...target,
+    backed_up_at: list.made_at,
+    content_sha256: contentSha256(list),
+    segments: list.segments.length,
+    bytes,
+    problem: null,
+  })
+  return {
+    place: target.place,
+    madeAt: list.made_at,
+    segments: list.segments.length,
+    bytes,
+    lost: known.filter((segment) => !there.has(segment)).length,
+    credits,
+    creditsPublished: await publishedCredits(target, world),
+  }
+}
+
+async function fetchSegments(
+  store: ObjectStore,
+  segments: readonly BackedUpSegment[],
+  folder: string,
+  { stop, onProgress }: BackupWorld,
+): Promise<void> {
+  onDisk(folder, () => makeFolders(folder))
+  for (const [index, segment] of segments.entries()) {
+    stop.throwIfAborted()
+    const path = join(folder, segment.segment)
+    // One that a restore which was killed has fetched.
+    if (!existsSync(path) || !isProven(path, segment)) {
+      const problem = await fetchSegment(store, segment, path, stop)
+      if (problem !== null) throw damaged(problem)
+    }
+    onProgress({ stage: 'backup', name: 'segments', done: index + 1, total: segments.length })
+  }
+}
+
+function damaged(what: string): StorageError {
+  return new StorageError(`the backup of the journal is damaged: ${what}`, {
+    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. There is no journal here until all of it is.',
+  })
+}
+
+/** Puts everything into its place; a list of erased people that is newer here stays. */
+function place(list: BackupList, restoring: string, { folder }: Journal): void {
+  const root = dirname(folder)
+  writeFileAtomic(join(restoring, IDENTITY_FILE), `${list.journal_id}\n`, OWNER_ONLY)
+  const here = generationOf(readIfThere(join(root, SUPPRESSED_FILE))?.toString())
+  const isNewer = here > list.suppression_generation
+  for (const [name, text] of Object.entries(list.files)) {
+    if (isNewer && existsSync(join(root, name))) continue
+    onDisk(root, () => makeFolders(dirname(join(root, name))))
+    writeFileAtomic(join(root, name), text, OWNER_ONLY)
+  }
+  writeFileAtomic(sealsPath(folder), list.seals)
+  onDisk(folder, () => {
+    // It holds no segment: an identity at most, and what was read of those that are gone.
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(restoring, folder)
+    fsyncDirectory(root)
+  })
+}
+
+/** What the newest snapshot knows was spent, where the backup lies below its destination. */
+async function publishedCredits(
+  { place: of, s3 }: BackupTarget,
+  { clock, s3Endpoint, logger }: BackupWorld,
+): Promise<number | null> {
+  const destination = of.slice(0, -JOURNAL_FOLDER.length - 1)
+  if (!of.endsWith(`/${JOURNAL_FOLDER}`)) return null
+  try {
+    const store = await openStore(destination, { clock, s3Endpoint, s3, access: 'read' })
+    return (await readCurrent(store))?.manifest.credits.total ?? null
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error
+    logger.warn({ destination, reason: error.message }, 'restore.no_snapshot')
+    return null
+  }
+}

@@ -1,0 +1,288 @@
+/** The backup of the journal: what it holds, what a restore makes of it, and which places are refused. */
+
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { DAY } from '../../../src/support/units.ts'
+import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
+import { startS3Server } from '../../helpers/s3-server.ts'
+
+const ROWS =
+  'select count(*)::int as events, max(detected_at)::text as newest from job_change_events'
+const STINTS =
+  'select profile_id, organization_id, stint_number, joined_at::text from stints order by all'
+
+/** A site whose pipeline publishes nothing and backs the journal up to a folder beside the data directory. */
+async function openBackedUp(options: SiteOptions = {}) {
+  const lines = [...(options.pipelineLines ?? []), 'journal: { backup: ../backup }']
+  const site = await openSite({ ...options, pipelineLines: lines })
+  const place = join(site.folder, 'backup')
+  const run = () => site.json('run', site.pipeline, '--no-publish')
+  const extract = () => site.json('extract', site.pipeline)
+  return { site, place, run, extract, segments: () => readdirSync(join(place, 'segments')) }
+}
+
+const segmentsOf = (site: Site) =>
+  readdirSync(join(site.dataDir, 'journal')).filter((name) => name.endsWith('.journal'))
+
+const listOf = (place: string) =>
+  JSON.parse(readFileSync(join(place, 'backup.json'), 'utf8')) as Record<string, unknown>
+
+describe('a backup in a folder', () => {
+  it('brings a deleted data directory back for 0 credits; the next run asks only for what came since, and no page is bought twice', async () => {
+    const { site, place, run } = await openBackedUp()
+    await run()
+    const [events, stints] = [await site.query(ROWS), await site.query(STINTS)]
+    const before = site.simulator.account()
+    rmSync(site.dataDir, { recursive: true })
+    const restored = await site.json('restore-journal', place)
+    expect(restored).toMatchObject({ segments: 2, lost: 0, credits: before.credits })
+    expect(await site.query(ROWS)).toEqual(events)
+    expect(await site.query(STINTS)).toEqual(stints)
+    expect(site.simulator.account()).toEqual(before)
+    site.advance(DAY)
+    const { extract } = (await run()) as { extract: { pages: number; credits: number } }
+    expect(extract.pages).toBeLessThan(before.charged_pages / 2)
+    expect(site.simulator.account().credits).toBe(before.credits + extract.credits)
+    expect(await site.json('status')).toMatchObject({
+      credits: site.simulator.account().credits,
+      backups: [{ place, segments: 4, missing: 0, problem: null }],
+    })
+  })
+
+  it('holds each segment once, and is not written again where the journal has no new one', async () => {
+    const { site, place, run, segments } = await openBackedUp()
+    await run()
+    expect(segments()).toHaveLength(2)
+    const { id } = listOf(place)
+    await site.json('build')
+    await site.json('load')
+    expect(listOf(place)['id']).toBe(id)
+    await run()
+    expect(segments()).toHaveLength(segmentsOf(site).length)
+  })
+
+  it('is proved by verify, which names a segment that is gone and one that was changed', async () => {
+    const { site, place, extract, segments } = await openBackedUp()
+    await extract()
+    expect(await site.json('verify')).toMatchObject({
+      is_proved: true,
+      backups: [{ place, problems: [] }],
+    })
+    const [first = '', second = ''] = segments().toSorted()
+    rmSync(join(place, 'segments', first))
+    truncateSync(join(place, 'segments', second), 100)
+    const { exitCode, stdout } = await site.call(['verify'])
+    expect(exitCode).toBe(9)
+    const said = stdout.replaceAll('\n', ' ')
+    expect(said).toContain(`${first} is not there`)
+    expect(said).toContain(`${second} is not as it was written`)
+  })
+
+  it('is made by extract and by find as well, and `false` switches it off', async () => {
+    const { site, segments } = await openBackedUp()
+    await site.json('extract', site.pipeline)
+    expect(segments()).toHaveLength(2)
+    done(await site.call(['suggest', 'company', 'a', '--json']))
+    expect(segments()).toHaveLength(segmentsOf(site).length)
+    const off = await openSite()
+    const env = { JOBTIDE_JOURNAL_BACKUP: 'false' }
+    done(await off.call(['run', off.pipeline, '--no-publish'], { env }))
+    expect(existsSync(join(off.dataDir, 'journal.backup.json'))).toBe(false)
+  })
+
+  it('that fails ends the run with 7 when all else is done; the next run makes it', async () => {
+    const { site, place, run, segments } = await openBackedUp()
+    writeFileSync(place, 'a file, not a folder')
+    const { exitCode, stderr } = await site.call(['run', site.pipeline, '--no-publish'])
+    expect([exitCode, stderr]).toEqual([
+      7,
+      expect.stringContaining('the journal was not backed up'),
+    ])
+    expect(await site.query('select count(*) > 100 as loaded from stints')).toEqual([
+      { loaded: true },
+    ])
+    const doctor = await site.json<{ findings: { check: string; state: string }[] }>('doctor')
+    expect(doctor.findings).toContainEqual(
+      expect.objectContaining({ check: 'backup', state: 'warning' }),
+    )
+    const spent = site.simulator.account().credits
+    rmSync(place)
+    await run()
+    expect(site.simulator.account().credits - spent).toBeLessThanOrEqual(10)
+    expect(segments()).toHaveLength(segmentsOf(site).length)
+  })
+})
+
+describe('a place that cannot be gone on with', () => {
+  it('belongs to another journal: exit 2 before anything is sent', async () => {
+    const { place, extract } = await openBackedUp()
+    await extract()
+    const other = await openSite()
+    const env = { JOBTIDE_JOURNAL_BACKUP: place }
+    const { exitCode, stderr } = await other.call(['extract', other.pipeline], { env })
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('backup of another journal')])
+    expect(other.simulator.account().requests).toBe(0)
+  })
+
+  it('knows more than an older copy of the data directory: exit 9 before anything is sent', async () => {
+    const { site, place, extract } = await openBackedUp()
+    await extract()
+    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
+    await extract()
+    rmSync(site.dataDir, { recursive: true })
+    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    const { requests } = site.simulator.account()
+    const { exitCode, stderr } = await site.call(['extract', site.pipeline])
+    expect([exitCode, stderr]).toEqual([
+      9,
+      expect.stringContaining('which has 2 segments that are not here'),
+    ])
+    expect(stderr).toContain('jobtide restore-journal')
+    expect(site.simulator.account().requests).toBe(requests)
+    expect(listOf(place)['segments']).toHaveLength(4)
+  })
+
+  it.each([
+    ['has no list', (place: string) => rmSync(join(place, 'backup.json')), 2, 'there is no backup'],
+    [
+      'has a list that was cut',
+      (place: string) => truncateSync(join(place, 'backup.json'), 200),
+      9,
+      'is not the list of a journal backup, or is damaged',
+    ],
+    [
+      'was made by a newer version',
+      (place: string) => rewriteList(place, { format_version: 2 }),
+      2,
+      'was written by a newer Jobtide: its format is 2, and this one reads 1',
+    ],
+    [
+      'lacks a segment',
+      (place: string) => rmSync(join(place, 'segments', firstOf(place))),
+      9,
+      'the backup of the journal is damaged',
+    ],
+    [
+      'has a segment with a wrong byte',
+      (place: string) => flipByte(join(place, 'segments', firstOf(place))),
+      9,
+      'is not as it was written',
+    ],
+  ])('%s: restore-journal says so and leaves no journal', async (_, damage, code, message) => {
+    const { site, place, extract } = await openBackedUp({ companies: 2 })
+    await extract()
+    damage(place)
+    rmSync(site.dataDir, { recursive: true })
+    const { exitCode, stderr } = await site.call(['restore-journal', place])
+    expect([exitCode, stderr]).toEqual([code, expect.stringContaining(message)])
+    expect(existsSync(join(site.dataDir, 'journal'))).toBe(false)
+    expect(existsSync(join(site.dataDir, 'jobtide.duckdb'))).toBe(false)
+  })
+
+  it('has a journal beside it: restore-journal refuses, and changes nothing', async () => {
+    const { site, place, extract } = await openBackedUp({ companies: 2 })
+    await extract()
+    const { exitCode, stderr } = await site.call(['restore-journal', place])
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('there is a journal in')])
+  })
+})
+
+describe('an erasure', () => {
+  it('rewrites the backup: the person is in no segment of it, and a restored journal keeps her out', async () => {
+    const { site, place, run, segments } = await openBackedUp()
+    await run()
+    const [person] = await site.query<{ profile_id: string }>(
+      'select profile_id from people order by 1 limit 1',
+    )
+    const id = person?.profile_id ?? ''
+    const before = segments()
+    const forgotten = await site.json('forget', id, '--yes')
+    expect(forgotten).toMatchObject({ is_complete: true })
+    expect(segments().filter((name) => before.includes(name)).length).toBeLessThan(before.length)
+    const held = (listOf(place)['segments'] as object[]).length
+    expect(segments()).toHaveLength(held)
+    expect(readFileSync(join(place, 'backup.json'), 'utf8')).not.toContain(id)
+    rmSync(site.dataDir, { recursive: true })
+    await site.json('restore-journal', place)
+    await run()
+    expect(
+      await site.query(
+        `select count(*)::int as n from job_change_events where profile_id = '${id}'`,
+      ),
+    ).toEqual([{ n: 0 }])
+    expect(await site.json('forget', id)).toMatchObject({ segments: [] })
+  })
+
+  it('says what is left where the place is out of reach, and finishes with the next run', async () => {
+    const { site, place, run } = await openBackedUp()
+    await run()
+    const [person] = await site.query<{ profile_id: string }>(
+      'select profile_id from people order by 1 limit 1',
+    )
+    cpSync(place, `${place}.away`, { recursive: true })
+    rmSync(place, { recursive: true })
+    writeFileSync(place, 'a file, not a folder')
+    const partly = await site.call(['forget', person?.profile_id ?? '', '--yes', '--json'])
+    expect(JSON.parse(partly.stdout)).toMatchObject({ is_complete: false })
+    rmSync(place)
+    cpSync(`${place}.away`, place, { recursive: true })
+    await run()
+    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
+    expect(readFileSync(join(place, 'backup.json'), 'utf8')).not.toContain(person?.profile_id)
+  })
+})
+
+describe('a backup on S3', () => {
+  it('lies below the destination by default, takes 4 writing requests a night, and old object versions go with an erasure', async () => {
+    const s3 = await startS3Server()
+    onTestFinished(() => s3.close())
+    const to = `s3://${s3.bucket}/lake`
+    const site = await openSite()
+    vi.stubEnv('AWS_ACCESS_KEY_ID', s3.accessKeyId)
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3.secretAccessKey)
+    const env = { JOBTIDE_S3_ENDPOINT: s3.endpoint }
+    const call = async (...args: string[]) => done(await site.call(args, { env })).stdout
+    const writes = () => s3.log().filter(({ operation }) => /^(?:Put|Delete|Comp)/.test(operation))
+    const night = () => call('run', site.pipeline, '--snapshot-to', to)
+    await night()
+    await call('run', site.pipeline, '--snapshot-to', to, '--no-publish')
+    const before = writes().length
+    await night()
+    const keys = () => [...s3.objects().keys()].filter((key) => key.startsWith('lake/journal/'))
+    expect(keys().filter((key) => key.includes('/segments/'))).toHaveLength(segmentsOf(site).length)
+    // An unchanged publish writes 5 times where nothing moved, at most 12 where only coverage did.
+    expect(writes().length - before).toBeLessThanOrEqual(12 + 4)
+
+    const restored = join(site.folder, 'restored')
+    const text = await call('restore-journal', `${to}/journal`, '--data-dir', restored)
+    expect(text).toContain('0 credits')
+    copyFileSync(site.organizations, join(site.folder, 'list.csv'))
+    const [person] = await site.query<{ profile_id: string }>(
+      'select profile_id from people limit 1',
+    )
+    await call('forget', person?.profile_id ?? '', '--yes')
+    for (const key of keys()) expect(s3.versionsOf(key)).toHaveLength(1)
+  })
+})
+
+const firstOf = (place: string) => readdirSync(join(place, 'segments')).toSorted()[0] ?? ''
+
+function rewriteList(place: string, change: object): void {
+  writeFileSync(join(place, 'backup.json'), JSON.stringify({ ...listOf(place), ...change }))
+}
+
+function flipByte(path: string): void {
+  const bytes = readFileSync(path)
+  bytes[200] = (bytes[200] ?? 0) ^ 1
+  writeFileSync(path, bytes)
+}
