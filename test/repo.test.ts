@@ -13,8 +13,13 @@ import { buildModels } from '../src/model/build.ts'
 import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
 import { computedModels } from '../src/model/computed-models.ts'
 import { packageRoot, sqlFolder } from '../src/support/assets.ts'
-import { readModelFiles } from '../src/warehouse/catalog.ts'
+import { offeredAsKnownOn } from '../src/model/as-known-on.ts'
+import { readProject, type ProjectNode } from '../src/model/project.ts'
+import { ENDPOINTS } from '../src/api/endpoints/endpoints.ts'
+import { readModelFiles, SIGNAL_DELIVERY } from '../src/warehouse/catalog.ts'
+import { unaskedTable } from '../src/warehouse/endpoint-tables.ts'
 import { openWarehouse, type Warehouse } from '../src/warehouse/warehouse.ts'
+import { askEveryEndpoint } from './helpers/warehouse.ts'
 
 const NOT_OURS = new Set(['node_modules', 'dist', 'data', 'coverage', '.git'])
 
@@ -150,9 +155,12 @@ describe('SQL', () => {
     ...checksOfHeaders([...computedModels, ...models]),
   ]
   let warehouse: Warehouse
+  let nodes: readonly ProjectNode[]
 
   beforeAll(async () => {
     warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+    ;({ nodes } = await readProject(warehouse))
+    await askEveryEndpoint(warehouse)
     await buildModels(warehouse, { buildId: 'repo', builtAt: new Date('2026-11-20T00:00:00Z') })
     await warehouse.run(`set search_path = 'main,core'`)
   })
@@ -180,6 +188,30 @@ describe('SQL', () => {
       ),
     )
     expect([...placed].toSorted()).toEqual(['core core ', 'marts main published', 'staging main '])
+  })
+
+  it('a table made of answers says by which endpoint it comes', () => {
+    const known = new Set([...ENDPOINTS.keys(), SIGNAL_DELIVERY])
+    const ofEndpoints = models.filter(({ endpoints = [] }) => endpoints.length > 0)
+    for (const { name, endpoints = [], schema } of ofEndpoints) {
+      expect(
+        endpoints.filter((one) => !known.has(one)),
+        name,
+      ).toEqual([])
+      expect(schema, name).toBe('main')
+      // What the hint names is there, and asks that.
+      const [, pipeline] = /`jobtide run (\w+)`/.exec(unaskedTable(name)?.hint ?? '') ?? []
+      if (pipeline === undefined) continue
+      const text = readFileSync(join(packageRoot, 'pipelines', `${pipeline}.yaml`), 'utf8')
+      expect(text).toContain(`endpoint: ${endpoints[0]}\n`)
+    }
+    // These know names from events as well.
+    const always = ['company_identities', 'person_identities']
+    const offered = new Set(offeredAsKnownOn(nodes))
+    const ofAnswers = nodes.filter(({ name, schema }) => schema === 'main' && !offered.has(name))
+    expect(ofAnswers.map(({ name }) => name).toSorted()).toEqual(
+      [...ofEndpoints.map(({ name }) => name), ...always].toSorted(),
+    )
   })
 
   it('every table and column of main and ops carries a comment', async () => {

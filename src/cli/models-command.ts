@@ -55,7 +55,7 @@ async function readTables(warehouse: Warehouse) {
   }
   const tables = [...loadedTables.map((table) => ({ ...table, ...loaded })), ...nodes]
   const entries = tables.map(
-    async ({ name, schema, kind, file, grain, purpose, key, ...table }) => {
+    async ({ name, schema, kind, file, grain, purpose, key, endpoints = [], ...table }) => {
       const columns = actual.filter((column) => column.table === name)
       const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
       const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
@@ -70,6 +70,8 @@ async function readTables(warehouse: Warehouse) {
         grain,
         purpose,
         key,
+        // The endpoints whose first answer brings it; none where it is there, or needs none.
+        needs: columns.length > 0 ? [] : endpoints,
         rows: isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
         reads: table.reads,
         readBy: namesOf(nodes),
@@ -102,7 +104,8 @@ function shortNotes(table: TableEntry): string[] {
   ]
 }
 
-function rowsText({ kind, rows }: TableEntry): string {
+function rowsText({ kind, rows, needs }: TableEntry): string {
+  if (needs.length > 0) return `not there before an answer of ${needs.join(' or ')}`
   if (kind === 'view') return 'view'
   return rows === null ? 'not built' : countText(rows, 'row')
 }

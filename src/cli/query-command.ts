@@ -28,6 +28,7 @@ const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
 const REFUSED = /^permission error|read-only mode|configuration has been locked/i
 const NOT_FOUND = /^(?:binder|catalog) error/i
+const NO_TABLE = /\btable with name "?(\w+)"? does not exist/i
 const INTERRUPT_EVERY_MS = 50
 const DEAF_AFTER_MS = 300
 
@@ -66,6 +67,9 @@ export async function queryCommand(
   } catch (error) {
     if (stop.aborted) throw stopped(stop.reason)
     if (!(error instanceof SqlError)) throw error
+    const [, absent] = NO_TABLE.exec(error.message) ?? []
+    const unasked = absent && (await import('../warehouse/endpoint-tables.ts')).unaskedTable(absent)
+    if (unasked) throw unasked
     const hint = hintFor(error.message)
     throw new ConfigError(error.message, { ...(hint === null ? {} : { hint }), cause: error })
   } finally {

@@ -9,6 +9,7 @@
 import { realClock, type Clock } from '../support/clock.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { askedOnly } from './asked.ts'
 import { fullRefreshReasonOf, writeState } from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
@@ -70,7 +71,8 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  const all = await readProject(warehouse, options.modelFolder, options.checkFolder)
+  const files = await readProject(warehouse, options.modelFolder, options.checkFolder)
+  const all = await askedOnly(warehouse, files)
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const total = project.nodes.length + project.checks.length
   // Models name each other without a schema, so that Spark runs them and temporary views can stand in for them.

@@ -22,7 +22,7 @@ import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
   await dropBuiltTables(warehouse)
-  await refuseForeignTables(warehouse, project.nodes)
+  await refuseForeignTables(warehouse, project.reserved)
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
     const startedMs = clock.monotonic()

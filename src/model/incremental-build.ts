@@ -6,6 +6,7 @@
  * | none of whose inputs changed                          | not                    |
  * | with `incremental_by: profile_id`                     | for the changed people |
  * | that is a view                                        | where it is read       |
+ * | of an endpoint that had no answer before              | for the first time     |
  * | any other                                             | whole                  |
  *
  * What was made is compared with what was there. Where the rows are the same, the table counts as unchanged, and so do the models
@@ -23,6 +24,7 @@ import type { Check } from './constraints.ts'
 import { ChangedPeople, EVENT_TABLES } from './changed-people.ts'
 import { writeDifference } from './difference.ts'
 import type { ProjectNode } from './project.ts'
+import { commentOn, createModelTable } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
@@ -67,7 +69,7 @@ class IncrementalBuild {
     for (const node of project.nodes) {
       const { name } = node
       const startedMs = clock.monotonic()
-      const isSkipped = !node.reads.some((read) => this.#changed.has(read))
+      const isSkipped = this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
       const rowsChanged = isSkipped ? 0 : await naming(`model ${name}`, () => this.#refresh(node))
       if (isSkipped) skipped += 1
       models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
@@ -97,9 +99,19 @@ class IncrementalBuild {
     this.#columns = await columnsOfAll(warehouse)
   }
 
+  #isThere({ name }: ProjectNode): boolean {
+    return this.#columns.has(name)
+  }
+
   /** Makes a model again. @returns how many rows were written and deleted */
   async #refresh(node: ProjectNode): Promise<number> {
     const { warehouse } = this.#work
+    if (!this.#isThere(node)) {
+      const rows = await createModelTable(warehouse, node)
+      await commentOn(warehouse, node)
+      this.#noteChange(node, null)
+      return rows ?? 0
+    }
     if (node.computed !== null) {
       const rows = await computeAll(warehouse, node.computed)
       if (rows > 0) this.#noteChange(node, null)

@@ -42,6 +42,8 @@ export interface Project {
   /** In run order. */
   readonly nodes: readonly ProjectNode[]
   readonly checks: readonly Check[]
+  /** Names that no other table may have: those of the models, also where a build makes no table of one. */
+  readonly reserved: ReadonlySet<string>
   /** The statements that define the functions which the models call. */
   readonly macros: string
   /** Changes whenever the same rows could give other tables or other checks. */
@@ -100,7 +102,8 @@ export async function readProject(
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
   const groups = readFileSync(organizationGroupsFile, 'utf8')
   const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql() + groups)
-  return { nodes, checks, macros, fingerprint }
+  const reserved = new Set(modelNodes.map(({ name }) => name))
+  return { nodes, checks, reserved, macros, fingerprint }
 }
 
 interface NamedSql {

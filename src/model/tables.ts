@@ -32,15 +32,14 @@ export async function dropBuiltTables(warehouse: Warehouse): Promise<void> {
  */
 export async function refuseForeignTables(
   warehouse: Warehouse,
-  nodes: readonly ProjectNode[],
+  reserved: ReadonlySet<string>,
 ): Promise<void> {
   const there = await warehouse.all<{ name: string; kind: string }>(
     `select table_name as name, case table_type when 'VIEW' then 'view' else 'table' end as kind
      from information_schema.tables
      where table_catalog = current_database() and table_schema in ('main', 'core')`,
   )
-  const names = new Set(nodes.filter(({ computed }) => computed === null).map(({ name }) => name))
-  const foreign = there.find(({ name }) => names.has(name))
+  const foreign = there.find(({ name }) => reserved.has(name))
   if (foreign === undefined) return
   throw new ConfigError(
     `the ${foreign.kind} ${foreign.name} in the warehouse is not Jobtide’s, and has the name of a table of Jobtide`,

@@ -7,6 +7,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { makeFolders, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
+import { unaskedTable } from '../warehouse/endpoint-tables.ts'
 import { SqlError, WarehouseDamagedError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -56,9 +57,9 @@ export async function exportTables(
   for (const one of columns) all.set(one.table_name, [...(all.get(one.table_name) ?? []), one])
   const unknown = names?.find((name) => !all.has(name))
   if (unknown !== undefined) {
-    throw new ConfigError(`there is no table ${JSON.stringify(unknown)} to export`, {
-      hint: `Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`,
-    })
+    const hint = `Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`
+    const missing = `there is no table ${JSON.stringify(unknown)} to export`
+    throw unaskedTable(unknown) ?? new ConfigError(missing, { hint })
   }
   const chosen = [...all].filter(([name]) => names === null || names.includes(name))
   const isDatabase = to.endsWith('.duckdb')

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { Endpoint, LookupRequest } from '../api/endpoints/endpoint.ts'
 import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
 import type { Suppression } from '../load/suppression.ts'
+import { standIn } from '../model/asked.ts'
 import type { Lookup, CollectQuestion } from '../plan/collection.ts'
 import { readRows } from '../plan/organizations.ts'
 import { skippedOf, type SkippedLines } from '../plan/skipped-lines.ts'
@@ -14,6 +15,7 @@ import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
+import { unaskedTable } from '../warehouse/endpoint-tables.ts'
 import { NotOneReadingError, SqlError } from '../warehouse/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import { dataDirectory } from './data-directory.ts'
@@ -71,7 +73,7 @@ export async function readCollection(
     if (list === null && source === undefined) return lookupsOf([lookupOf(declared, options, file)])
     const lines =
       list === null
-        ? await selected(source as { sql: string }, dataDir)
+        ? await selected(source as { sql: string }, declared.name, dataDir)
         : listed(fills, list, skipped)
     if (lines.length === 0) {
       const what = list ?? 'the select of for_each'
@@ -155,10 +157,16 @@ function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
   return named.filter(({ subject }) => subject !== '')
 }
 
-async function selected({ sql }: { readonly sql: string }, dataDir: string): Promise<Line[]> {
+/** Tables of endpoints that were never asked are empty here: that they are there does not depend on which pipeline runs first. */
+async function selected(
+  { sql }: { readonly sql: string },
+  endpoint: string,
+  dataDir: string,
+): Promise<Line[]> {
   const path = dataDirectory(dataDir).warehouse
   try {
     return await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+      const absent = await standIn(warehouse, sql)
       const lines: Line[] = []
       const { batches } = await warehouse.stream(sql)
       for await (const rows of batches) {
@@ -167,6 +175,11 @@ async function selected({ sql }: { readonly sql: string }, dataDir: string): Pro
           const subject = ['string', 'number', 'bigint'].includes(typeof cell) ? String(cell) : ''
           if (subject !== '') lines.push({ subject, place })
         }
+      }
+      const before = absent.find(({ endpoints = [] }) => !endpoints.includes(endpoint))
+      const missing = before && unaskedTable(before.name)
+      if (missing && lines.length === 0) {
+        throw new ConfigError(`for_each: ${missing.message}`, { hint: `${missing.hint} ${CHECK}` })
       }
       return lines
     })

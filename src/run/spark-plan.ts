@@ -11,6 +11,7 @@ import type { PublishOptions } from '../publish/publish-options.ts'
 import type { CurrentSnapshot } from '../publish/read-snapshot.ts'
 import { JOB_FORMAT, type ExpectedTable } from '../publish/spark/spark-result.ts'
 import { prefixedStore } from '../publish/store/prefixed-store.ts'
+import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 
 /** What models read lies below this prefix of a destination, as a snapshot of its own. */
 export const INPUTS = 'inputs'
@@ -31,7 +32,8 @@ export async function planSparkBuild(
   const isLarge = (rowsOf.get('job_change_events') ?? 0) > splitAboveRows
   // What reads a table that is not an input, such as the watch-lists, stays in the warehouse.
   const known = new Set(rowsOf.keys())
-  const nodes = project.nodes.filter(({ name, computed, reads }) => {
+  const all = await withoutAbsent(warehouse, project.nodes)
+  const nodes = all.filter(({ name, computed, reads }) => {
     return computed === null && reads.every((read) => known.has(read)) && known.add(name)
   })
   const expected = new Map<string, ExpectedTable>()

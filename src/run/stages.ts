@@ -37,6 +37,7 @@ import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
+import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { SnapshotTarget } from './job.ts'
@@ -191,7 +192,10 @@ export async function publishStage(
       runId: by.runId,
       hasCurrent: target.current ?? true,
       store,
-      tables: [...publishedTables(readModelFiles()), ...computedModels],
+      tables: await withoutAbsent(warehouse, [
+        ...publishedTables(readModelFiles()),
+        ...computedModels,
+      ]),
       scratchFolder: directory.scratch,
       clock,
       version,

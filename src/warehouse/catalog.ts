@@ -24,6 +24,8 @@ export interface TableDefinition {
   readonly rowGroupRows?: number
   /** A view stores no rows of its own: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
+  /** The endpoints whose answers fill it: it is there from the first answer of one of them on. Default: it always is. */
+  readonly endpoints?: readonly string[]
 }
 
 /** One model: a SQL file with one `select` that makes one table. */
@@ -155,6 +157,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- incremental_by: profile_id               (optional: a row depends on rows of the same person alone)
  *     -- partition: year of column                (optional)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
+ *     -- endpoint: name, name                     (optional: there is no such table before the first answer of one of them)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
  *     -- references: column -> table.column       (optional, one line for each column)
  *     -- columns:
@@ -200,6 +203,7 @@ export function readModelFile(path: string): ModelFile {
     partitionByYearOf: partition,
     leftOut: [],
     kind,
+    endpoints: headerOf(sql, 'endpoint').flatMap((line) => line.split(/,\s*/)),
     schema: layer === 'core' ? 'core' : 'main',
     isPublished: layer === 'marts',
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),

@@ -16,6 +16,7 @@ import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { newUlid } from '../../src/support/ulid.ts'
 import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
+import { withoutAbsent } from '../../src/warehouse/endpoint-tables.ts'
 import { withWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { writeBackfill, writeNight } from './made-journal.ts'
 import { plainBuild, plainCopy } from './plain.ts'
@@ -96,11 +97,11 @@ async function build(warehouse: Warehouse): Promise<Took> {
 }
 
 async function publish(warehouse: Warehouse, folder: string): Promise<Took> {
-  return timed(() =>
+  return timed(async () =>
     publishSnapshot({
       warehouse,
       store: openFolderStore(join(folder, 'lake'), realClock),
-      tables: publishedTables(readModelFiles()),
+      tables: await withoutAbsent(warehouse, publishedTables(readModelFiles())),
       scratchFolder: join(folder, 'scratch'),
       clock: realClock,
       snapshotId: newUlid(Date.now()),

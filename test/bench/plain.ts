@@ -8,8 +8,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream, mkdirSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { join } from 'node:path'
+import { askedOnly } from '../../src/model/asked.ts'
 import { readProject } from '../../src/model/project.ts'
 import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
+import { withoutAbsent } from '../../src/warehouse/endpoint-tables.ts'
 import { quoteIdentifier, quoteText } from '../../src/warehouse/sql-text.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { timed, type Took } from './took.ts'
@@ -17,7 +19,7 @@ import { timed, type Took } from './took.ts'
 /** @param path a warehouse that was built; its models are dropped, its titles stay */
 export async function plainBuild(path: string): Promise<Took> {
   const warehouse = await openWarehouse({ path, mode: 'write' })
-  const { nodes, checks, macros } = await readProject(warehouse)
+  const { nodes, checks, macros } = await askedOnly(warehouse, await readProject(warehouse))
   const models = nodes.filter(({ computed }) => computed === null)
   await warehouse.run(`set search_path = 'main,core'; ${macros}`)
   for (const { schema, name, kind } of models.toReversed()) {
@@ -41,7 +43,7 @@ export async function plainBuild(path: string): Promise<Took> {
 export async function plainCopy(warehouse: Warehouse, folder: string): Promise<Took> {
   mkdirSync(folder, { recursive: true })
   return timed(async () => {
-    for (const { name, key } of publishedTables(readModelFiles())) {
+    for (const { name, key } of await withoutAbsent(warehouse, publishedTables(readModelFiles()))) {
       const file = join(folder, `${name}.parquet`)
       const order = key.map(quoteIdentifier).join(', ')
       await warehouse.run(

@@ -20,6 +20,7 @@ interface Section {
   readonly grain: string
   readonly key: readonly string[]
   readonly purpose: string
+  readonly endpoints?: readonly string[]
   readonly columns: Iterable<readonly [string, string]>
 }
 
@@ -78,10 +79,13 @@ export async function tablesPage(): Promise<string> {
   }
 }
 
-function sectionText({ name, grain, key, purpose, columns }: Section): string {
-  const keyText =
-    key.length === 0 ? '' : ` Key: ${key.map((column) => `\`${column}\``).join(', ')}.`
-  const text = `${grain}${keyText}${purpose === '' ? '' : ` ${purpose}`}`
+function sectionText({ name, grain, key, purpose, endpoints = [], columns }: Section): string {
+  const quoted = (names: readonly string[], word: string) =>
+    names.map((one) => `\`${one}\``).join(word)
+  const keyText = key.length === 0 ? '' : ` Key: ${quoted(key, ', ')}.`
+  const needs =
+    endpoints.length === 0 ? '' : ` It comes with the first answer of ${quoted(endpoints, ' or ')}.`
+  const text = `${grain}${keyText}${purpose === '' ? '' : ` ${purpose}`}${needs}`
   const items = [...columns].map(([column, comment]) =>
     wrapped(`- \`${column}\`: ${comment}`, '  '),
   )

@@ -1,5 +1,7 @@
 /** A warehouse in memory with the shipped schema, and events to put straight into it. */
 
+import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
+import { SIGNAL_DELIVERY } from '../../src/warehouse/catalog.ts'
 import type { SqlValue } from '../../src/warehouse/rows.ts'
 import type { WarehouseOptions } from '../../src/warehouse/engine-settings.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -9,6 +11,21 @@ export async function memoryWarehouse(
   options: Pick<WarehouseOptions, 'threads' | 'memoryLimit'> = {},
 ): Promise<Warehouse> {
   return openWarehouse({ path: ':memory:', mode: 'write', ...options })
+}
+
+/** Puts in an answer of every endpoint that says nothing: with it a build makes every table. */
+export async function askEveryEndpoint(warehouse: Warehouse): Promise<void> {
+  const endpoints = [...ENDPOINTS.keys(), SIGNAL_DELIVERY]
+  await warehouse.append('answers', {
+    request_id: endpoints.map((endpoint) => `nothing of ${endpoint}`),
+    endpoint: endpoints,
+    lookup_key: endpoints,
+    subject: endpoints,
+    page: endpoints.map(() => 1),
+    outcome: endpoints.map(() => 'later'),
+    received_at: endpoints.map(() => new Date(RECEIVED_AT)),
+    body: endpoints.map(() => '{}'),
+  })
 }
 
 /** The columns a test may name; what it leaves out has a default. Times are ISO 8601, UTC. */

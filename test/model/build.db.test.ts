@@ -11,6 +11,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import {
   contentsOf,
   insertEvents,
+  askEveryEndpoint,
   memoryWarehouse,
   temporariesOf,
   type GivenEvent,
@@ -79,6 +80,7 @@ describe('a build of the shipped models', () => {
   it('makes every filled table and model, reports rows and steps, passes every check, and comments on what it made', async () => {
     const steps: BuildStep[] = []
     const onProgress = (step: BuildStep) => void steps.push(step)
+    await askEveryEndpoint(warehouse)
     const report = await buildModels(warehouse, { buildId: 'whole', builtAt, onProgress })
     const rows = new Map(report.models.map((one) => [one.name, one.rows]))
     const shipped = [...computedModels, ...readModelFiles()].map(({ name }) => name)

@@ -8,12 +8,22 @@ import { describe, expect, it } from 'vitest'
 import { buildModels, type BuildReport } from '../../src/model/build.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
-import { contentsOf, insertEvents, memoryWarehouse, temporariesOf } from '../helpers/warehouse.ts'
+import { readModelFiles } from '../../src/warehouse/catalog.ts'
+import {
+  askEveryEndpoint,
+  contentsOf,
+  insertEvents,
+  memoryWarehouse,
+  temporariesOf,
+} from '../helpers/warehouse.ts'
 import { anyHistory, Worlds } from './histories.ts'
 
 const WORLDS = rounds('JOBTIDE_WORLDS', 100, 400)
 const WORLDS_AT_ONCE = 100
 const NIGHTS = 2
+const OF_ENDPOINTS = new Set(
+  readModelFiles().flatMap(({ name, endpoints = [] }) => (endpoints.length > 0 ? name : [])),
+)
 
 describe('a night', () => {
   it(`of ${WORLDS} random worlds through ${NIGHTS} nights gives the tables of a build from scratch`, async () => {
@@ -26,6 +36,37 @@ describe('a night', () => {
       }
     })
   }, 600_000)
+})
+
+describe('the first answers of endpoints', () => {
+  it('bring their tables, which are not there before, without a full refresh; one with such a name is refused', async () => {
+    await inMemory(async (warehouse) => {
+      await insertEvents(warehouse, [{}])
+      await build(warehouse)
+      const before = await contentsOf(warehouse)
+      expect([...before.keys()].filter((name) => OF_ENDPOINTS.has(name))).toEqual([])
+      await askEveryEndpoint(warehouse)
+      const { fullRefreshReason, checks } = await build(warehouse)
+      expect(fullRefreshReason).toBeNull()
+      expect(checks).toContain('company_profiles_are_their_newest_versions')
+      await inMemory(async (scratch) => {
+        await insertEvents(scratch, [{}])
+        await askEveryEndpoint(scratch)
+        await build(scratch)
+        const after = await contentsOf(scratch)
+        expect(await contentsOf(warehouse)).toEqual(after)
+        expect(after.size - before.size).toBe(OF_ENDPOINTS.size)
+        const comments = `select count(*) from (select comment from duckdb_tables() union all select comment from duckdb_views()) where contains(comment, 'Model: marts/')`
+        expect(await warehouse.number(comments)).toBe(await scratch.number(comments))
+      })
+    })
+    await inMemory(async (warehouse) => {
+      await warehouse.run('create table posts (mine integer)')
+      await expect(build(warehouse)).rejects.toThrow(
+        'the table posts in the warehouse is not Jobtide’s',
+      )
+    })
+  })
 })
 
 describe('an announced leaving', () => {

@@ -10,7 +10,13 @@ import { DAY } from '../../src/support/units.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { insertEvents, memoryWarehouse, naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
+import {
+  askEveryEndpoint,
+  insertEvents,
+  memoryWarehouse,
+  naturalKey,
+  type GivenEvent,
+} from '../helpers/warehouse.ts'
 
 const NOW = Date.UTC(2026, 5, 15)
 const options: WorldOptions = {
@@ -37,6 +43,7 @@ beforeAll(async () => {
   truth = truthOf(options)
   warehouse = await memoryWarehouse()
   await insertEvents(warehouse, eventsOf(options))
+  await askEveryEndpoint(warehouse)
   await buildModels(warehouse, { buildId: 'world', builtAt: new Date(NOW) })
 }, 120_000)
 afterAll(() => warehouse.close())

@@ -14,6 +14,7 @@ import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   contentKeys,
+  definitionOf,
   expectReadersToSee,
   newStore,
   publish,
@@ -166,6 +167,19 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     expect(await store.list('')).toEqual(before)
     await publishThings(warehouse, store, { acceptSchemaChange: true })
     await expectReadersToSee(warehouse, store, [things])
+  })
+
+  it('is refused when a table with rows went, and not when one without any did', async () => {
+    const { warehouse, store } = await afterChanges()
+    const both = { tables: [things, definitionOf('others')] }
+    await warehouse.run('create table others (id bigint)')
+    await publishThings(warehouse, store, both)
+    expect(await store.list('current/others/')).toHaveLength(1)
+    await publishThings(warehouse, store)
+    expect(await store.list('current/others/')).toEqual([])
+    await warehouse.run('insert into others values (1)')
+    await publishThings(warehouse, store, both)
+    await expect(publishThings(warehouse, store)).rejects.toThrow('table others is gone')
   })
 })
 

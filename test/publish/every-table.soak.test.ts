@@ -14,7 +14,7 @@ import { quoteIdentifier } from '../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { writeBackfill, writeNight } from '../bench/made-journal.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { askEveryEndpoint, memoryWarehouse } from '../helpers/warehouse.ts'
 import { expectReadersToSee, manifestIn, publish, readByHand } from './fixtures.ts'
 import { folderAndS3 } from './places.ts'
 
@@ -27,6 +27,7 @@ async function twoNights(warehouse: Warehouse, store: ObjectStore): Promise<void
   const journal = openJournal(join(temporaryFolder(), 'journal'), realClock)
   const night = async (buildId: string) => {
     await load({ warehouse, journal })
+    if (buildId === 'first') await askEveryEndpoint(warehouse)
     await buildModels(warehouse, { buildId, builtAt: new Date('2024-12-02T03:00:00Z') })
     await publish(warehouse, store, { tables })
   }

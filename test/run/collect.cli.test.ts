@@ -1,7 +1,12 @@
 /** Pipelines of `kind: collect`: what is asked, what it costs, and what is refused before that. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { done } from '../helpers/run-cli.ts'
+import { contentsOf } from '../helpers/warehouse.ts'
+import { manifestIn, newStore } from '../publish/fixtures.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
 // Whole runs one after another.
@@ -25,6 +30,53 @@ describe('a pipeline of kind collect', () => {
       extract: { events: 0, credits: 0 },
     })
     expect(site.simulator.account().requests).toBe(8)
+  })
+
+  it('brings the tables of its endpoint, in the warehouse and in the snapshot; before, commands say what would', async () => {
+    const site = await openCollection()
+    done(await site.call(['run', join(site.folder, 'test.yaml')]))
+    const ofEndpoints = `select table_name as name from information_schema.tables
+      where table_schema = 'main' and regexp_matches(table_name, '^(company_[^i]|job_posting|posts|reposts|people_found)')`
+    const published = async () =>
+      (await manifestIn(newStore(join(site.dataDir, 'snapshots')))).tables.flatMap(({ name }) =>
+        /^company_[^i]/.test(name) ? name : [],
+      )
+    expect(await site.query(ofEndpoints)).toEqual([])
+    expect(await published()).toEqual([])
+    const toldBy = async (command: readonly string[]) => {
+      const refused = await site.call(command)
+      expect([refused.exitCode, refused.stdout]).toEqual([2, ''])
+      return refused.stderr
+    }
+    const why =
+      'there is no table company_profiles yet: it comes with the first answer of company-profile'
+    for (const command of [
+      ['query', 'select count(*) from main.company_profiles'],
+      ['export', '--to', 'export', '--tables', 'people,company_profiles'],
+    ]) {
+      const told = await toldBy(command)
+      expect(told).toContain(why)
+      expect(told).toContain('`jobtide run companies`')
+    }
+    expect(await toldBy(['plan', 'postings'])).toContain('there is no table company_openings yet')
+    const needs = async (table: string) =>
+      (await site.json<{ tables: { needs: string[] }[] }>('models', table)).tables[0]?.needs
+    expect(await needs('company_profiles')).toEqual(['company-profile'])
+    expect(done(await site.call(['models', 'posts'])).stdout).toContain(
+      'not there before an answer of post-search',
+    )
+
+    done(await site.call(['run', site.pipeline]))
+    expect(await site.query(ofEndpoints)).toHaveLength(7)
+    expect(await published()).toHaveLength(7)
+    expect(await needs('company_profiles')).toEqual([])
+    // Of the two tables that its list reads one is not there yet.
+    expect(await site.json('plan', 'postings')).toMatchObject({ endpoint: 'job-details' })
+    const contents = async () =>
+      withWarehouse({ path: join(site.dataDir, 'jobtide.duckdb'), mode: 'read' }, contentsOf)
+    const before = await contents()
+    done(await site.call(['replay']))
+    expect(await contents()).toEqual(before)
   })
 
   it.each([

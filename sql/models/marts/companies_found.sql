@@ -1,6 +1,7 @@
 -- grain: One row per search for companies and company that its newest answer shows.
 -- key: lookup_key, company_id
 -- kind: view
+-- endpoint: company-search
 -- purpose: Companies that a search found: what lists of organisations are made from.
 -- columns:
 --   lookup_key: Names the search: the same for the same question.

@@ -1,6 +1,7 @@
 -- grain: One row per company and company that its newest page names as affiliated.
 -- key: company, affiliated_company
 -- kind: view
+-- endpoint: company-profile
 -- purpose: Which companies belong together by their own word: what groups of organisations can be made from.
 -- columns:
 --   company: The page that names it: the last part of its address, in lower case.

@@ -1,6 +1,7 @@
 -- grain: One row per funding round on the newest page of a company that was asked with get_funding_rounds.
 -- key: company, round
 -- kind: view
+-- endpoint: company-profile
 -- purpose: What companies raised.
 -- note: The service does not document what a round says: it is kept as sent. Of the last round the page itself says amount, date and type.
 -- columns:

@@ -1,5 +1,6 @@
 -- grain: One row per company page and answer that shows another headcount than the one before.
 -- key: company, received_at
+-- endpoint: company-profile
 -- purpose: How many people a company says it has, over time: what the headcounts of organisations are held against.
 -- columns:
 --   company: The page: the last part of its address, in lower case.

@@ -1,6 +1,7 @@
 -- grain: One row per address on the newest page of a company.
 -- key: company, place
 -- kind: view
+-- endpoint: company-profile
 -- purpose: Where companies are.
 -- columns:
 --   company: The page: the last part of its address, in lower case.

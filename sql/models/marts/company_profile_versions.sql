@@ -1,5 +1,6 @@
 -- grain: One row per company page and time during which nothing of what is kept of it changed.
 -- key: company, valid_from_at
+-- endpoint: company-profile
 -- purpose: What was known of a company when (SCD type 2).
 -- note: A version begins with the first answer that says it: when it changed between two answers is not known.
 -- columns:

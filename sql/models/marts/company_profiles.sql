@@ -1,5 +1,6 @@
 -- grain: One row per company page that was asked for.
 -- key: company
+-- endpoint: company-profile
 -- purpose: What a company is now, as its page said last.
 -- note: organization_id is that of the organisation whose page has the same address, where events show one.
 -- columns:

@@ -1,6 +1,7 @@
 -- grain: One row per job posting and time during which nothing of what is kept of it changed.
 -- key: job_id, valid_from_at
 -- kind: view
+-- endpoint: job-details
 -- purpose: How a posting came to be what it is: listed, listed again, closed (SCD type 2).
 -- note: A version begins with the first answer that says it: when it changed between two answers is not known.
 -- columns:

@@ -1,6 +1,7 @@
 -- grain: One row per job posting that was asked for.
 -- key: job_id
 -- kind: view
+-- endpoint: job-details
 -- purpose: What a posting is now, as it said last: whom organisations look for, and since when.
 -- columns:
 --   job_id: The posting: its id, a number as text.

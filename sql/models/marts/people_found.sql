@@ -1,6 +1,7 @@
 -- grain: One row per search for people and person that its newest answer shows.
 -- key: lookup_key, profile_url
 -- kind: view
+-- endpoint: people-search
 -- purpose: People that a search found: what watch-lists of people are made from.
 -- note: profile_url is the service's name for a person in searches, and no page that can be opened. Who that is in job changes is not said, and not guessed.
 -- columns:
@@ -37,11 +38,12 @@ found as (
 ),
 
 companies as (
-    select company_id, min(organization_id) as organization_id
-    from company_profiles
-    where company_id is not null
-    group by company_id
-    having count(distinct organization_id) = 1
+    select profiles.company_id, min(known.organization_id) as organization_id
+    from company_answers as profiles
+    inner join company_organizations as known on known.company = profiles.company
+    where profiles.answer = profiles.answers and profiles.company_id is not null
+    group by profiles.company_id
+    having count(distinct known.organization_id) = 1
 )
 
 select

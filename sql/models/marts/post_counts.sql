@@ -1,6 +1,7 @@
 -- grain: One row per answer that shows one post.
 -- key: request_id
 -- kind: view
+-- endpoint: post-details
 -- purpose: How a post was received over time.
 -- columns:
 --   request_id: The request.

@@ -1,6 +1,7 @@
 -- grain: One row per post that a search found.
 -- key: post
 -- kind: view
+-- endpoint: post-search
 -- purpose: What organisations and people say, and how it was received; newest counts.
 -- columns:
 --   post: The post: its URN.

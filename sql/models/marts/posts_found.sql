@@ -1,6 +1,7 @@
 -- grain: One row per search for posts and post that its newest answer shows.
 -- key: lookup_key, post
 -- kind: view
+-- endpoint: post-search
 -- purpose: Posts that a search found, in the order of the service; what they say is in posts.
 -- columns:
 --   lookup_key: Names the search: the same for the same question.

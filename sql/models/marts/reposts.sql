@@ -1,6 +1,7 @@
 -- grain: One row per post that was asked for and one who shared it.
 -- key: url, page, place
 -- kind: view
+-- endpoint: post-reposts
 -- purpose: Who carried a post further, and in what words.
 -- columns:
 --   url: Address of the post, as it was asked for.

@@ -17,11 +17,17 @@ pages as (
     group by page_part(url)
 ),
 
+profiles as (
+    select company, company_id
+    from company_answers
+    where answer = answers
+),
+
 named as (
     select name, organizations, organization_id from pages
     union all
     select profiles.company, 0, cast(null as string)
-    from company_profiles as profiles
+    from profiles
     left join pages on pages.name = profiles.company
     where pages.name is null
 ),
@@ -31,7 +37,7 @@ numbers as (
         profiles.company_id as name,
         count(distinct profiles.company) as companies,
         min(known.organization_id) as organization_id
-    from company_profiles as profiles
+    from profiles
     left join company_organizations as known on known.company = profiles.company
     where profiles.company_id is not null
     group by profiles.company_id

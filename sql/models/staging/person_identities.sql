@@ -16,19 +16,40 @@ shown as (
     group by page
 ),
 
+watched as (
+    select page_part(subject) as name
+    from answers
+    where endpoint = 'signal-create' and outcome = 'found'
+    union
+    select page_part(json_text(item, '$.profile_url'))
+    from (
+        select json_list(body, '$.profiles') as items from answers where endpoint = 'signal-delivery'
+        union all
+        select json_list(body, '$.changes') from answers where endpoint = 'signal-delivery'
+    ) as lists, lateral json_items(items)
+),
+
 pages as (
     select name, people, profile_id from shown
     union all
-    select others.name, 0, cast(null as string)
-    from (select distinct page_part(profile_url) as name from signal_profiles) as others
-    left join shown on shown.name = others.name
-    where shown.name is null
+    select watched.name, 0, cast(null as string)
+    from watched
+    left join shown on shown.name = watched.name
+    where shown.name is null and watched.name is not null
+),
+
+listed as (
+    select json_text(item, '$.profile_url') as name
+    from (select json_list(body, '$.results') as items from newest_answers where endpoint = 'people-search') as lists,
+        lateral json_items(items)
+    union
+    select json_text(item, '$.actor.image.profile_urn')
+    from (select json_list(body, '$.message.reposts') as items from newest_answers where endpoint = 'post-reposts') as lists,
+        lateral json_items(items)
 ),
 
 urns as (
-    select profile_url as name from people_found
-    union
-    select actor_urn from reposts where actor_urn is not null
+    select name from listed where name is not null
 )
 
 select

@@ -182,6 +182,7 @@ export const models = withVersion({
       grain: text,
       purpose: orNull(text),
       key: list(text),
+      needs: list(text),
       rows: orNull(count),
       reads: list(text),
       read_by: list(text),

@@ -26,7 +26,7 @@ import {
   type TableDefinition,
 } from '../../../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
-import { memoryWarehouse } from '../../helpers/warehouse.ts'
+import { askEveryEndpoint, memoryWarehouse } from '../../helpers/warehouse.ts'
 import { signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -49,6 +49,7 @@ beforeAll(async () => {
   journal = await journalOfTwoYears(join(folder, 'journal'))
   warehouse = await memoryWarehouse()
   await load({ warehouse, journal })
+  await askEveryEndpoint(warehouse)
   await build(warehouse)
   store = await openStore(join(folder, 'published'), { clock: realClock })
   await publish(warehouse, store, { tables, scratchFolder: join(folder, 'scratch') })

@@ -1,0 +1,44 @@
+/** Which models a build makes where some endpoints were never asked, and what a select sees of the others. */
+
+import { readModelFiles } from '../warehouse/catalog.ts'
+import { isOfEndpoints, withoutAbsent, type Filled } from '../warehouse/endpoint-tables.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { readProject, type Project } from './project.ts'
+
+/** The project without the tables that no answer fills yet, and without the models and checks that read one of them. */
+export async function askedOnly(warehouse: Warehouse, project: Project): Promise<Project> {
+  const rows = await warehouse.all<{ name: string }>(
+    'select distinct endpoint as name from answers',
+  )
+  const answered = new Set(rows.map(({ name }) => name))
+  const absent = new Set<string>()
+  const isMade = ({ reads }: { readonly reads: readonly string[] }) =>
+    !reads.some((read) => absent.has(read))
+  // In run order each comes after those it reads.
+  const nodes = project.nodes.filter((node) => {
+    const isAsked = !isOfEndpoints(node) || node.endpoints?.some((one) => answered.has(one))
+    if (isAsked && isMade(node)) return true
+    absent.add(node.name)
+    return false
+  })
+  return { ...project, nodes, checks: project.checks.filter(isMade) }
+}
+
+/**
+ * Lets the tables of endpoints that a select names and that are not there stand in as empty ones, for this session.
+ * @returns them
+ */
+export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled[]> {
+  const named = readModelFiles().filter(
+    (model) => isOfEndpoints(model) && new RegExp(String.raw`\b${model.name}\b`, 'i').test(sql),
+  )
+  const there = new Set(await withoutAbsent(warehouse, named))
+  if (there.size === named.length) return []
+  const { nodes } = await readProject(warehouse)
+  const made = new Set(await withoutAbsent(warehouse, nodes))
+  for (const { name, storedSql } of nodes.filter((node) => !made.has(node))) {
+    await warehouse.run(`create temp view ${quoteIdentifier(name)} as ${storedSql}`)
+  }
+  return named.filter((model) => !there.has(model))
+}

@@ -1,0 +1,49 @@
+/** Tables of endpoints (`-- endpoint:` in the header of a model): none is there before the first answer of one of its endpoints. */
+
+import { ConfigError } from '../support/errors.ts'
+import { readModelFiles, type TableDefinition } from './catalog.ts'
+import type { Warehouse } from './warehouse.ts'
+
+export type Filled = Pick<TableDefinition, 'name' | 'endpoints'>
+
+/** Whether it may be absent. */
+export function isOfEndpoints({ endpoints = [] }: Filled): boolean {
+  return endpoints.length > 0
+}
+
+/** `tables` without those of endpoints that are not there. */
+export async function withoutAbsent<T extends Filled>(
+  warehouse: Warehouse,
+  tables: readonly T[],
+): Promise<T[]> {
+  const rows = await warehouse.all<{ name: string }>(
+    `select table_name as name from information_schema.tables
+     where table_catalog = current_database() and table_schema = 'main'`,
+  )
+  const there = new Set(rows.map(({ name }) => name))
+  return tables.filter((table) => !isOfEndpoints(table) || there.has(table.name))
+}
+
+/** Why there may be no table of this name, and what brings it; null where that has nothing to do with endpoints. */
+export function unaskedTable(table: string): ConfigError | null {
+  const { name, endpoints: [first = '', ...others] = [] } =
+    readModelFiles().find((model) => model.name === table.toLowerCase()) ?? {}
+  if (first === '') return null
+  const command = ASKED_BY[first]
+  return new ConfigError(
+    `there is no table ${name} yet: it comes with the first answer of ${[first, ...others].join(' or ')}`,
+    {
+      hint: `Run a pipeline of kind: collect with endpoint: ${first}${command === undefined ? '' : `, or ${command}`}; see docs/endpoints.md.`,
+    },
+  )
+}
+
+/** What asks an endpoint and comes with Jobtide. */
+const ASKED_BY: Readonly<Record<string, string>> = {
+  'company-profile': '`jobtide run companies`',
+  'company-search': '`jobtide find companies`',
+  'job-details': '`jobtide run postings`',
+  'people-search': '`jobtide find people`',
+  'post-search': '`jobtide run posts`',
+  'signal-create': '`jobtide run signals`',
+}

@@ -1,0 +1,40 @@
+/** The first run of this version on a data directory that 0.12 left. Skipped where there is no /proc: README.md says why. */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { done } from '../helpers/run-cli.ts'
+import { manifestIn, newStore } from '../publish/fixtures.ts'
+import { siteOf } from './fixtures.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+it.skipIf(!existsSync('/proc/self/cwd'))(
+  'drops the empty tables of endpoints that were never asked, and publishes without them',
+  async () => {
+    const site = await siteOf('0.12.0', 'nobody-erased')
+    const store = newStore(join(site.dataDir, 'snapshots'))
+    const tablesIn = async () => {
+      const { stdout } = done(await site.call('query', 'show tables', '--json'))
+      return (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)
+    }
+    const gone = ['announcements', 'company_profiles', 'job_postings', 'posts', 'signal_profiles']
+    expect(await tablesIn()).toEqual(expect.arrayContaining(gone))
+    const before = (await readCurrent(store))?.manifest.tables.map(({ name }) => name)
+    expect(before).toEqual(expect.arrayContaining(gone))
+    done(await site.call('run', 'test.yaml'))
+    expect((await tablesIn()).filter((name) => gone.includes(name))).toEqual([])
+    const { tables, snapshot_id: id } = await manifestIn(store)
+    const shown = tables.map(({ name }) => name)
+    expect(shown).toEqual(expect.arrayContaining(['answers', 'people']))
+    expect(shown.filter((name) => gone.includes(name))).toEqual([])
+    const views = readFileSync(
+      join(site.dataDir, 'snapshots', 'snapshots', id, 'views.sql'),
+      'utf8',
+    )
+    expect(views).toContain('people')
+    expect(views).not.toContain('company_profiles')
+    done(await site.call('verify'))
+  },
+)
