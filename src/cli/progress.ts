@@ -119,7 +119,6 @@ export function stepOf(progress: CommandProgress): Step {
       return step(progress.done, progress.total, countText(progress.done, 'title'))
     case 'forget':
     case 'backup':
-    case 'salvage':
     case 'verify':
     case 'restore':
       return step(progress.done, progress.total, progress.name)

@@ -57,7 +57,7 @@ export class JournalLossError extends JobtideError {
     const shown = [first, ...others.slice(0, 4)].join('. ')
     const more = others.length > 4 ? `. ${others.length - 4} more segments are damaged or gone` : ''
     super(EXIT.storage, shown + more, {
-      hint: 'Restore from a backup what is named here, and run the same command again. Or go on without it and buy it again: --accept-loss on run, backfill, extract or replay; where no segment is left, `jobtide salvage` makes a new journal of what the warehouse knows. Nothing is sent, loaded or published before.',
+      hint: 'Bring the journal back from its backup: `jobtide restore-journal`. Or go on without what is named here and buy it again: --accept-loss on run, backfill, extract or replay. Nothing is sent, loaded or published before.',
       context: {
         segments: all.map(({ sealed, what, lost }) => ({
           segment: sealed.segment,

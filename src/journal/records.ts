@@ -231,7 +231,7 @@ export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization_id: string
 }
 
-/** What a warehouse knew of organisations when its journal was lost. Payload: JSON of `SalvagedOrganization[]`. */
+/** What a warehouse knew of organisations: 0.11 and 0.12 could make a journal of it. No longer written. Payload: JSON of `SalvagedOrganization[]`. */
 export type OrganizationsSalvaged = Of<'organizations_salvaged'>
 
 /** When an organisation was read to its end, and what of; instants are milliseconds since 1970 UTC. */

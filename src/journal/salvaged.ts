@@ -1,4 +1,4 @@
-/** What a warehouse knew of organisations when its journal was lost, in a new journal. Pure. */
+/** Organisations in a journal that 0.11 or 0.12 made of a warehouse (`salvage`). Pure. */
 
 import { DAY } from '../support/units.ts'
 import { addInterval, type CoveredInterval } from './coverage.ts'

@@ -16,10 +16,10 @@ import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 const BEGIN_AGAIN =
-  'Put `journal` and `journal.seals` back from a backup. Or make a new journal of what the warehouse knows: `jobtide salvage`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
+  'Bring the journal back from its backup: `jobtide restore-journal`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
 
 const OLDER =
-  'Put the newer `journal` and `journal.seals` back. Or move both away, and make a new journal of what the warehouse knows: `jobtide salvage`. Or go by the older one: move `jobtide.duckdb` away; what the older journal lacks is bought again, and no budget counts it.'
+  'Bring the newer one back from its backup: `jobtide restore-journal`. Or go by the older one: move `jobtide.duckdb` away; what the older journal lacks is bought again, and no budget counts it.'
 
 /**
  * What the warehouse knows was spent this month, where it holds pages and the journal has no record; else null.

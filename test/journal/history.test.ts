@@ -272,3 +272,40 @@ describe('a journal that cannot be understood', () => {
     })
   })
 })
+
+it('reads a journal that 0.11 or 0.12 made of a warehouse (`salvage`): who was asked and covered, and what was spent', async () => {
+  const [from, to] = [20 * DAY, 30 * DAY]
+  const event_types = ['joined', 'left'] as const
+  const history = await historyOf(
+    [aStart({ question_sha256: '' }), []],
+    [{ kind: 'run_finished', run_id: RUN, at: to, outcome: 'done', exit_code: 0, message: null }],
+    [{ kind: 'lookups_planned', run_id: RUN, at: 0, endpoint: 'company' }, []],
+    ...page(1, { seen: [['org_1', 50, 40]], at: to }),
+    [aFinish({ at: to, covered_from: from, covered_to: to }), aBatch({ organizations: [] })],
+    [
+      { kind: 'organizations_salvaged', at: 40 * DAY },
+      [
+        {
+          name: 'org_1',
+          first_asked: from,
+          last_asked: to,
+          covered: [{ event_types, from, to }],
+        },
+        { name: 'some-slug', first_asked: from, last_asked: from, covered: [] },
+      ],
+    ],
+  )
+  expect([...history.coverage]).toEqual([['org_1', [{ eventTypes: event_types, from, to }]]])
+  expect([...history.asked]).toEqual([
+    ['org_1', { first: from, last: to }],
+    ['some-slug', { first: from, last: from }],
+  ])
+  expect(history.seen.get('org_1')).toEqual({
+    total: 50,
+    lastAt: to,
+    events: 40,
+    days: 10,
+    at: to,
+  })
+  expect([...monthlyCredits(history.spending, null).values()]).toEqual([10])
+})

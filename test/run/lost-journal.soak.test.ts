@@ -32,6 +32,7 @@ it('is bought again only with --begin-again, where the month counts what was spe
     expect(stderr).toMatch(
       new RegExp(`is gone; its warehouse holds ${events} events up to .* for ${credits} credits`),
     )
+    expect(stderr).toContain('`jobtide restore-journal`')
     expect(stderr).toContain('`--begin-again`')
   }
   const { stdout, exitCode } = await site.call(['doctor', site.pipeline])
@@ -56,7 +57,7 @@ it('is bought again only with --begin-again, where the month counts what was spe
   ])
 }, 120_000)
 
-it('that is older than its warehouse, list and all, ends with 9 before anything is bought or loaded; salvage makes one', async () => {
+it('that is older than its warehouse, list and all, ends with 9 before anything is bought or loaded', async () => {
   const site = await openSite()
   const parts = ['journal', 'journal.seals']
   const path = (name: string) => join(site.dataDir, name)
@@ -96,13 +97,6 @@ it('that is older than its warehouse, list and all, ends with 9 before anything 
 
   put('.newer', '')
   done(await site.call(['run', site.pipeline, '--no-publish']))
-  put('.older', '')
-  for (const name of parts) renameSync(path(name), path(`${name}.away`))
-  done(await site.call(['salvage', '--yes']))
-  const spent = site.simulator.account().credits
-  expect(await site.query('select sum(credits_used)::int as credits from ops.pages')).toEqual([
-    { credits: spent },
-  ])
 }, 120_000)
 
 it('that went back with all of its data directory buys nothing where a snapshot knows of more, until --accept-shrink', async () => {
@@ -134,4 +128,24 @@ it('that went back with all of its data directory buys nothing where a snapshot 
   }
   done(await site.call([...run, '--begin-again', '--adopt-destination']))
   done(await site.call(run))
+}, 120_000)
+
+it('whose data directory is gone: a snapshot makes its warehouse, and a new journal buys all again into the same destination', async () => {
+  const site = await openSite()
+  const to = join(site.folder, 'lake')
+  const run = ['run', site.pipeline, '--snapshot-to', to]
+  done(await site.call(run))
+  const { credits } = site.simulator.account()
+  const events = () => site.query('select count(*)::int as n from job_change_events')
+  const before = await events()
+  rmSync(site.dataDir, { recursive: true })
+  done(await site.call(['restore', to]))
+  expect(await events()).toEqual(before)
+  const refused = await site.call(run)
+  expect([refused.exitCode, refused.stderr]).toEqual([7, expect.stringContaining('--adopt')])
+  expect(site.simulator.account().credits).toBe(credits)
+  done(await site.call([...run, '--begin-again', '--adopt-destination']))
+  expect(site.simulator.account().credits).toBe(2 * credits)
+  expect(await events()).toEqual(before)
+  done(await site.call(['verify', to]))
 }, 120_000)

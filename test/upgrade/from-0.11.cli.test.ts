@@ -163,22 +163,6 @@ describe.skipIf(!HAS_PROC)('what this version cannot read', () => {
   )
 })
 
-it.skipIf(!HAS_PROC)(
-  'a salvage that cannot read the list leaves the warehouse as it is',
-  async () => {
-    const site = await siteOf('0.11.0', 'one-erased')
-    for (const name of ['journal', 'journal.seals']) {
-      rmSync(join(site.dataDir, name), { recursive: true })
-    }
-    withFormat('suppressed.json', 6)(site.dataDir)
-    const before = bytesOf(site.dataDir)
-    const refused = await site.call('salvage', '--yes')
-    expect(refused.exitCode, refused.stderr).toBe(2)
-    expect(refused.stderr).toContain('a newer Jobtide: its format is 6')
-    expect(bytesOf(site.dataDir)).toEqual(before)
-  },
-)
-
 const FORGET = ['forget', OTHER, '--yes']
 
 function change(name: string, from: string | RegExp, to: string) {

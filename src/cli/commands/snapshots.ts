@@ -36,13 +36,6 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
     import: async () => (await import('../restore-journal-command.ts')).restoreJournalCommand,
   },
   {
-    name: 'salvage',
-    about:
-      'make a new journal of what the warehouse knows, where its own is gone; without --yes only says what',
-    options: [['--yes', 'do it']],
-    import: async () => (await import('../salvage-command.ts')).salvageCommand,
-  },
-  {
     name: 'forget',
     about: 'erase people from journal, warehouse and snapshots; without --yes only says what',
     arguments: [['[profile_id...]', 'the people']],

@@ -138,6 +138,6 @@ export async function readBackupList(
 }
 
 /** Whether a file is the segment as it was sealed. */
-export function isProven(path: string, { sha256 }: BackedUpSegment): boolean {
+export function isProven(path: string, { sha256 }: Pick<BackedUpSegment, 'sha256'>): boolean {
   return fileState(path).sha256 === sha256
 }

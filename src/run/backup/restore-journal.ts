@@ -4,15 +4,16 @@
  *     segments, proved ▶ what keeps erased people out ▶ list of seals ▶ the folder gets its name
  *
  * Until the last step there is no journal, so no command works with half of one; killed at any point, the command begins again
- * where it was.
+ * where it was. Of a journal that lost a piece only that is brought back.
  */
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../../journal/identity.ts'
 import { openJournal, type Journal } from '../../journal/journal.ts'
-import { readHistory } from '../../journal/read-history.ts'
-import { sealsPath } from '../../journal/seals.ts'
+import { JournalLossError } from '../../journal/loss.ts'
+import { readHistory, removeCheckpoint } from '../../journal/read-history.ts'
+import { SealListError, listedIn, sealsPath } from '../../journal/seals.ts'
 import { monthlyCredits } from '../../journal/spending.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
@@ -33,7 +34,6 @@ import {
   generationOf,
   isProven,
   readBackupList,
-  segmentsOf,
   type BackedUpSegment,
   type BackupList,
 } from './backup-list.ts'
@@ -55,7 +55,7 @@ export interface RestoredJournal {
 
 /**
  * Restores the journal. The caller holds the lock of the data directory.
- * @throws ConfigError where a journal is here already, or no backup there, or one of a newer version
+ * @throws ConfigError where a whole journal is here, or no backup there, or one of a newer version
  * @throws StorageError when the backup lacks a segment, or one is not as it was written; nothing is here then that was not before
  * @throws PublishError when the place cannot be reached
  */
@@ -65,11 +65,8 @@ export async function restoreJournal(
 ): Promise<RestoredJournal> {
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
-  if (journal.segments().length > 0) {
-    throw new ConfigError(`there is a journal in ${directory.root}`, {
-      hint: 'Name an empty folder with --data-dir; or move `journal` and `journal.seals` away. `jobtide replay` makes the warehouse of the journal that is here. Nothing was changed.',
-    })
-  }
+  const isHere = journal.segments().length > 0
+  if (isHere) refuseWhole(journal)
   const store = await openBackup(target, world, 'read')
   const list = (await readBackupList(store))?.list
   if (list === undefined) {
@@ -78,12 +75,18 @@ export async function restoreJournal(
     })
   }
   const known = existsSync(sealsPath(journal.folder))
-    ? segmentsOf(journal).map(({ segment }) => segment)
+    ? [...listedIn(journal.folder, 'skip').keys()]
     : []
   const there = new Set(list.segments.map(({ segment }) => segment))
-  const restoring = join(directory.root, 'journal.restoring')
-  await fetchSegments(store, list.segments, restoring, world)
-  place(list, restoring, journal)
+  const lost = known.filter(
+    (segment) => !there.has(segment) && !existsSync(join(journal.folder, segment)),
+  )
+  if (isHere) await mend(store, list, journal, world)
+  else {
+    const restoring = join(directory.root, 'journal.restoring')
+    await fetchSegments(store, list.segments, restoring, world)
+    place(list, restoring, journal)
+  }
   journal.check('bytes')
   const credits = sum([...monthlyCredits(readHistory(journal).spending, null).values()])
   const bytes = sum(list.segments.map((segment) => segment.bytes))
@@ -100,10 +103,58 @@ export async function restoreJournal(
     madeAt: list.made_at,
     segments: list.segments.length,
     bytes,
-    lost: known.filter((segment) => !there.has(segment)).length,
+    lost: lost.length,
     credits,
     creditsPublished: await publishedCredits(target, world),
   }
+}
+
+/** @throws ConfigError where nothing of the journal is lost */
+function refuseWhole(journal: Journal): void {
+  try {
+    journal.check('bytes')
+  } catch (error) {
+    if (error instanceof JournalLossError || error instanceof SealListError) return
+    throw error
+  }
+  throw new ConfigError(
+    `there is a journal in ${dirname(journal.folder)}, and nothing of it is lost`,
+    {
+      hint: 'Name an empty folder with --data-dir. `jobtide replay` makes the warehouse of the journal that is here. Nothing was changed.',
+    },
+  )
+}
+
+/** Brings back what a journal lost. Segments that are whole stay, also those that came after the backup. */
+async function mend(
+  store: ObjectStore,
+  list: BackupList,
+  journal: Journal,
+  world: BackupWorld,
+): Promise<void> {
+  const { folder } = journal
+  const identity = readIfThere(join(folder, IDENTITY_FILE))?.toString().trim()
+  if (identity !== undefined && identity !== list.journal_id) {
+    throw new ConfigError(`${store.destination} is the backup of another journal`, {
+      hint: 'Name that of this one. Nothing was changed.',
+    })
+  }
+  const seals = listedIn(folder, 'skip')
+  const isWhole = ({ segment }: BackedUpSegment) => {
+    const { sha256 = null } = seals.get(segment) ?? {}
+    const path = join(folder, segment)
+    return sha256 !== null && existsSync(path) && isProven(path, { sha256 })
+  }
+  const missing = list.segments.filter((segment) => !isWhole(segment))
+  await fetchSegments(store, missing, folder, world)
+  const listed = new Set(list.segments.map(({ segment }) => segment))
+  // A list that names more than the backup is not replaced by it.
+  const isListLost = seals.size === 0 && journal.segments().every((segment) => listed.has(segment))
+  placeFiles(list, dirname(folder))
+  if (isListLost) writeFileAtomic(sealsPath(folder), list.seals)
+  if (identity === undefined)
+    writeFileAtomic(join(folder, IDENTITY_FILE), `${list.journal_id}\n`, OWNER_ONLY)
+  removeCheckpoint(folder)
 }
 
 async function fetchSegments(
@@ -131,17 +182,11 @@ function damaged(what: string): StorageError {
   })
 }
 
-/** Puts everything into its place; a list of erased people that is newer here stays. */
+/** Puts everything into its place. */
 function place(list: BackupList, restoring: string, { folder }: Journal): void {
   const root = dirname(folder)
   writeFileAtomic(join(restoring, IDENTITY_FILE), `${list.journal_id}\n`, OWNER_ONLY)
-  const here = generationOf(readIfThere(join(root, SUPPRESSED_FILE))?.toString())
-  const isNewer = here > list.suppression_generation
-  for (const [name, text] of Object.entries(list.files)) {
-    if (isNewer && existsSync(join(root, name))) continue
-    onDisk(root, () => makeFolders(dirname(join(root, name))))
-    writeFileAtomic(join(root, name), text, OWNER_ONLY)
-  }
+  placeFiles(list, root)
   writeFileAtomic(sealsPath(folder), list.seals)
   onDisk(folder, () => {
     // It holds no segment: an identity at most, and what was read of those that are gone.
@@ -149,6 +194,17 @@ function place(list: BackupList, restoring: string, { folder }: Journal): void {
     renameSync(restoring, folder)
     fsyncDirectory(root)
   })
+}
+
+/** Puts back what keeps erased people out; a list of them that is newer here stays, and what goes with it. */
+function placeFiles(list: BackupList, root: string): void {
+  const here = generationOf(readIfThere(join(root, SUPPRESSED_FILE))?.toString())
+  const isNewer = here > list.suppression_generation
+  for (const [name, text] of Object.entries(list.files)) {
+    if (isNewer && existsSync(join(root, name))) continue
+    onDisk(root, () => makeFolders(dirname(join(root, name))))
+    writeFileAtomic(join(root, name), text, OWNER_ONLY)
+  }
 }
 
 /** What the newest snapshot knows was spent, where the backup lies below its destination. */

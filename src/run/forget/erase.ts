@@ -197,7 +197,7 @@ async function bringUpToDate(
   pending: Pending | null,
 ): Promise<Known> {
   const { directory } = world
-  // What a load of nothing would take out of the warehouse, a salvage still knows.
+  // A load of nothing would take runs and coverage out of the warehouse.
   await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)

@@ -193,7 +193,26 @@ describe('a place that cannot be gone on with', () => {
     const { site, place, extract } = await openBackedUp({ companies: 2 })
     await extract()
     const { exitCode, stderr } = await site.call(['restore-journal', place])
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('there is a journal in')])
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('nothing of it is lost')])
+  })
+})
+
+describe('a journal that lost a piece', () => {
+  it.each([
+    ['a segment', (data: string) => rmSync(join(data, 'journal', firstSegment(data)))],
+    ['the middle of one', (data: string) => flipByte(join(data, 'journal', firstSegment(data)))],
+    ['its list of seals', (data: string) => rmSync(join(data, 'journal.seals'))],
+  ])('gets %s back from the backup, and keeps what came after it', async (_, damage) => {
+    const { site, place, extract } = await openBackedUp({ companies: 2 })
+    await extract()
+    damage(site.dataDir)
+    expect((await site.call(['replay'])).exitCode).toBe(9)
+    const { credits } = site.simulator.account()
+    const restored = await site.json('restore-journal', place)
+    expect(restored).toMatchObject({ credits, lost: 0 })
+    expect(await site.json('verify')).toMatchObject({ is_proved: true })
+    await extract()
+    expect(await site.json('verify')).toMatchObject({ is_proved: true })
   })
 })
 
@@ -274,6 +293,9 @@ describe('a backup on S3', () => {
     for (const key of keys()) expect(s3.versionsOf(key)).toHaveLength(1)
   })
 })
+
+const firstSegment = (data: string) =>
+  readdirSync(join(data, 'journal')).find((name) => name.endsWith('.journal')) ?? ''
 
 const firstOf = (place: string) => readdirSync(join(place, 'segments')).toSorted()[0] ?? ''
 
