@@ -19,7 +19,6 @@ import {
 } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { knownOnSql } from './as-known-on.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, organizationGroupsFile, type ComputedModel } from './computed-models.ts'
 import type { Check } from './constraints.ts'
@@ -101,7 +100,7 @@ export async function readProject(
   ]
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
   const groups = readFileSync(organizationGroupsFile, 'utf8')
-  const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql() + groups)
+  const fingerprint = fingerprintOf(nodes, checks, macros + groups)
   const reserved = new Set(modelNodes.map(({ name }) => name))
   return { nodes, checks, reserved, macros, fingerprint }
 }

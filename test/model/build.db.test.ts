@@ -129,18 +129,29 @@ describe('tables beside the models', () => {
     },
   )
 
-  it('makes a table again that lost a column and a macro that was dropped', async () => {
+  it('makes a table again that lost a column', async () => {
     await build()
-    await warehouse.run(
-      'alter table arrivals drop column title; drop macro table arrivals_as_known_on',
-    )
+    await warehouse.run('alter table arrivals drop column title')
     expect((await build()).fullRefreshReason).toBe(
       'the table arrivals has other columns than it was made with',
     )
-    const rows = await warehouse.all(
-      `select count(title) as n from arrivals_as_known_on('2099-01-01')`,
+    expect(await warehouse.all('select count(title) as n from arrivals')).toEqual([{ n: 3n }])
+  })
+
+  it('drops the macros that 0.13 stored, and leaves those of users', async () => {
+    await build()
+    await warehouse.run(`
+      create macro end_of_day(day) as day + interval 1 day;
+      create macro sizes_as_known_on(day, seen_by := 'service') as table
+        select * from sizes where end_of_day(day) > now();
+      create macro mine_as_known_on(day) as table select 1 as one;
+      update ops.build_state set value = 'that of 0.13'`)
+    await build()
+    const macros = await warehouse.all(
+      `select distinct function_name as name from duckdb_functions()
+       where ends_with(function_name, '_as_known_on') or function_name = 'end_of_day'`,
     )
-    expect(rows).toEqual([{ n: 3n }])
+    expect(macros).toEqual([{ name: 'mine_as_known_on' }])
   })
 
   it('moves a model with its file, from main to core', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { dataDirectory } from '../../src/run/data-directory.ts'
 import { buildStage, loadStage, type RunProgress } from '../../src/run/stages.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT, JobtideError } from '../../src/support/errors.ts'
@@ -15,6 +16,7 @@ function stopAfter(steps: number) {
   return {
     seen,
     clock: realClock,
+    directory: dataDirectory(temporaryFolder()),
     stop: stop.signal,
     onProgress(progress: RunProgress) {
       seen.push(progress)
