@@ -8,11 +8,11 @@ import { absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts
 import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
 import { readBackupTarget } from '../run/job.ts'
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
+import { rebuildWarehouse } from '../run/rebuild.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { runWorld, type Context } from './context.ts'
 import { buildText, buildValues, loadText, loadValues } from './run-result.ts'
-import { rebuildWarehouse } from './stage-commands.ts'
 import { bytesText } from './text.ts'
 
 export async function restoreJournalCommand(
@@ -27,7 +27,7 @@ export async function restoreJournalCommand(
   try {
     const restored = await restoreJournal(target, world)
     const journal = openJournal(directory.journal, clock)
-    const { load, build } = await rebuildWarehouse(context, journal)
+    const { load, build } = await rebuildWarehouse(journal, world)
     output.report({
       title: `restored: ${directory.journal}`,
       sections: [

@@ -3,9 +3,6 @@
 import { existsSync } from 'node:fs'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
-import type { LoadReport } from '../load/merger.ts'
-import { readSuppression } from '../load/suppression.ts'
-import type { BuildReport } from '../model/build.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import type { PublishChoices } from '../publish/publish-options.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
@@ -15,7 +12,7 @@ import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal, type LoadedSegment } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
-import { copyWatchLists } from '../run/watch-lists.ts'
+import { rebuildWarehouse } from '../run/rebuild.ts'
 import {
   ConfigError,
   EXIT,
@@ -23,8 +20,7 @@ import {
   type ExitCode,
   type JobtideError,
 } from '../support/errors.ts'
-import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
-import { lookBefore, openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Report } from './report.ts'
 import {
@@ -111,7 +107,7 @@ export async function replayCommand(
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
     await refuseReader(directory.warehouse)
-    const { load, build } = await rebuildWarehouse(context, journal)
+    const { load, build } = await rebuildWarehouse(journal, runWorld(context))
     return {
       sections: [
         [
@@ -123,29 +119,6 @@ export async function replayCommand(
       values: { load: loadValues(load), build: buildValues(build), credits: 0 },
     }
   })
-}
-
-/** Makes the warehouse from the journal, beside the old one, and then puts it in its place. The caller holds the lock. */
-export async function rebuildWarehouse(
-  context: Context,
-  journal: Journal,
-): Promise<{ readonly load: LoadReport; readonly build: BuildReport }> {
-  const { warehouse: path } = context.directory
-  const rebuilt = `${path}.replay`
-  removeDatabase(rebuilt)
-  const world = runWorld(context)
-  try {
-    const report = await withDatabase(rebuilt, (warehouse) => loadStage(warehouse, journal, world))
-    const suppression = readSuppression(journal)
-    const build = await withDatabase(rebuilt, async (warehouse) => {
-      await copyWatchLists(path, warehouse, suppression, world.logger)
-      return buildStage(warehouse, world)
-    })
-    await replaceDatabase(path, rebuilt)
-    return { load: report, build }
-  } finally {
-    removeDatabase(rebuilt)
-  }
 }
 
 /** A warehouse of an earlier version lacks tables that a snapshot has: it stays as it is until it is built. */
@@ -200,7 +173,9 @@ async function withLock(
 ): Promise<ExitCode> {
   const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
   context.output.report(
-    await withJournal(context, request, losses, (journal, _, loaded) => work(journal, loaded)),
+    await withJournal(runWorld(context), request, losses, (journal, _, loaded) =>
+      work(journal, loaded),
+    ),
   )
   return EXIT.done
 }
@@ -215,14 +190,4 @@ async function refuseReader(path: string): Promise<void> {
     // Whatever else is wrong with the file is why it is rebuilt.
     if (error instanceof LockedError) throw error
   }
-}
-
-/** Works on a database file, which holds all of it when this resolves: nothing is left in its log. */
-function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  return withWarehouse({ path, mode: 'write' }, async (warehouse) => {
-    const result = await work(warehouse)
-    // Closing would write the log into the file, too, but says nothing when the disk refuses.
-    await warehouse.run('checkpoint')
-    return result
-  })
 }

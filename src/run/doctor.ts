@@ -185,14 +185,19 @@ export async function keepPause(
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
   const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
-  await withJournal(world, { command: 'doctor' }, 'refuse', async (journal) => {
-    const writer = journal.writer()
-    try {
-      await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
-    } finally {
-      await writer.close()
-    }
-  }).catch((error: unknown) => {
+  await withJournal(
+    { ...world, onProgress: () => undefined },
+    { command: 'doctor' },
+    'refuse',
+    async (journal) => {
+      const writer = journal.writer()
+      try {
+        await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
+      } finally {
+        await writer.close()
+      }
+    },
+  ).catch((error: unknown) => {
     if (!(error instanceof JobtideError)) throw error
   })
 }

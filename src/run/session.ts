@@ -18,6 +18,7 @@ import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { LOADED, spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import type { DataDirectory } from './data-directory.ts'
+import { rebuildOlder, type RebuildWorld } from './rebuild.ts'
 import type { RunWorld } from './stages.ts'
 import { takeInbox } from './take-inbox.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
@@ -46,7 +47,7 @@ export interface Session {
  * @throws JobtideError when something else there is damaged, or of a version that this one does not read; then nothing is changed
  */
 export async function withJournal<T>(
-  { directory, clock, stop, logger }: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
+  world: RebuildWorld,
   request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
   losses: 'refuse' | 'accept',
   work: (
@@ -55,6 +56,7 @@ export async function withJournal<T>(
     loaded: readonly LoadedSegment[] | undefined,
   ) => Promise<T>,
 ): Promise<T> {
+  const { directory, clock, stop, logger } = world
   const lock = await acquireLock(directory.root, {
     ...request,
     clock,
@@ -64,14 +66,17 @@ export async function withJournal<T>(
   try {
     await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
-    const loaded = WRITES_JOURNAL_ALONE.has(request.command)
+    const before = WRITES_JOURNAL_ALONE.has(request.command)
       ? undefined
       : await refuseUnreadable(journal, directory, request.command, losses)
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
     await takeInbox(journal, { directory, clock, logger })
-    return await work(journal, lock, loaded)
+    if (before !== undefined && before.newFiles > 0) {
+      await rebuildOlder(journal, world, before.loaded)
+    }
+    return await work(journal, lock, before?.loaded)
   } finally {
     lock.release()
   }
@@ -82,20 +87,23 @@ const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
 /**
  * Reads what all steps of a command will read. Whatever is refused here, nothing is brought to this version yet: the one that
  * wrote it goes on working.
- * @returns what the warehouse was loaded from, where it can be read
+ * @returns what the warehouse was loaded from, and how much its schema lacks, where it can be read
  */
 async function refuseUnreadable(
   journal: Journal,
   { root, warehouse }: RunWorld['directory'],
   command: string,
   losses: 'refuse' | 'accept',
-): Promise<readonly LoadedSegment[] | undefined> {
+): Promise<{ readonly loaded: readonly LoadedSegment[]; readonly newFiles: number } | undefined> {
   // A journal whose losses are to be accepted cannot be read yet.
   readSuppression(journal, losses === 'accept' ? null : undefined)
   readPending(root)
   // A replay puts another in its place.
   if (command === 'replay') return undefined
-  return lookBefore(warehouse, (open) => open.all<LoadedSegment>(LOADED))
+  return lookBefore(warehouse, async (open, newFiles) => ({
+    loaded: await open.all<LoadedSegment>(LOADED),
+    newFiles,
+  }))
 }
 
 /**

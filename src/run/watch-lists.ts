@@ -49,9 +49,15 @@ export async function copyWatchLists(
 ): Promise<void> {
   if (!existsSync(path)) return
   try {
-    const table = await withWarehouse({ path, mode: 'read' }, (old) =>
-      old.table(`from ${WATCH_ENTRIES}`),
-    )
+    const table = await withWarehouse({ path, mode: 'read' }, async (old) => {
+      // 0.11 had no watch-lists.
+      const [there] = await old.all(
+        "select 1 from duckdb_tables() where schema_name || '.' || table_name = $1",
+        [WATCH_ENTRIES],
+      )
+      return there === undefined ? null : old.table(`from ${WATCH_ENTRIES}`)
+    })
+    if (table === null) return
     const rows = asObjects(table).filter(
       ({ kind, listed_as: id }) => kind !== 'profile_id' || !suppression.coversPerson(String(id)),
     )

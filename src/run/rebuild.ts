@@ -1,0 +1,107 @@
+/**
+ * Makes the warehouse from the journal, for 0 credits: beside the old one, which it replaces when it is whole. A replay does so, and
+ * the first command of a new version that writes a warehouse of an older schema.
+ */
+
+import { existsSync } from 'node:fs'
+import type { Journal } from '../journal/journal.ts'
+import type { LoadReport } from '../load/merger.ts'
+import { readSuppression } from '../load/suppression.ts'
+import type { BuildReport } from '../model/build.ts'
+import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
+import { buildStage, loadStage, type RunWorld } from './stages.ts'
+import { copyWatchLists } from './watch-lists.ts'
+
+export type RebuildWorld = Pick<RunWorld, 'directory' | 'clock' | 'logger' | 'stop' | 'onProgress'>
+
+export interface Rebuilt {
+  readonly load: LoadReport
+  readonly build: BuildReport
+}
+
+/** Rebuilds the warehouse. The caller holds the lock of the data directory. */
+export function rebuildWarehouse(journal: Journal, world: RebuildWorld): Promise<Rebuilt> {
+  return rebuild(journal, world, (path) => replaceDatabase(world.directory.warehouse, path))
+}
+
+/** @param place gives the new warehouse its name, or leaves it: then it goes */
+async function rebuild(
+  journal: Journal,
+  world: RebuildWorld,
+  place: (rebuilt: string) => Promise<void>,
+): Promise<Rebuilt> {
+  const { warehouse: path } = world.directory
+  const rebuilt = `${path}.replay`
+  removeDatabase(rebuilt)
+  try {
+    const load = await withDatabase(rebuilt, (warehouse) => loadStage(warehouse, journal, world))
+    const suppression = readSuppression(journal)
+    const build = await withDatabase(rebuilt, async (warehouse) => {
+      await copyWatchLists(path, warehouse, suppression, world.logger)
+      return buildStage(warehouse, world)
+    })
+    await place(rebuilt)
+    return { load, build }
+  } finally {
+    removeDatabase(rebuilt)
+  }
+}
+
+/** Works on a database file, which holds all of it when this resolves: nothing is left in its log. */
+function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouse({ path, mode: 'write' }, async (warehouse) => {
+    const result = await work(warehouse)
+    // Closing would write the log into the file, too, but says nothing when the disk refuses.
+    await warehouse.run('checkpoint')
+    return result
+  })
+}
+
+/**
+ * Rebuilds a warehouse of an older schema. One that holds what the journal does not have (tables of the user's own, rows of a
+ * restored snapshot) stays, and is brought to this version where it is opened to be written.
+ * @param loaded the segments that it was loaded from
+ */
+export async function rebuildOlder(
+  journal: Journal,
+  world: RebuildWorld,
+  loaded: readonly LoadedSegment[],
+): Promise<void> {
+  const { directory, logger } = world
+  const present = new Set(journal.segments())
+  if (present.size === 0 || loaded.some(({ segment }) => !present.has(segment))) return
+  if ((await spentWithoutJournal(journal, directory, loaded)) !== null) return
+  await rebuild(journal, world, async (path) => {
+    const [before, now] = [await heldIn(directory.warehouse), await heldIn(path)]
+    const holdsAll =
+      now.events >= before.events && before.names.every((name) => now.names.includes(name))
+    if (!holdsAll) return
+    await replaceDatabase(directory.warehouse, path)
+    const reason = 'it was of an earlier version; 0 credits were spent'
+    logger.warn({ reason }, 'warehouse_rebuilt_from_the_journal')
+  })
+}
+
+/** How many events a warehouse has, and what a user may have made in it: all but what builds make and macros of ours. */
+async function heldIn(path: string) {
+  if (!existsSync(path)) return { events: 0, names: [] }
+  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+    const events = await warehouse.number('select count(*) from job_change_events')
+    const rows = await warehouse.all<{ name: string }>(
+      `select schema_name || '.' || table_name as name, comment from duckdb_tables()
+       where database_name = current_database() and schema_name not in ('core', 'ops')
+         and not coalesce(regexp_matches(comment, ' Model: [a-z]+/[a-z0-9_]+[.]sql$'), false)
+       union all
+       select schema_name || '.' || view_name, comment from duckdb_views()
+       where database_name = current_database() and schema_name not in ('core', 'ops') and not internal
+         and not coalesce(regexp_matches(comment, ' Model: [a-z]+/[a-z0-9_]+[.]sql$'), false)
+       union all
+       select distinct schema_name || '.' || function_name, null from duckdb_functions()
+       where database_name = current_database() and not internal
+         and not ends_with(function_name, '_as_known_on') and function_name not in ('end_of_day', 'known_at_end_of')`,
+    )
+    return { events, names: rows.map(({ name }) => name) }
+  })
+}
