@@ -26,6 +26,7 @@ const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEIN
 const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/
 const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
+const KNOWN_ON = /(\w+)_as_known_on\b/gi
 const REFUSED = /^permission error|read-only mode|configuration has been locked/i
 const NOT_FOUND = /^(?:binder|catalog) error/i
 const INTERRUPT_EVERY_MS = 50
@@ -58,6 +59,7 @@ export async function queryCommand(
     stop.throwIfAborted()
     await attachFiles(warehouse, attach)
     if (recipe !== null) await setParameters(warehouse, recipe, words)
+    await makeKnownOnMacros(warehouse, sql)
     await warehouse.run('set enable_external_access = false; set lock_configuration = true')
     const stream = await warehouse.stream(sql)
     await (shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown))
@@ -74,6 +76,16 @@ export async function queryCommand(
     warehouse.interrupt()
     warehouse.close()
   }
+}
+
+/** Makes the macros `…_as_known_on` that a statement names, in this session: the warehouse stores none. */
+async function makeKnownOnMacros(warehouse: Warehouse, sql: string): Promise<void> {
+  const named = new Set([...sql.matchAll(KNOWN_ON)].map(([, table = '']) => table.toLowerCase()))
+  if (named.size === 0) return
+  const { knownOnStatements } = await import('../model/as-known-on.ts')
+  const { readProject } = await import('../model/project.ts')
+  const statements = knownOnStatements(await readProject(warehouse), (table) => named.has(table))
+  await warehouse.run(statements.join(';\n'))
 }
 
 function onlyStatement(words: readonly string[]): string {

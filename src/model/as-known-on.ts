@@ -5,8 +5,8 @@
  *
  * With `organization := 'org_…'` only the people who were ever there are computed, which takes a fraction of the time.
  *
- * DuckDB 2 reads macros wrongly that DuckDB 1 has stored, and says nothing: they refuse there. `ops.as_known_on` holds the
- * statements that make the same macros in the session of a reader.
+ * The macros are temporary: each session that reads makes those it needs. In the warehouse every open would parse 2 MB of SQL and
+ * every checkpoint write it, and other versions of DuckDB misread stored macros.
  */
 
 import { readFileSync } from 'node:fs'
@@ -15,9 +15,10 @@ import { sqlFolder } from '../support/assets.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withoutSemicolon } from './checks.ts'
+import type { Project } from './project.ts'
 
 /** A model and every table it reads. */
-export interface ReadingModel {
+interface ReadingModel {
   readonly name: string
   readonly sql: string
   readonly reads: readonly string[]
@@ -26,51 +27,65 @@ export interface ReadingModel {
   readonly schema?: 'main' | 'core'
 }
 
-const SUFFIX = '_as_known_on'
+const CREATE = 'create or replace temp macro'
 const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 
+/** What the file for analysts begins with. */
+const HEAD = `-- Every table as it was known at the end of a day: select * from joiners_as_known_on('2024-06-30').
+-- A build writes this file. Run it in each session that reads so, for example
+-- duckdb -readonly -init data/as_known_on.sql data/analyst.duckdb
+`
+
 /**
- * Writes the macros again, and drops those of models that are gone; part of the build's transaction.
- * @param models in run order: each after the models it reads
- * @param calendar the statements that make the macros which models call
+ * The statements that make the macros in a session, in their order: first those that the models call.
+ * @param isWanted whether a table gets its macro. Default: each does
  */
-export async function makeKnownOnMacros(
-  warehouse: Warehouse,
-  models: readonly ReadingModel[],
-  calendar: string,
-): Promise<void> {
+export function knownOnStatements(
+  { nodes, macros: calendar }: Pick<Project, 'nodes' | 'macros'>,
+  isWanted: (table: string) => boolean = () => true,
+): string[] {
   const { tables, macros } = loadedAsKnownOn()
+  const models = nodes.filter(({ computed }) => computed === null)
   const loaded = new Set(tables.map(({ name }) => name))
-  const dependencies = [...tables, ...models.filter(({ name }) => !loaded.has(name))]
-  const offered = new Set(offeredAsKnownOn(models))
-  const shown = dependencies.filter(
-    ({ name, schema }) => schema !== 'core' && (loaded.has(name) || offered.has(name)),
+  const dependencies = [...tables, ...models.filter(({ name }) => !loaded.has(name))].map(
+    (model): ReadingModel => ({ ...model, sql: withoutComments(model.sql) }),
   )
-  const made: [name: string, definition: string][] = [
-    ...macros.map(({ name, sql }): [string, string] => [name, `as ${sql}`]),
-    ...shown.map((model): [string, string] => [
-      knownOnName(model.name),
-      definitionOf(model, dependencies),
-    ]),
+  const offered = new Set(offeredAsKnownOn(models))
+  const made = dependencies.filter(
+    ({ name, schema }) =>
+      schema !== 'core' && (loaded.has(name) || offered.has(name)) && isWanted(name),
+  )
+  const called = withoutComments(calendar).split(/;\s*$/m)
+  return [
+    ...called.map((one) => one.trim().replace('create or replace macro', CREATE)),
+    ...macros.map(({ name, sql }) => `${CREATE} ${name} as ${sql}`),
+    ...made.map((model) => definitionOf(model, dependencies)),
   ]
-  await warehouse.run('delete from ops.as_known_on')
-  const statements = [
-    ...calendar.split(/;\s*$/m).map((one) => one.replaceAll(/^--.*\n/gm, '').trim()),
-    ...made.map(([name, definition]) => `create or replace macro ${name} ${definition}`),
-  ].filter((one) => one !== '')
-  await warehouse.append('ops.as_known_on', {
-    nth: statements.map((_, index) => index + 1),
-    sql: statements.map((one) =>
-      one.replace('create or replace macro', 'create or replace temp macro'),
-    ),
-  })
-  for (const [name, definition] of made) {
-    const stored = name.startsWith(FIRST_CALLED) ? refusingOtherEngine(definition) : definition
-    await warehouse.run(`create or replace macro main.${name} ${stored}`)
-  }
-  const names = new Set(made.map(([name]) => name))
-  for (const name of await knownOnMacros(warehouse)) {
-    if (!names.has(name)) await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
+}
+
+/** The statements as a file, for sessions of other programs. */
+export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string {
+  return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
+}
+
+/** Drops the macros that earlier versions stored in the warehouse; those of users stay. */
+export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
+  const stored = await warehouse.all<{ kind: string; name: string }>(
+    `select distinct
+        case function_type when 'table_macro' then 'macro table' else 'macro' end as kind, function_name as name
+     from duckdb_functions()
+     where database_name = current_database() and schema_name = 'main'
+       and case function_type
+           when 'table_macro'
+               then ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']
+                   and regexp_matches(macro_definition, 'end_of(_day)?[(]')
+           when 'macro'
+               then function_name = 'end_of_day' and parameters = ['day']
+                   or function_name = 'known_at_end_of' and parameters[1:2] = ['day', 'seen_by']
+           end`,
+  )
+  for (const { kind, name } of stored) {
+    await warehouse.run(`drop ${kind} main.${quoteIdentifier(name)}`)
   }
 }
 
@@ -79,7 +94,7 @@ export async function makeKnownOnMacros(
  * when it says it.
  * @param models in run order
  */
-export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
+function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   const ofAnswers = new Set(['answers'])
   for (const { name, reads } of models) {
     if (reads.some((table) => ofAnswers.has(table)) && !HAS_ALSO.has(name)) ofAnswers.add(name)
@@ -92,35 +107,10 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
 /** What shows beside careers what a page said of them. */
 const HAS_ALSO: ReadonlySet<string> = new Set(['organization_headcount_monthly'])
 
-/** Every macro for a table calls it for every row. */
-const FIRST_CALLED = 'known_at_end_of('
-
-function refusingOtherEngine(definition: string): string {
-  const message =
-    'these macros were stored by DuckDB 1, and other versions read them wrongly: run the statements in ops.as_known_on first, see docs/analysts.md'
-  return definition.replace(
-    'case seen_by',
-    `case case when version() like 'v1.%' then seen_by else error('${message}') end`,
-  )
-}
-
-export function knownOnName(table: string): string {
-  return `${table}${SUFFIX}`
-}
-
-/** The names of the macros that are in the warehouse, sorted; macros with other parameters are not ours. */
-export async function knownOnMacros(warehouse: Warehouse): Promise<string[]> {
-  const rows = await warehouse.all<{ name: string }>(
-    `select distinct function_name as name from duckdb_functions()
-     where database_name = current_database() and schema_name = 'main'
-       and function_type = 'table_macro' and ends_with(function_name, $1)
-       and parameters[1:2] = ['day', 'seen_by'] order by 1`,
-    [SUFFIX],
-  )
-  return rows.map(({ name }) => name)
-}
-
-/** Parameters and `with` the models that a table rests on, each under its own name: so they read one another as known then. */
+/**
+ * The macro of a table. Its `with` holds the models that the table rests on, each under its own name: so they read one another as
+ * known then.
+ */
 function definitionOf(
   { name, columns }: ReadingModel,
   dependencies: readonly ReadingModel[],
@@ -132,10 +122,10 @@ function definitionOf(
   }
   const parts = dependencies
     .filter((model) => needed.has(model.name))
-    .map((model) => `${quoteIdentifier(model.name)} as (\n${withoutComments(model.sql)})`)
+    .map((model) => `${quoteIdentifier(model.name)} as (\n${model.sql})`)
   const one = organizationFilter(columns)
-  const parameters = `(day, seen_by := 'service'${one === null ? '' : ', organization := null'})`
-  const sql = `${parameters} as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
+  const parameters = `day, seen_by := 'service'${one === null ? '' : ', organization := null'}`
+  const sql = `${CREATE} ${name}_as_known_on(${parameters}) as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
   // What cannot be told of one organisation by itself has no such parameter.
   return one === null
     ? sql.replaceAll(OF_ORGANIZATION, '')
@@ -159,11 +149,6 @@ function withoutComments(sql: string): string {
   return withoutSemicolon(sql).replaceAll(/^\s*--.*\n/gm, '')
 }
 
-/** The SQL file that the macros depend on, beside the models. */
-export function knownOnSql(): string {
-  return readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8')
-}
-
 const LOADED_KEYS = ['organization_id', 'profile_id']
 /** What a part is beside its SQL, where it is no table of the load. */
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
@@ -174,7 +159,7 @@ const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
 
 /** sql/known_on.sql, part by part. */
 function loadedAsKnownOn() {
-  const parts = [...knownOnSql().matchAll(PART)].map(
+  const parts = [...readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8').matchAll(PART)].map(
     ([, kind, name = '', sql = '']): ReadingModel & {
       readonly kind: string | undefined
     } => {

@@ -6,9 +6,11 @@
  *                                 no  → make what changed people and changed tables can alter (incremental-build.ts)
  */
 
+import { replaceIfOther } from '../support/atomic-file.ts'
 import { realClock, type Clock } from '../support/clock.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { knownOnFile } from './as-known-on.ts'
 import { fullRefreshReasonOf, writeState } from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
@@ -35,6 +37,8 @@ export interface BuildOptions {
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
+  /** The file of statements that read tables as known on a day, for analysts. Default: none is written. */
+  readonly asKnownOn?: string
 }
 
 // Above it a full refresh takes less time: changed people are looked up in every table.
@@ -76,7 +80,7 @@ export async function buildModels(
   // Models name each other without a schema, so that Spark runs them and temporary views can stand in for them.
   await warehouse.run(`create schema if not exists core; set search_path = 'main,core'`)
   try {
-    return await warehouse.transaction(async () => {
+    const report = await warehouse.transaction(async () => {
       const mostChanged = options.mostChanged ?? MOST_CHANGED
       const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
       const isIncremental = fullRefreshReason === null
@@ -99,6 +103,8 @@ export async function buildModels(
       const durationMs = clock.monotonic() - startedMs
       return { buildId, fullRefreshReason, models, skipped, checks, durationMs }
     })
+    if (options.asKnownOn !== undefined) replaceIfOther(options.asKnownOn, knownOnFile(project))
+    return report
   } catch (error) {
     if (error instanceof CheckFailedError) {
       await warehouse.transaction(() => recordChecks(warehouse, buildId, builtAt, error.outcomes))

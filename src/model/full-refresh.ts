@@ -3,7 +3,7 @@
 import { naming } from '../warehouse/errors.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { knownOnMacros, knownOnName, makeKnownOnMacros, offeredAsKnownOn } from './as-known-on.ts'
+import { dropStoredMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
 import { runChecks } from './checks.ts'
 import { computeAll } from './compute.ts'
@@ -21,7 +21,10 @@ import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
 export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
-  await dropBuiltTables(warehouse)
+  const dropped = await dropBuiltTables(warehouse)
+  // To list the macros takes as long as to make ten tables: only where an earlier version can have built.
+  const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
+  if (dropped > 0 && isOther) await dropStoredMacros(warehouse)
   await refuseForeignTables(warehouse, project.nodes)
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
@@ -38,12 +41,6 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   await refuseOtherColumns(warehouse, project.nodes)
   for (const node of project.nodes) await commentOn(warehouse, node)
   const outcomes = await runChecks(warehouse, project.checks, finished)
-  // The macros depend on the same files as the fingerprint, not on rows.
-  const modelNodes = project.nodes.filter(({ computed }) => computed === null)
-  const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
-  if (isOther || (await isMacroMissing(warehouse, modelNodes))) {
-    await makeKnownOnMacros(warehouse, modelNodes, project.macros)
-  }
   return { models, outcomes, skipped: { models: 0, checks: 0 } }
 }
 
@@ -55,12 +52,4 @@ async function createNode(warehouse: Warehouse, node: ProjectNode): Promise<numb
   await computeAll(warehouse, computed)
   // Those of before stay.
   return rowsIn(warehouse, quoteIdentifier(node.name))
-}
-
-async function isMacroMissing(
-  warehouse: Warehouse,
-  models: readonly ProjectNode[],
-): Promise<boolean> {
-  const macros = new Set(await knownOnMacros(warehouse))
-  return offeredAsKnownOn(models).some((name) => !macros.has(knownOnName(name)))
 }

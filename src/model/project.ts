@@ -19,7 +19,6 @@ import {
 } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { knownOnSql } from './as-known-on.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, organizationGroupsFile, type ComputedModel } from './computed-models.ts'
 import type { Check } from './constraints.ts'
@@ -99,7 +98,7 @@ export async function readProject(
   ]
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
   const groups = readFileSync(organizationGroupsFile, 'utf8')
-  const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql() + groups)
+  const fingerprint = fingerprintOf(nodes, checks, macros + groups)
   return { nodes, checks, macros, fingerprint }
 }
 

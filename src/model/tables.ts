@@ -11,8 +11,11 @@ import type { ProjectNode } from './project.ts'
 // model's file is gone by then, and leaves all others alone.
 const MODEL_MARK = ' Model: '
 
-/** Drops every table and view that a build made from a model, whether the model is still there or not. */
-export async function dropBuiltTables(warehouse: Warehouse): Promise<void> {
+/**
+ * Drops every table and view that a build made from a model, whether the model is still there or not.
+ * @returns how many there were
+ */
+export async function dropBuiltTables(warehouse: Warehouse): Promise<number> {
   const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
     `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
      where database_name = current_database() and regexp_matches(comment, $1)
@@ -24,6 +27,7 @@ export async function dropBuiltTables(warehouse: Warehouse): Promise<void> {
   for (const { kind, schema, name } of built) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
   }
+  return built.length
 }
 
 /**

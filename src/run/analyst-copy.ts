@@ -3,7 +3,7 @@
  * keep a run from writing, nor a run its readers: a new copy is made beside the old one and takes its name in one step, and
  * those who have the old one open read on in it.
  *
- * The file itself is copied, because that keeps everything (views, macros, comments, `ops`) and takes the time of the disk
+ * The file itself is copied, because that keeps everything (views, comments, `ops`) and takes the time of the disk
  * alone; where the file system can share blocks, none. It has the time of last change of the warehouse, so that anybody
  * can see whether it is of the same state.
  */
@@ -99,7 +99,7 @@ async function replaceCopy(directory: DataDirectory, path: string): Promise<numb
     }
     const newest = original === null ? path : tempPath
     // Also the one before: who may read it can be another group now.
-    openToReaders(newest, path)
+    openToReaders(newest, path, directory.asKnownOn)
     // Left by a program that wrote into the old copy in spite of its mode: it would be read as the new one's.
     await rm(logOf(path), { force: true })
     await rename(newest, path)

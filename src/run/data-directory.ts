@@ -9,6 +9,7 @@ const OWN_NAMES = [
   'journal',
   'jobtide.duckdb',
   'analyst.duckdb',
+  'as_known_on.sql',
   'locks',
   'scratch',
   'published',
@@ -59,6 +60,8 @@ export function dataDirectory(root: string) {
     root: path,
     journal: join(path, 'journal'),
     warehouse: join(path, 'jobtide.duckdb'),
+    /** The statements that read tables as known on a day, for analysts; a build writes it. */
+    asKnownOn: join(path, 'as_known_on.sql'),
     /** Deliveries that the journal does not have yet. */
     inbox: join(path, 'inbox'),
     /** Files in the making; may be deleted whenever nothing runs. */

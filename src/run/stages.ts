@@ -96,7 +96,7 @@ export async function loadStage(
 /** @param titlesOnly whether Spark builds the models */
 export async function buildStage(
   warehouse: Warehouse,
-  world: Pick<RunWorld, 'clock' | 'onProgress' | 'stop'>,
+  world: Pick<RunWorld, 'directory' | 'clock' | 'onProgress' | 'stop'>,
   titlesOnly = false,
 ): Promise<BuildReport> {
   world.stop.throwIfAborted()
@@ -105,6 +105,7 @@ export async function buildStage(
     builtAt: new Date(world.clock.now()),
     clock: world.clock,
     titlesOnly,
+    asKnownOn: world.directory.asKnownOn,
     onProgress: (step) => {
       world.stop.throwIfAborted()
       world.onProgress({ stage: 'build', ...step })

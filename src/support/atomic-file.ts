@@ -46,6 +46,11 @@ export function writeFileAtomic(path: string, content: FileContent, mode?: numbe
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), mode)
 }
 
+/** As writeFileAtomic, unless the file has that content: then nothing happens. */
+export function replaceIfOther(path: string, content: string): void {
+  if (readIfThere(path)?.equals(Buffer.from(content)) !== true) writeFileAtomic(path, content)
+}
+
 /** As writeFileAtomic, unless `path` exists: then nothing happens. @param mode as of placeFileAtomic */
 export function createFile(path: string, content: FileContent, mode?: number): void {
   const place = (temporary: string) => {

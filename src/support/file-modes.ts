@@ -7,6 +7,7 @@
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lstatSync,
   readdirSync,
   realpathSync,
@@ -99,16 +100,20 @@ export function makeFolderPrivate(folder: string): void {
 }
 
 /**
- * Gives a new copy for analysts, which takes the place of the one at `copy`, to its readers. Where a group may read it, the
- * group can go through the folder to it: not list the folder, and not read what else lies there, whatever its modes were.
+ * Gives a new copy for analysts, which takes the place of the one at `copy`, and what else is for them beside it, to its readers.
+ * Where a group may read it, the group can go through the folder to it: not list the folder, and not read what else lies there,
+ * whatever its modes were.
  */
-export function openToReaders(newCopy: string, copy: string): void {
-  if (readers === null) return chmodSync(newCopy, READ_ONLY)
-  chownSync(newCopy, -1, readers)
-  chmodSync(newCopy, READ_BY_GROUP)
+export function openToReaders(newCopy: string, copy: string, beside: string): void {
+  const opened = [newCopy, ...(existsSync(beside) ? [beside] : [])]
+  for (const path of opened) {
+    if (readers !== null) chownSync(path, -1, readers)
+    chmodSync(path, readers === null ? READ_ONLY : READ_BY_GROUP)
+  }
+  if (readers === null) return
   const folder = dirname(copy)
   const others = readdirSync(folder).map((name) => join(folder, name))
-  for (const path of others.filter((one) => one !== newCopy && one !== copy)) {
+  for (const path of others.filter((one) => one !== copy && !opened.includes(one))) {
     const entry = lstatSync(path)
     const isWide = !entry.isSymbolicLink() && (entry.mode & NOT_FOR_OTHERS) !== 0
     if (isWide) chmodSync(path, entry.mode & 0o700)

@@ -127,18 +127,39 @@ describe('tables beside the models', () => {
     },
   )
 
-  it('makes a table again that lost a column and a macro that was dropped', async () => {
+  it('makes a table again that lost a column', async () => {
     await build()
-    await warehouse.run(
-      'alter table arrivals drop column title; drop macro table arrivals_as_known_on',
-    )
+    await warehouse.run('alter table arrivals drop column title')
     expect((await build()).fullRefreshReason).toBe(
       'the table arrivals has other columns than it was made with',
     )
-    const rows = await warehouse.all(
-      `select count(title) as n from arrivals_as_known_on('2099-01-01')`,
-    )
-    expect(rows).toEqual([{ n: 3n }])
+    expect(await warehouse.number('select count(title) from arrivals')).toBe(3)
+  })
+
+  it.each([
+    ['of other models', `update ops.build_state set value = 'earlier'`],
+    ['before an erasure', 'delete from ops.build_state'],
+  ])('drops the macros that an earlier version stored, after a build %s', async (_, earlier) => {
+    const macros = () =>
+      warehouse.all<{ name: string }>(
+        `select distinct function_name as name from duckdb_functions()
+         where not internal and (contains(function_name, 'known_on') or contains(function_name, 'end_of')) order by 1`,
+      )
+    await build()
+    await warehouse.run(`
+      create macro main.end_of_day(day) as cast(day as date) + 1;
+      create macro main.known_at_end_of(day, seen_by, detected_at, first_seen_at) as detected_at < end_of_day(day);
+      create macro main.arrivals_as_known_on(day, seen_by := 'service', organization := null) as table
+        select * from arrivals where known_at_end_of(day, seen_by, changed_at, changed_at);
+      create macro main.gone_as_known_on(day, seen_by := 'service') as table select end_of_day(day);
+      create macro main.mine_as_known_on(day) as table select end_of_day(day);
+      create macro main.end_of_month(day) as last_day(day)`)
+    expect(await macros()).toHaveLength(6)
+    await build()
+    expect(await macros()).toHaveLength(6)
+    await warehouse.run(earlier)
+    await build()
+    expect(await macros()).toEqual([{ name: 'end_of_month' }, { name: 'mine_as_known_on' }])
   })
 
   it('moves a model with its file, from main to core', async () => {
