@@ -1,6 +1,6 @@
 -- Date arithmetic where engines differ. The models call these names; here DuckDB gets them, as macros that stay in the
--- warehouse, because macros for analysts that read tables as known on a day call them, too. Another engine defines
--- functions of the same names: the line `-- spark:` above each is the function that Spark defines, in a session in UTC.
+-- warehouse, because views call them. Another engine defines functions of the same names: the line `-- spark:` above each is
+-- the function that Spark defines, in a session in UTC.
 -- All of it is in UTC, whatever time zone the session has; `ts` is a timestamp with time zone, `…_on` a date. Taken from the
 -- microseconds since 1970, because the engine's own time zone arithmetic costs ten times as much on millions of rows.
 

@@ -273,7 +273,9 @@ export interface RunFinished extends OfRun<'run_finished'> {
   readonly exit_code: ExitCode
   readonly message: string | null
   /** How long the stages of the process that ended it took, in seconds; absent where none was reached. */
-  readonly stage_seconds?: Partial<Record<'extract' | 'backup' | 'load' | 'build' | 'publish', number>>
+  readonly stage_seconds?: Partial<
+    Record<'extract' | 'backup' | 'load' | 'build' | 'publish', number>
+  >
   /** Events that its load refused; absent where none was loaded. */
   readonly rejected?: number
 }

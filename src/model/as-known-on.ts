@@ -78,7 +78,7 @@ export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
        and case function_type
            when 'table_macro'
                then ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']
-                   and contains(macro_definition, 'end_of_day(')
+                   and regexp_matches(macro_definition, 'end_of(_day)?[(]')
            when 'macro'
                then function_name = 'end_of_day' and parameters = ['day']
                    or function_name = 'known_at_end_of' and parameters[1:2] = ['day', 'seen_by']

@@ -100,7 +100,8 @@ async function heldIn(path: string) {
        union all
        select distinct schema_name || '.' || function_name, null from duckdb_functions()
        where database_name = current_database() and not internal
-         and not ends_with(function_name, '_as_known_on') and function_name not in ('end_of_day', 'known_at_end_of')`,
+         and not (ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by'])
+         and function_name not in ('end_of_day', 'known_at_end_of')`,
     )
     return { events, names: rows.map(({ name }) => name) }
   })

@@ -20,7 +20,11 @@ const NOON = Date.UTC(2026, 10, 20, 12)
 function scraped(history: ReturnType<typeof emptyHistory>, exitCode: number | null = null) {
   const freshness = { history, pipelines: [], working: null, judgements: [], nowMs: NOON }
   const root = temporaryFolder()
-  const directory = { root, journal: join(root, 'journal'), warehouse: join(root, 'jobtide.duckdb') }
+  const directory = {
+    root,
+    journal: join(root, 'journal'),
+    warehouse: join(root, 'jobtide.duckdb'),
+  }
   const attempts = new Map(exitCode === null ? [] : [['nightly', { exitCode, at: NOON }]])
   const found = parsePrometheus(prometheusText(metricsOf(freshness, directory, attempts)))
   return (name: string) => found.get(`jobtide_${name}`)?.samples.get('{pipeline="nightly"}')

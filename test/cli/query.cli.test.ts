@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readFileSync, readdirSync, readlinkSync } from '
 import { statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { buildModels } from '../../src/model/build.ts'
 import { makeAnalystCopy } from '../../src/run/analyst-copy.ts'
 import { dataDirectory, type DataDirectory } from '../../src/run/data-directory.ts'
 import { acquireLock } from '../../src/run/lock.ts'
@@ -13,6 +14,7 @@ import { HOUR, SECOND } from '../../src/support/units.ts'
 import { openWarehouse, withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { callCli, runCli, startCli, type RunningCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { insertEvents } from '../helpers/warehouse.ts'
 
 const ENDLESS = 'select * from range(100000000000)'
 const SILENT = 'select sum(a.range * b.range % 7) from range(1000000) as a, range(1000000) as b'
@@ -73,6 +75,25 @@ describe('query', () => {
       const { exitCode, stderr } = await query(['--attach', given, 'select 1'], root)
       expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)])
     }
+  })
+
+  it('makes the macros that read tables as known on a day, where a statement names them', async () => {
+    const root = temporaryFolder()
+    const build = { buildId: 'build', builtAt: new Date(0) }
+    await withWarehouse({ path: join(root, 'jobtide.duckdb'), mode: 'write' }, async (open) => {
+      await insertEvents(open, [{}, { event_type: 'left', changed_at: '2026-03-01T00:00:00Z' }])
+      await buildModels(open, build)
+    })
+    const ask = async (sql: string) => (await query([sql, '--format', 'csv'], root)).stdout
+    expect(
+      await ask(
+        `select (select count(*) from joiners) as now, (select count(*) from joiners_as_known_on('2025-01-01')) as early,
+           (select count(*) from main."Leavers_As_Known_On"('2026-03-01', organization := 'org_1')) as late`,
+      ),
+    ).toBe('now,early,late\n1,0,1\n')
+    const made = `select count(*) as n from duckdb_functions() where ends_with(function_name, 'known_on')`
+    expect(await ask(made)).toBe('n\n0\n')
+    expect(await ask(`${made} -- joiners_as_known_on`)).toBe('n\n1\n')
   })
 
   it('prints a table, CSV and JSON', async () => {

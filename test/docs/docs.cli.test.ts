@@ -1,5 +1,6 @@
 /** The pages below docs/ are true: their commands are run after those of the README. */
 
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
@@ -22,6 +23,7 @@ it.each(
   const path = join(site.folder(), 'data', 'analyst.duckdb')
   const engine = await openWarehouse({ path, mode: 'read' })
   try {
+    await engine.run(readFileSync(join(site.folder(), 'data', 'as_known_on.sql'), 'utf8'))
     expect((await engine.table(sql ?? '')).rows.length).toBeGreaterThan(3)
   } finally {
     engine.close()

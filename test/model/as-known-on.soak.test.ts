@@ -119,7 +119,9 @@ async function expectMacros(warehouse: Warehouse): Promise<void> {
     `select distinct function_name as name, database_name as database from duckdb_functions()
      where ends_with(function_name, '_as_known_on') order by 1`,
   )
-  expect(made.map(({ name }) => name)).toEqual(names.map((name) => `${name}_as_known_on`).toSorted())
+  expect(made.map(({ name }) => name)).toEqual(
+    names.map((name) => `${name}_as_known_on`).toSorted(),
+  )
   // Only in this session: the warehouse stores none.
   expect(new Set(made.map(({ database }) => database))).toEqual(new Set(['temp']))
   // What compares two organisations cannot be told of one by itself.

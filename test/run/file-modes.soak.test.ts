@@ -77,13 +77,13 @@ describe('JOBTIDE_ANALYST_GROUP', () => {
       .filter((line) => !/^.00 /.test(line))
       .map((line) => line.replace(folder, ''))
 
-  it('lets the group read the copy for analysts, and nothing else, also while and after the next run, until it is unset', async () => {
+  it('lets the group read the copy for analysts and the statements beside it, and nothing else, also while and after the next run, until it is unset', async () => {
     // Modes for the group are set, not what the umask leaves.
     setUmask(0o077)
     const site = await openSite({ companies: 2, events: 40 })
     chmodSync(site.folder, 0o711)
     const copy = join(site.dataDir, 'analyst.duckdb')
-    const opened = ['710 ', '640 /analyst.duckdb']
+    const opened = ['710 ', '640 /analyst.duckdb', '640 /as_known_on.sql']
     done(await site.run(['run', site.pipeline], { env }))
     expect(forOthers(site.dataDir)).toEqual(opened)
     expect([statSync(site.dataDir).gid, statSync(copy).gid]).toEqual([gid, gid])

@@ -1,3 +1,4 @@
+import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import { buildStage, loadStage, type RunProgress } from '../../src/run/stages.ts'
@@ -15,8 +16,8 @@ function stopAfter(steps: number) {
   const seen: RunProgress[] = []
   return {
     seen,
-    clock: realClock,
     directory: dataDirectory(temporaryFolder()),
+    clock: realClock,
     stop: stop.signal,
     onProgress(progress: RunProgress) {
       seen.push(progress)
@@ -24,6 +25,25 @@ function stopAfter(steps: number) {
     },
   }
 }
+
+describe('build', () => {
+  it('writes the statements for analysts, again only where the file has others', async () => {
+    const warehouse = await memoryWarehouse()
+    const world = stopAfter(Number.POSITIVE_INFINITY)
+    const { asKnownOn: path } = world.directory
+    const built = async () => {
+      await buildStage(warehouse, world)
+      const { ino } = statSync(path)
+      return { ino, text: readFileSync(path, 'utf8') }
+    }
+    const first = await built()
+    expect(first.text).toContain('temp macro joiners_as_known_on(')
+    expect(await built()).toEqual(first)
+    appendFileSync(path, '-- mine')
+    expect((await built()).text).toBe(first.text)
+    warehouse.close()
+  })
+})
 
 describe('a stage that is told to stop', () => {
   it('build stops within one step of 3, and readers keep the tables of the last build', async () => {

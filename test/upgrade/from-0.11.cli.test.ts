@@ -107,6 +107,25 @@ describe.skipIf(!HAS_PROC).each([
   },
 )
 
+it.skipIf(!HAS_PROC).each(['0.11.0', '0.12.0'] as const)(
+  'the first run after %s drops the macros that it stored, and no others',
+  async (version) => {
+    const site = await siteOf(version, 'nobody-erased')
+    const stored = `select count(*) from duckdb_functions()
+      where ends_with(function_name, '_as_known_on') or function_name in ('end_of_day', 'known_at_end_of')`
+    expect(await rows(site, stored)).toBeGreaterThan(20)
+    await withWarehouse({ path: join(site.dataDir, 'jobtide.duckdb'), mode: 'write' }, (open) =>
+      open.run('create macro main.mine_as_known_on(day) as table select day'),
+    )
+    done(await site.call(...RUN))
+    expect(await rows(site, stored)).toBe(1)
+    const sql = `select count(*) from joiners_as_known_on('2030-01-01')`
+    const { stdout } = done(await site.call('query', sql, '--format', 'csv'))
+    const joiners = await rows(site, 'select count(*) from joiners')
+    expect(stdout.trim().split('\n').at(-1)).toBe(String(joiners))
+  },
+)
+
 describe.skipIf(!HAS_PROC)('what this version cannot read', () => {
   const list = 'suppressed.json'
   it.each<[string, number, RegExp, (dataDir: string) => Promise<void> | void]>([
