@@ -60,7 +60,7 @@ describe('imports', () => {
 
   it.each([
     ['@duckdb/', /^src\/warehouse\/engine\.ts$/],
-    ['@aws-sdk/', /^src\/publish\/store\/s3-(?:connection|store|upkeep)\.ts$/],
+    ['@aws-sdk/', /^src\/publish\/store\/s3-(?:client|store)\.ts$/],
     ['@smithy/', /^src\/publish\/store\/s3-[a-z]+\.ts$/],
     ['undici', /^src\/api\/(?:agent|transport)\.ts$/],
     ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],

@@ -1,7 +1,7 @@
 /** `export`: tables of the warehouse as CSV, for PostgreSQL, or as a DuckDB file. */
 
 import { resolve } from 'node:path'
-import { LOAD_SCRIPT, exportTables } from '../publish/export-tables.ts'
+import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
 import { ownEntryAt } from '../run/data-directory.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'

@@ -197,7 +197,7 @@ function findingNotes({ kind, table, object, message }: Finding): string[] {
   return ['', head, `  ${object}`, `  ${message}`]
 }
 
-const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'current', 'stale', 'extra'])
+const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'current'])
 
 function adviceFor(findings: readonly Finding[]): string {
   if (findings.some(({ kind }) => kind === 'format')) {

@@ -4,7 +4,7 @@ import type { ClockTrouble } from '../extract/options.ts'
 import type { LoadReport } from '../load/merger.ts'
 import type { BuildReport } from '../model/build.ts'
 import { skippedValues } from '../plan/skipped-lines.ts'
-import { RefusedLossError } from '../publish/refuse-loss.ts'
+import { RefusedError } from '../publish/errors.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
@@ -57,7 +57,7 @@ export function runReport(run: RunReport): Report {
         run.publish !== null && ['published', publishText(run.publish)],
         run.stageFailure !== null && [
           run.load === null ? 'loaded' : run.build === null ? 'built' : 'published',
-          `${run.stageFailure instanceof RefusedLossError ? 'refused' : 'failed'}: ${run.stageFailure.message}`,
+          `${run.stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${run.stageFailure.message}`,
         ],
         copy !== null && ['analysts', copy],
         quarantinedFact(run),

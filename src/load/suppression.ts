@@ -4,7 +4,7 @@
  *
  * The list lies in the data directory beside the journal and names nobody: it holds keyed hashes of ids. Losing it would
  * bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that there was a
- * list, and how new it was. The loss of all of them at once is noticed where snapshots tell (src/publish/refuse-loss.ts).
+ * list, and how new it was. The loss of all of them at once is noticed where snapshots tell (src/publish/guard.ts).
  */
 
 import { createHmac, randomBytes } from 'node:crypto'

@@ -68,26 +68,37 @@ export function hashOf({ files, schema, grain }: ManifestTable): string {
   )
 }
 
+/** What `current/` shows, as its record says; null where there is none, or it says nothing. */
+export async function readCurrentRecord(store: ObjectStore) {
+  const stored = await store.get(RECORD_KEY)
+  const text = Buffer.from(stored?.bytes ?? []).toString()
+  return {
+    version: stored?.version ?? null,
+    record: recordSchema.safeParse(jsonOrNull(text)).data ?? null,
+  }
+}
+
 /** `current/` of a store, as the publish that is at work finds it. */
 export class CurrentFolder {
   readonly #options: CurrentOptions
-  #record: Record | null = null
-  #version: ObjectVersion | null = null
+  readonly #record: Record | null
+  readonly #version: ObjectVersion | null
   /** What this publish has copied: whatever the record says of the same file was before. */
   readonly #copied = new Map<string, string>()
   #isBeaten = false
   #hasChanged = false
 
-  private constructor(options: CurrentOptions) {
+  private constructor(
+    options: CurrentOptions,
+    found: Awaited<ReturnType<typeof readCurrentRecord>>,
+  ) {
     this.#options = options
+    this.#record = found.record
+    this.#version = found.version
   }
 
   static async open(options: CurrentOptions): Promise<CurrentFolder> {
-    const folder = new CurrentFolder(options)
-    const stored = await options.store.get(RECORD_KEY)
-    folder.#version = stored?.version ?? null
-    folder.#record = stored === null ? null : recordIn(stored.bytes)
-    return folder
+    return new CurrentFolder(options, await readCurrentRecord(options.store))
   }
 
   /** The Delta logs that need not be read, where they have come to this version and no further. */
@@ -163,16 +174,4 @@ export async function rewriteCurrent(options: CurrentOptions, manifest: Manifest
   const folder = await CurrentFolder.open(options)
   await folder.show(manifest, true)
   await folder.close(manifest, {})
-}
-
-function recordIn(bytes: Uint8Array): Record | null {
-  return recordSchema.safeParse(jsonOrNull(Buffer.from(bytes).toString())).data ?? null
-}
-
-/** What `current/` shows; null where there is none, or nothing says so. */
-export async function readCurrentRecord(
-  store: ObjectStore,
-): Promise<Pick<Record, 'snapshot_id'> | null> {
-  const stored = await store.get(RECORD_KEY)
-  return stored === null ? null : recordIn(stored.bytes)
 }

@@ -2,11 +2,6 @@
 
 import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 
-const NEXT_RUN =
-  'The warehouse is whole and the next run publishes; or mend this and run `jobtide publish`.'
-const NOTHING_BOUGHT =
-  'Nothing was bought: a run looks at its destination first. To buy all the same, run with --no-publish.'
-
 /** A store refused, or what lies there is not as it should be. Readers still see the snapshot they saw before. */
 export class PublishError extends JobtideError {
   constructor(message: string, details: ErrorDetails = {}) {
@@ -15,36 +10,33 @@ export class PublishError extends JobtideError {
 
   /** This error as it ends a publish: its hint also says how things go on. */
   whilePublishing(): PublishError {
-    return this.withHint(NEXT_RUN)
+    return this.#withHint(
+      'The warehouse is whole and the next run publishes; or mend this and run `jobtide publish`.',
+    )
   }
 
   /** This error as it keeps a run from buying. */
   beforeBuying(): PublishError {
-    return this.withHint(NOTHING_BOUGHT)
+    return this.#withHint(
+      'Nothing was bought: a run looks at its destination first. To buy all the same, run with --no-publish.',
+    )
   }
 
-  private withHint(more: string): PublishError {
-    const { hint, context, cause } = this
-    return new PublishError(this.message, {
-      hint: hint === undefined ? more : `${hint} ${more}`,
-      context,
-      cause,
-    })
+  #withHint(more: string): PublishError {
+    const { message, hint, context, cause } = this
+    return new PublishError(message, { hint: hint ? `${hint} ${more}` : more, context, cause })
   }
 }
 
-/** What lies there is of the format of a newer version: no next run of this one publishes there. */
-export class OtherFormatError extends PublishError {
+/** A publish that no later run mends by itself: the operator has to decide, or to use another version. Nothing was uploaded. */
+export class RefusedError extends PublishError {
   override whilePublishing(): PublishError {
     return this
   }
 }
 
-/** The Delta log of a table cannot be gone on with; the snapshot itself is published. */
+/** The Delta log of a table cannot be gone on with: the next publish begins it again. */
 export class DamagedLogError extends PublishError {}
-
-/** A version of a Delta log is not there: no reader gets past it, and the log has to be begun again. */
-export class LostVersionError extends DamagedLogError {}
 
 /** A published snapshot is not what it was. Nothing was made of it. */
 export class DamagedSnapshotError extends JobtideError {

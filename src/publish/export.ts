@@ -1,37 +1,38 @@
 /**
  * The tables of a snapshot, of one moment of the warehouse: what no build has changed since the snapshot before keeps its files,
- * all else is copied to the scratch folder, one file for a table or one for each year of it. Nothing of it is in the store yet.
+ * all else is copied to the scratch folder, one file for a table or one for each year of it, each by one COPY with a total order:
+ * so the same rows give the same bytes at any thread count. Nothing of it is in the store yet.
  */
 
-import { rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isoInstant } from '../support/clock.ts'
+import { pipeline } from 'node:stream/promises'
+import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { changesSince, yearSql, type ChangedTables } from '../warehouse/changed-tables.ts'
-import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import {
   hasSameColumns,
+  listOfColumns,
   publishedColumns,
   readColumns,
   type PublishedColumn,
   type TableColumns,
 } from './columns.ts'
-import { schemaString } from './delta/schema.ts'
+import { schemaString } from './delta/plan.ts'
 import { PublishError } from './errors.ts'
-import { fileKey, keysOfSnapshot, partitionStem } from './keys.ts'
-import { readChecks, readLedger } from './ledger.ts'
 import {
-  buildManifest,
-  objectsOf,
-  sameContent,
+  fileKey,
+  keysOfSnapshot,
+  partitionStem,
   type Manifest,
   type ManifestFile,
   type ManifestTable,
 } from './manifest.ts'
-import { writeParquet } from './parquet.ts'
-import type { PublishOptions } from './publish-options.ts'
+import type { Step } from './scratch.ts'
 
 /**
  * Above so many rows a table that says of which column is split by year: a night rewrites the years that it changed, and not
@@ -54,98 +55,63 @@ export interface ScratchFile {
   readonly rows: number
 }
 
-export interface ExportedSnapshot {
-  readonly manifest: Manifest
-  /** Whether readers see all of it already, but for files that were lost. */
-  readonly unchanged: boolean
-  /** What is not in the store. */
-  readonly files: readonly ScratchFile[]
-  readonly newFiles: number
-  /** Keys below `tables/`, as they were before. */
-  readonly listed: readonly string[]
+export interface ExportOptions {
+  readonly warehouse: Warehouse
+  /** Of the tables those that were made elsewhere: their files are in the store, and may be several for a partition. */
+  readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
+  /** What goes into the snapshot, in this order. */
+  readonly tables: readonly TableDefinition[]
+  /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
+  readonly scratchFolder: string
+  /** ULID of the new snapshot; never used before. */
+  readonly snapshotId: string
+  /** Writes every file again, whatever builds say of changes. Default: false. */
+  readonly compact?: boolean
+  /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
+  readonly splitAboveRows?: number
+  readonly logger: Logger
+  readonly onProgress?: (step: PublishStep) => void
+  /** Stops between two tables or files; readers keep the previous snapshot. */
+  readonly signal?: AbortSignal
 }
 
-/** What readers see: the manifest is null where it is of an older format, whose files are not kept. */
-export interface Before {
-  readonly manifest: Manifest | null
-  readonly sequence: number
-  readonly previous: Manifest['previous']
+/** A finished step: a table written to scratch, or a file that is now in the store. */
+export interface PublishStep extends Step {
+  readonly phase: 'export' | 'upload'
 }
 
-/** Exports every table, and says what the manifest of that is. */
-export async function exportSnapshot(
-  options: PublishOptions,
-  before: Before,
-): Promise<ExportedSnapshot> {
-  const { warehouse, store } = options
-  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
-  // One transaction: all tables, the coverage and the credits are those of one moment.
-  return warehouse.transaction(() => exportTables(options, before, sizes))
-}
-
-async function exportTables(
-  options: PublishOptions,
-  { manifest: before, sequence, previous }: Before,
+/**
+ * Exports every table, in the transaction that is open.
+ * @param before what readers see, where its files are kept
+ * @param sizes what is in the store below `tables/`: key → bytes
+ * @param versions that write now
+ * @returns the tables as a manifest has them, and which of their files are not in the store
+ */
+export async function exportTables(
+  options: ExportOptions,
+  before: Manifest | null,
   sizes: ReadonlyMap<string, number>,
-): Promise<ExportedSnapshot> {
-  const { warehouse, runId, clock, snapshotId, made, version } = options
-  const checks = await readChecks(warehouse, previous !== null)
-  const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
-  const versions = { jobtide: version, duckdb }
-  const work: Work = {
-    ...options,
-    sizes,
-    changes: await changesOf(options, before, versions),
-    files: [],
-    columns: null,
-  }
+  versions: Manifest['versions'],
+): Promise<{ tables: ManifestTable[]; files: readonly ScratchFile[] }> {
+  const { made, tables: definitions, signal, onProgress } = options
+  const changes = await changesOf(options, before, versions)
+  const work: Work = { ...options, sizes, changes, files: [], columns: null }
   const tables: ManifestTable[] = []
-  for (const definition of options.tables) {
-    options.signal?.throwIfAborted()
+  for (const definition of definitions) {
+    signal?.throwIfAborted()
     const { name } = definition
     const known = before?.tables.find((table) => table.name === name)
-    const elsewhere = made?.tables.get(name)?.table
-    tables.push(
-      elsewhere === undefined
-        ? await exportTable(work, definition, known)
-        : withKeptPartitions(elsewhere, known),
-    )
-    options.onProgress?.({
-      phase: 'export',
-      done: tables.length,
-      total: options.tables.length,
-      name,
-    })
+    tables.push(made?.tables.get(name)?.table ?? (await exportTable(work, definition, known)))
+    onProgress?.({ phase: 'export', done: tables.length, total: definitions.length, name })
   }
   // A column that a Delta table cannot hold is refused now, and not when readers have the snapshot already.
   for (const table of tables) schemaString(table)
-  const known = new Set(before === null ? [] : objectsOf(before).map(({ key }) => key))
-  const newObjects = objectsOf({ tables }).filter(({ key }) => !known.has(key))
-  const manifest = buildManifest({
-    snapshot_id: snapshotId,
-    sequence: sequence + 1,
-    previous,
-    created_at: isoInstant(clock.now()),
-    destination: options.store.destination,
-    run_id: runId,
-    journal_id: options.journalId,
-    not_kept: options.notKept,
-    versions,
-    ...(made?.spark === undefined ? {} : { spark: made.spark }),
-    tables,
-    new_bytes: sum(newObjects.map(({ bytes }) => bytes)),
-    coverage,
-    checks: checks && { ...checks, passed: checks.passed + (made?.checks ?? 0) },
-    credits,
-  })
-  const unchanged = before !== null && sameContent(before, manifest)
-  const listed = [...sizes.keys()]
-  return { manifest, unchanged, files: work.files, newFiles: newObjects.length, listed }
+  return { tables, files: work.files }
 }
 
 /** What changed since the snapshot before; null where that is not known. */
 async function changesOf(
-  { warehouse, compact = false }: PublishOptions,
+  { warehouse, compact = false }: ExportOptions,
   before: Manifest | null,
   versions: Manifest['versions'],
 ): Promise<ChangedTables | null> {
@@ -157,7 +123,7 @@ async function changesOf(
   return changesSince(warehouse, builtFrom)
 }
 
-interface Work extends PublishOptions {
+interface Work extends ExportOptions {
   /** What is in the store: key → bytes. */
   readonly sizes: ReadonlyMap<string, number>
   readonly changes: ChangedTables | null
@@ -299,17 +265,79 @@ async function copyPartition(
   return written
 }
 
-/** A table that was made elsewhere: its partitions with the same rows as before keep their files, in whatever order they are. */
-function withKeptPartitions(table: ManifestTable, known: ManifestTable | undefined): ManifestTable {
-  if (known === undefined || !hasSameColumns(known, table.schema)) return table
-  const isSame = ({ name, rows, fingerprint }: ManifestTable['partitions'][number]) =>
-    fingerprint !== null &&
-    known.partitions.some(
-      (one) => one.name === name && one.rows === rows && one.fingerprint === fingerprint,
-    )
-  const same = new Set(table.partitions.filter(isSame).map(({ name }) => name))
-  const files = table.partitions.flatMap(({ name }) =>
-    (same.has(name) ? known : table).files.filter(({ partition }) => partition === name),
+export interface ParquetSource {
+  readonly columns: readonly PublishedColumn[]
+  /** Columns that are unique together: the order of the rows. */
+  readonly key: readonly string[]
+  /** SQL after `select <columns>`: from where, which rows. */
+  readonly from: string
+  /** Default: {@link ROW_GROUP_ROWS}. */
+  readonly rowGroupRows?: number | undefined
+}
+
+/** A Parquet file, and what a reader may want to know without opening it. */
+export type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
+
+// The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
+// for 1.9 million events, for a file that was 3 % smaller.
+const ROW_GROUP_ROWS = 122_880
+const COPY_OPTIONS =
+  'format parquet, compression zstd, compression_level 3, use_tmp_file true, return_stats'
+
+interface CopyResult {
+  readonly count: bigint
+  readonly file_size_bytes: bigint
+  readonly column_statistics: MapEntries<MapEntries<string>>
+}
+
+type MapEntries<Value> = readonly { readonly key: string; readonly value: Value }[]
+
+/** Writes the rows to `path`. No rows give a file without rows, so that its columns can be read. */
+export async function writeParquet(
+  warehouse: Warehouse,
+  { columns, key, from, rowGroupRows = ROW_GROUP_ROWS }: ParquetSource,
+  path: string,
+): Promise<WrittenFile> {
+  const order = key.map(quoteIdentifier).join(', ')
+  const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.field_id}`)
+  // v2 is smaller, but writes floating-point numbers of many values with the encoding BYTE_STREAM_SPLIT, and Spark 4.0 refuses
+  // to read a file with it; the tables that have such numbers grow by up to 5 % with v1.
+  const version = columns.some(({ type }) => /\b(?:DOUBLE|FLOAT)\b/.test(type)) ? 'v1' : 'v2'
+  const [result] = await warehouse.all<CopyResult>(
+    `copy (select ${listOfColumns(columns)} ${from} order by ${order})
+     to ${quoteText(path)} (${COPY_OPTIONS}, row_group_size ${rowGroupRows}, parquet_version ${version}, field_ids {${fieldIds.join(', ')}})`,
   )
-  return { ...table, files, bytes: sum(files.map(({ bytes }) => bytes)) }
+  if (result === undefined) throw new PublishError(`nothing was written to ${path}`)
+  return {
+    rows: Number(result.count),
+    bytes: Number(result.file_size_bytes),
+    sha256: await sha256OfFile(path),
+    ...statisticsOf(result.column_statistics, columns, key),
+  }
+}
+
+// Bounds let a reader skip files. Text other than keys stays out: names of people do not belong in a manifest.
+function statisticsOf(
+  statistics: MapEntries<MapEntries<string>>,
+  columns: readonly PublishedColumn[],
+  key: readonly string[],
+): Pick<WrittenFile, 'min' | 'max' | 'nulls'> {
+  const found: Pick<WrittenFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
+  for (const { name, type } of columns) {
+    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value
+    const said = Object.fromEntries(own?.map(({ key: what, value }) => [what, value]) ?? [])
+    const { null_count: nulls = '0', min, max } = said
+    if (Number(nulls) > 0) found.nulls[name] = Number(nulls)
+    if (min === undefined || max === undefined || (type === 'VARCHAR' && !key.includes(name)))
+      continue
+    found.min[name] = min
+    found.max[name] = max
+  }
+  return found
+}
+
+export async function sha256OfFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
 }

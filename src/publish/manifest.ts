@@ -9,14 +9,13 @@ import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
-import { OtherFormatError, PublishError } from './errors.ts'
-import { FILE_KEY, fileKey, withoutOwner } from './keys.ts'
+import { PublishError, RefusedError } from './errors.ts'
 import { isPlainKey } from './store/object-store.ts'
 
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
 
-const FORMAT_VERSION = 5
+export const FORMAT_VERSION = 5
 /** The oldest format of which it is still read what a destination holds. */
 const OLDEST_FORMAT = 3
 
@@ -82,7 +81,6 @@ const tableSchema = z
   })
 
 const edgesSchema = z.object({ min: z.string().nullable(), max: z.string().nullable() })
-
 const coverageSchema = z.object({
   /** Organisations with anything covered. */
   organizations: z.int().nonnegative(),
@@ -95,8 +93,6 @@ const coverageSchema = z.object({
   /** SHA-256 over every interval: two snapshots with the same one know exactly the same. */
   sha256: sha256Schema,
 })
-
-const sparkSchema = z.object({ version: z.string() })
 
 const notKeptSchema = z.object({
   people: z.int().nonnegative(),
@@ -134,7 +130,7 @@ const manifestSchema = z.object({
   destination: z.string(),
   versions: z.object({ jobtide: z.string(), duckdb: z.string() }),
   /** Where Spark built the models; absent: DuckDB did. */
-  spark: sparkSchema.optional(),
+  spark: z.object({ version: z.string() }).optional(),
   tables: z.array(tableSchema),
   /** Checks of the build whose tables these are; all passed. Null: it was not checked by a build. */
   checks: z
@@ -189,11 +185,6 @@ export type Pointer = z.infer<typeof pointerSchema>
 /** What Jobtide has erased on purpose, in short. */
 export type NotKept = z.infer<typeof notKeptSchema>
 
-/** The manifest of a snapshot; what it is made of is everything but the format. */
-export function buildManifest(facts: Omit<Manifest, 'format_version'>): Manifest {
-  return { format_version: FORMAT_VERSION, ...facts }
-}
-
 export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
   return manifest.format_version === FORMAT_VERSION
 }
@@ -215,22 +206,6 @@ export interface SnapshotTotals {
   readonly bytes: number
 }
 
-interface Counted extends Named {
-  readonly tables: readonly (Named['tables'][number] & {
-    readonly rows: number
-    readonly bytes: number
-  })[]
-}
-
-export function totalsOf({ tables }: Counted): SnapshotTotals {
-  return {
-    tables: tables.length,
-    files: objectsOf({ tables }).length,
-    rows: sum(tables.map(({ rows }) => rows)),
-    bytes: sum(tables.map(({ bytes }) => bytes)),
-  }
-}
-
 /** An object that a manifest names. */
 export interface NamedObject {
   readonly key: string
@@ -238,13 +213,18 @@ export interface NamedObject {
   readonly sha256: string
 }
 
-interface Named {
-  readonly tables: readonly { readonly files: readonly NamedObject[] }[]
+/** Every object that the tables of a snapshot are made of. */
+export function objectsOf({ tables }: Pick<StoredManifest, 'tables'>): NamedObject[] {
+  return tables.flatMap<NamedObject>(({ files }) => files)
 }
 
-/** Every object that the tables of a snapshot are made of. */
-export function objectsOf({ tables }: Named): NamedObject[] {
-  return tables.flatMap(({ files }) => files)
+export function totalsOf({ tables }: Pick<StoredManifest, 'tables'>): SnapshotTotals {
+  return {
+    tables: tables.length,
+    files: objectsOf({ tables }).length,
+    rows: sum(tables.map(({ rows }) => rows)),
+    bytes: sum(tables.map(({ bytes }) => bytes)),
+  }
 }
 
 export function snapshotKeys(snapshotId: string): { manifest: string; views: string } {
@@ -267,58 +247,42 @@ export function formatJson(value: Manifest | Pointer): string {
 
 /** Reads a stored pointer. @throws PublishError when it is none */
 export function parsePointer(bytes: Uint8Array, where: string): Pointer {
-  return check(pointerSchema, readJson(bytes, where).value, where)
+  return parse(bytes, where, () => pointerSchema)
 }
 
-/**
- * Reads a stored manifest.
- * @param sha256 what its bytes must have; null where nothing says
- */
-export function parseManifest(
-  bytes: Uint8Array,
-  sha256: string | null,
-  where: string,
-): StoredManifest {
-  if (sha256 !== null && sha256Hex(bytes) !== sha256) {
+/** Reads a stored manifest: one of an older format in outline. @param sha256 what its bytes must have, where the pointer says */
+export function parseManifest(bytes: Uint8Array, where: string, sha256?: string): StoredManifest {
+  if (sha256 !== undefined && sha256Hex(bytes) !== sha256) {
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
   }
-  const { value, format } = readJson(bytes, where)
-  const isOld = typeof format === 'number' && format < FORMAT_VERSION
-  return isOld ? check(outlineSchema, value, where) : check(manifestSchema, value, where)
+  return parse<StoredManifest>(bytes, where, (format) =>
+    format < FORMAT_VERSION ? outlineSchema : manifestSchema,
+  )
 }
 
-/**
- * Reads no more of a stored manifest than its outline, which takes a fraction of the time where every manifest of a store is
- * read.
- */
+/** Reads no more of a manifest than its outline, in a fraction of the time: for who reads every manifest of a store. */
 export function parseOutline(bytes: Uint8Array, where: string): ManifestOutline {
-  return check(outlineSchema, readJson(bytes, where).value, where)
+  return parse(bytes, where, () => outlineSchema)
 }
 
-/** @throws OtherFormatError when a newer Jobtide wrote it */
-function readJson(bytes: Uint8Array, where: string): { value: unknown; format: unknown } {
+/** @throws RefusedError when a newer Jobtide wrote it */
+function parse<T>(bytes: Uint8Array, where: string, schemaOf: (format: number) => z.ZodType<T>): T {
   let value: unknown
   try {
     value = JSON.parse(Buffer.from(bytes).toString())
   } catch (error) {
     throw notOurs(where, 'it is not JSON', error)
   }
-  const format = (value as Partial<Manifest> | null)?.format_version
-  if (typeof format === 'number' && format > FORMAT_VERSION) throw ofNewer(where, format)
-  return { value, format }
-}
-
-function check<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
-  const result = schema.safeParse(value)
+  const { format_version: said } = Object(value) as Record<string, unknown>
+  const format = typeof said === 'number' ? said : FORMAT_VERSION
+  if (format > FORMAT_VERSION) {
+    const what = `its format is ${format}, and this one reads up to ${FORMAT_VERSION}`
+    const hint = 'Use the version that wrote it.'
+    throw new RefusedError(`${where} was written by a newer Jobtide: ${what}`, { hint })
+  }
+  const result = schemaOf(format).safeParse(value)
   if (result.success) return result.data
   throw notOurs(where, z.prettifyError(result.error).replaceAll('\n', ' '), result.error)
-}
-
-function ofNewer(where: string, format: number): OtherFormatError {
-  return new OtherFormatError(
-    `${where} was written by a newer Jobtide: its format is ${format}, and this one reads up to ${FORMAT_VERSION}`,
-    { hint: 'Use the version that wrote it.' },
-  )
 }
 
 function notOurs(where: string, what: string, cause?: unknown): PublishError {
@@ -352,4 +316,53 @@ select ${columns} from read_parquet([\n${paths}\n], hive_partitioning = false);
     `-- Jobtide snapshot ${id} of ${at}. Paste it into DuckDB.\n`,
     ...views,
   ].join('\n')
+}
+
+/** The key of a data file. */
+export function fileKey(table: string, partition: string, sha256: string): string {
+  return `tables/${table}/${partition}/${sha256}.parquet`
+}
+
+/** What the partitions of a table split by the years of a column are called before `_year=`. */
+export function partitionStem(column: string): string {
+  return column.replace(/_(at|on)$/, '')
+}
+
+/**
+ * Gives the files of a new snapshot keys of their own: {@link fileKey} with the id of the snapshot before the hash. No other
+ * publish ever wrote such a key, so garbage collection cannot be about to delete it. A file whose bytes the snapshot before
+ * has already keeps the key that it has there.
+ */
+export function keysOfSnapshot(
+  before: Pick<ManifestTable, 'files'> | undefined,
+  snapshotId: string,
+): (key: string) => string {
+  const known = new Map((before?.files ?? []).map(({ key }) => [withoutOwner(key), key]))
+  return (key) => known.get(key) ?? key.replace(/[^/]+$/, `${snapshotId}/$&`)
+}
+
+/** The key of a file without the id of the snapshot that wrote it. */
+export function withoutOwner(key: string): string {
+  return key.replace(/\/[0-9A-Z]{26}(?=\/[^/]+$)/, '')
+}
+
+/** What a key stands for: a data file, a file of a Delta log, or a part of a snapshot. */
+export type KnownKey =
+  | { readonly kind: 'file' }
+  | { readonly kind: 'log'; readonly table: string }
+  | { readonly kind: 'manifest' | 'views'; readonly snapshotId: string }
+
+const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
+/** Of data files, and of the deletion vectors that Jobtide 0.12 wrote beside them. */
+export const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
+const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
+
+/** What a key stands for; null when Jobtide does not name objects like that. */
+export function knownKey(key: string): KnownKey | null {
+  const table = LOG_KEY.exec(key)?.[1]
+  if (table !== undefined) return { kind: 'log', table }
+  if (FILE_KEY.test(key)) return { kind: 'file' }
+  const [, snapshotId, name] = SNAPSHOT_KEY.exec(key) ?? []
+  if (snapshotId === undefined) return null
+  return { kind: name === 'manifest.json' ? 'manifest' : 'views', snapshotId }
 }

@@ -5,34 +5,94 @@
  */
 
 import { atOnce } from '../support/at-once.ts'
-import { incompatibilities, refuseIncompatible } from './columns.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
+import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CurrentFolder, removeCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
-import { exportSnapshot, type Before, type ExportedSnapshot } from './export.ts'
+import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {
+  isEmpty,
+  isOfAnotherJournal,
+  refuseIncompatible,
+  refuseLoss,
+  type LossChoices,
+} from './guard.ts'
+import {
+  FORMAT_VERSION,
   POINTER_KEY,
   formatJson,
   isOfThisFormat,
   objectsOf,
   parsePointer,
   pointerTo,
+  sameContent,
   snapshotKeys,
   totalsOf,
   viewsSql,
   type Manifest,
+  type ManifestTable,
+  type NotKept,
+  type SnapshotTotals,
 } from './manifest.ts'
-import type { PublishOptions, PublishReport } from './publish-options.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
-import { isEmpty, isOfAnotherJournal, refuseLoss } from './refuse-loss.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
+
+export interface PublishChoices extends LossChoices, Pick<ExportOptions, 'compact'> {
+  /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
+  readonly acceptSchemaChange?: boolean
+}
+
+export interface PublishOptions extends ExportOptions, PublishChoices {
+  /** Tables that were made elsewhere. */
+  readonly made?: {
+    readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }>
+    /** The snapshot that they go on from; another one in its place is not replaced. */
+    readonly current: CurrentSnapshot | null
+    readonly spark: Manifest['spark']
+    /** Checks that passed there. */
+    readonly checks: number
+  }
+  readonly store: ObjectStore
+  readonly clock: Clock
+  /** The run that publishes; null for a publish by itself. */
+  readonly runId: string | null
+  /** The journal that the warehouse is made from, a ULID. */
+  readonly journalId: string
+  /** What was erased on purpose: fewer rows are no loss then. */
+  readonly notKept: NotKept
+  /** The MACs of the suppression list and of those before it. */
+  readonly lists: readonly string[]
+  readonly version: string
+  /** Called once readers see a new snapshot, before anything else can fail. */
+  readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
+  /** Whether `current/` is kept there. Default: true. */
+  readonly hasCurrent?: boolean
+}
+
+export interface PublishReport extends SnapshotTotals {
+  /** The snapshot that readers now see: the one before where nothing changed; null where they see none. */
+  readonly snapshotId: string | null
+  /** True when nothing was published, because nothing was read yet: there is no row, and no organisation is covered. */
+  readonly nothingRead: boolean
+  /** True when the store already showed exactly this: then there is no new snapshot. */
+  readonly unchanged: boolean
+  /** The format of the snapshot before, where that is an older one: a whole new snapshot took its place. */
+  readonly replacedFormat: number | null
+  /** Files that the snapshot before did not have. */
+  readonly newFiles: number
+  readonly newBytes: number
+  readonly destination: string
+}
 
 /**
  * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.
  * @throws PublishError when the store refuses, a table cannot be published, readers could be hurt by a change of columns, or
  *   another publisher was first
- * @throws RefusedLossError when the destination shows the rows of another journal, or more than this warehouse holds
+ * @throws RefusedError when the destination shows the rows of another journal, or more than this warehouse holds
  * @throws JobtideError with exit code 6 when the last build failed a check
  */
 export async function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
@@ -40,32 +100,40 @@ export async function publishSnapshot(options: PublishOptions): Promise<PublishR
 }
 
 async function publishFromScratch(options: PublishOptions): Promise<PublishReport> {
-  const { store, made, logger } = options
+  const { store, made, logger, acceptSchemaChange = false } = options
   const { destination } = store
   const current = made === undefined ? await readCurrent(store) : made.current
-  const exported = await exportSnapshot(options, beforeOf(current))
-  const { manifest, unchanged, newFiles } = exported
+  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  // One transaction: all tables, the coverage and the credits are those of one moment.
+  const { manifest, files, newFiles } = await options.warehouse.transaction(() =>
+    exportSnapshot(options, current, sizes),
+  )
   const before = current?.manifest ?? null
+  const unchanged = before !== null && isOfThisFormat(before) && sameContent(before, manifest)
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
     // An empty snapshot would tell readers that nothing ever happened.
     const nothing = { ...totalsOf({ tables: [] }), newFiles: 0, newBytes: 0, destination }
     const snapshotId = before?.snapshot_id ?? null
     return { snapshotId, unchanged: true, nothingRead: true, replacedFormat: null, ...nothing }
   }
-  if (before !== null) refuseWorse(options, before, manifest)
-  const isOld = before !== null && !isOfThisFormat(before)
-  if (isOld) {
-    const told = { format: before.format_version, snapshot: before.snapshot_id, at: destination }
-    logger.warn(told, 'publish.older_format_replaced')
+  if (before !== null) refuseLoss(before, manifest, destination, options)
+  let replacedFormat: number | null = null
+  if (before !== null && !isOfThisFormat(before)) {
+    // An older version had other tables: what it says of their columns is not read.
+    const { format_version: format, snapshot_id: snapshot } = before
+    logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
+    replacedFormat = format
+  } else if (before !== null && !acceptSchemaChange) {
+    refuseIncompatible(before.tables, manifest.tables, destination)
   }
   // Also where nothing changed: a file that was lost was written again.
-  await putFiles(options, exported)
-  const shown = unchanged && before !== null && isOfThisFormat(before) ? before : manifest
+  await putFiles(options, files)
+  const shown = unchanged ? before : manifest
   const report = {
     snapshotId: shown.snapshot_id,
     nothingRead: false,
     unchanged,
-    replacedFormat: isOld ? before.format_version : null,
+    replacedFormat,
     ...totalsOf(shown),
     newFiles: unchanged ? 0 : newFiles,
     newBytes: unchanged ? 0 : manifest.new_bytes,
@@ -75,8 +143,117 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await putSnapshot(options, manifest, current)
     await options.onPublished?.(report)
   }
-  await showToOthers(options, shown, exported.listed)
+  await showToOthers(options, shown, [...sizes.keys()])
   return report
+}
+
+/** Exports the tables, and says what the manifest of that is. @param current of an older format, nothing of it is kept */
+async function exportSnapshot(
+  options: PublishOptions,
+  current: CurrentSnapshot | null,
+  sizes: ReadonlyMap<string, number>,
+) {
+  const { warehouse, runId, clock, snapshotId, made, version } = options
+  const checks = await readChecks(warehouse, current !== null)
+  const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
+  const versions = { jobtide: version, duckdb }
+  const before = current !== null && isOfThisFormat(current.manifest) ? current.manifest : null
+  const { tables, files } = await exportTables(options, before, sizes, versions)
+  const known = new Set(before === null ? [] : objectsOf(before).map(({ key }) => key))
+  const newObjects = objectsOf({ tables }).filter(({ key }) => !known.has(key))
+  const manifest: Manifest = {
+    format_version: FORMAT_VERSION,
+    snapshot_id: snapshotId,
+    sequence: (current?.manifest.sequence ?? 0) + 1,
+    previous: current && {
+      snapshot_id: current.pointer.snapshot_id,
+      manifest_sha256: current.pointer.manifest_sha256,
+    },
+    created_at: isoInstant(clock.now()),
+    destination: options.store.destination,
+    run_id: runId,
+    journal_id: options.journalId,
+    not_kept: options.notKept,
+    versions,
+    ...(made?.spark === undefined ? {} : { spark: made.spark }),
+    tables,
+    new_bytes: sum(newObjects.map(({ bytes }) => bytes)),
+    coverage,
+    checks: checks && { ...checks, passed: checks.passed + (made?.checks ?? 0) },
+    credits,
+  }
+  return { manifest, files, newFiles: newObjects.length }
+}
+
+const instant = (of: string) => `strftime(${of} at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`
+
+// An organisation begins where its first interval begins, the beginning of time included (null in the table).
+const LEDGER_SQL = `
+  with edges as (
+    select organization_id, count(*) as intervals, max(covered_to) as covered_to,
+           min(coalesce(covered_from, '-infinity')) as covered_from
+    from ops.coverage group by organization_id),
+  summary as (
+    select count(*) as organizations, coalesce(sum(intervals), 0) as intervals,
+           nullif(min(covered_from), '-infinity') as from_min, nullif(max(covered_from), '-infinity') as from_max,
+           min(covered_to) as to_min, max(covered_to) as to_max
+    from edges)
+  select cast(organizations as double) as organizations, cast(intervals as double) as intervals,
+    {min: ${instant('from_min')}, max: ${instant('from_max')}} as covered_from,
+    {min: ${instant('to_min')}, max: ${instant('to_max')}} as covered_to,
+    (select sha256(coalesce(string_agg(line, chr(10) order by line), '')) from (
+       select concat_ws('|', organization_id, event_types, epoch_us(covered_to), coalesce(epoch_us(covered_from), -1)) as line
+       from ops.coverage)) as sha256,
+    (select {total: cast(coalesce(sum(credits_used), 0) as double),
+             of_run: cast(coalesce(sum(credits_used) filter (where run_id = $1), 0) as double)} from ops.pages) as credits,
+    version() as duckdb
+  from summary`
+
+/** Reads coverage, credits and the engine's version in the transaction that is open. */
+export async function readLedger(
+  warehouse: Warehouse,
+  runId: string | null,
+): Promise<Pick<Manifest, 'coverage' | 'credits'> & { readonly duckdb: string }> {
+  type Row = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
+  const [row] = await warehouse.all<Row>(LEDGER_SQL, [runId])
+  if (row === undefined) throw new Error('an aggregate has one row')
+  const { credits, duckdb, ...coverage } = row
+  return { coverage, credits, duckdb }
+}
+
+const CHECKS_SQL = `
+  select max(build_id) as build_id, cast(count(*) as double) as passed, ${instant('max(checked_at)')} as checked_at,
+         string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
+         (select cast(count(*) as double) from ops.changed_people) as changed
+  from ops.checks`
+
+/**
+ * What the last build said of its tables; null when nothing was ever built.
+ * @param hasReaders whether a snapshot was published before
+ * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
+ */
+export async function readChecks(
+  warehouse: Warehouse,
+  hasReaders: boolean,
+): Promise<Manifest['checks']> {
+  type Row = NonNullable<Manifest['checks']> & { readonly failed: string | null; changed: number }
+  const [row] = await warehouse.all<Row>(CHECKS_SQL)
+  if (row === undefined || row.passed === 0) return null
+  const { build_id, passed, checked_at, failed, changed } = row
+  const kept = hasReaders
+    ? 'Nothing was published; readers keep the snapshot before.'
+    : 'Nothing was published.'
+  if (failed !== null) {
+    throw new JobtideError(EXIT.checkFailed, `the last build failed: ${failed}`, {
+      hint: `${kept} Mend what the check found and run \`jobtide build\`.`,
+    })
+  }
+  if (changed > 0) {
+    throw new ConfigError('there are events that were loaded after the last build', {
+      hint: `${kept} Run \`jobtide build\` first.`,
+    })
+  }
+  return { build_id, passed, checked_at }
 }
 
 /** For readers that do not know manifests. Also of a snapshot that was there before: its publisher may have been killed before. */
@@ -97,35 +274,11 @@ async function showToOthers(
   await folder.close(manifest, logs)
 }
 
-function beforeOf(current: CurrentSnapshot | null): Before {
-  if (current === null) return { manifest: null, sequence: 0, previous: null }
-  const { manifest, pointer } = current
-  const { snapshot_id, manifest_sha256 } = pointer
-  return {
-    manifest: isOfThisFormat(manifest) ? manifest : null,
-    sequence: manifest.sequence,
-    previous: { snapshot_id, manifest_sha256 },
-  }
-}
-
-/** Refuses a snapshot that would take from readers what they see. */
-function refuseWorse(
-  options: PublishOptions,
-  before: CurrentSnapshot['manifest'],
-  manifest: Manifest,
-): void {
-  const { destination } = options.store
-  refuseLoss(before, manifest, destination, options)
-  // An older version had other tables: what it says of them is not read.
-  if (options.acceptSchemaChange === true || !isOfThisFormat(before)) return
-  refuseIncompatible(incompatibilities(before.tables, manifest.tables), destination)
-}
-
 const AT_ONCE = 4
 
 async function putFiles(
   { store, signal, logger, onProgress }: PublishOptions,
-  { files }: ExportedSnapshot,
+  files: readonly ScratchFile[],
 ): Promise<void> {
   let done = 0
   await atOnce(files, AT_ONCE, async ({ key, path, rows, bytes }) => {
@@ -148,40 +301,29 @@ async function putSnapshot(
   const text = formatJson(manifest)
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
-  await proveStored(store, manifest, text, current)
+  // An answer of a store is no proof, and something else may delete there.
+  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const stored = Buffer.from((await store.get(keys.manifest))?.bytes ?? []).toString()
+  const lost =
+    stored === text
+      ? objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)?.key
+      : keys.manifest
+  if (lost !== undefined) {
+    throw new PublishError(`${store.urlOf(lost)} was written and is not there`, {
+      hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
+    })
+  }
   signal?.throwIfAborted()
   const pointer = Buffer.from(formatJson(pointerTo(id, text)))
   if (!(await store.replace(POINTER_KEY, pointer, current?.version ?? null))) {
-    throw await lostTo(store, current)
+    const url = store.urlOf(POINTER_KEY)
+    const now = await store.get(POINTER_KEY)
+    const from = current?.pointer.snapshot_id ?? 'no snapshot'
+    const to = now === null ? 'no snapshot' : parsePointer(now.bytes, url).snapshot_id
+    throw new PublishError(`another publisher moved ${url} from ${from} to ${to}`, {
+      hint: 'Run publish again.',
+      context: { from, to },
+    })
   }
   logger.info({ snapshot: id, at: store.destination }, 'publish.pointer_moved')
-}
-
-/** An answer of a store is no proof, and something else may delete there. */
-async function proveStored(
-  store: ObjectStore,
-  manifest: Manifest,
-  text: string,
-  current: CurrentSnapshot | null,
-): Promise<void> {
-  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
-  const lost = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
-  const { manifest: manifestKey } = snapshotKeys(manifest.snapshot_id)
-  const stored = lost === undefined ? await store.get(manifestKey) : null
-  if (stored !== null && Buffer.from(stored.bytes).equals(Buffer.from(text))) return
-  throw new PublishError(`${store.urlOf(lost?.key ?? manifestKey)} was written and is not there`, {
-    hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
-  })
-}
-
-async function lostTo(store: ObjectStore, current: CurrentSnapshot | null): Promise<PublishError> {
-  const url = store.urlOf(POINTER_KEY)
-  const stored = await store.get(POINTER_KEY)
-  const from = current?.pointer.snapshot_id ?? 'no snapshot'
-  const to = stored === null ? 'no snapshot' : parsePointer(stored.bytes, url).snapshot_id
-  const hint = 'Run publish again.'
-  return new PublishError(`another publisher moved ${url} from ${from} to ${to}`, {
-    hint,
-    context: { from, to },
-  })
 }

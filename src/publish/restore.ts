@@ -14,19 +14,14 @@ import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { listOfColumns } from './columns.ts'
 import { DamagedSnapshotError } from './errors.ts'
-import { POINTER_KEY, totalsOf, type ManifestTable } from './manifest.ts'
-import type { OpenSnapshot } from './read-snapshot.ts'
-import { withScratch, type Step } from './scratch.ts'
-import {
-  verifySnapshot,
-  withObject,
-  type Finding,
-  type ObjectSource,
-  type VerifyOptions,
-} from './verify.ts'
+import { POINTER_KEY, totalsOf, type Manifest, type ManifestTable } from './manifest.ts'
+import { withObject, withScratch, type ObjectSource, type Step } from './scratch.ts'
+import type { ObjectStore } from './store/object-store.ts'
+import { proveBytes, verifySnapshot, type VerifyOptions } from './verify.ts'
 
 export interface RestoreOptions {
-  readonly snapshot: OpenSnapshot
+  /** As {@link proveSnapshot} gives it. */
+  readonly snapshot: { readonly store: ObjectStore; readonly manifest: Manifest }
   /** The warehouse file to make. The caller holds the lock of its folder. */
   readonly path: string
   /** A folder of its own: emptied before, removed after. */
@@ -52,23 +47,19 @@ export interface RestoreReport {
  * @throws DamagedSnapshotError naming the first findings
  * @throws PublishError when there is no such snapshot, or the store refuses
  */
-export async function proveSnapshot(options: VerifyOptions): Promise<OpenSnapshot> {
+export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOptions['snapshot']> {
   const { store } = options
   const { snapshotId, manifest, findings } = await verifySnapshot(options)
-  const isBeside = ({ kind, object }: Finding) =>
-    kind === 'stale' ||
-    kind === 'current' ||
-    kind === 'extra' ||
-    (object === POINTER_KEY && options.snapshotId !== null) ||
-    (object.startsWith('snapshots/') && !object.startsWith(`snapshots/${snapshotId ?? ''}/`))
-  const own = manifest === null ? findings : findings.filter((finding) => !isBeside(finding))
+  const own = findings.filter(({ kind, object }) => {
+    const isPointer = object === POINTER_KEY && options.snapshotId !== null
+    const isOther = object.startsWith('snapshots/') && !object.includes(`/${snapshotId}/`)
+    return manifest === null || !(kind === 'current' || kind === 'delta' || isPointer || isOther)
+  })
   if (manifest !== null && own.length === 0) return { store, manifest }
-  const told = own.slice(0, FINDINGS_SHOWN).map(({ object, message }) => `${object}: ${message}`)
+  const told = own.slice(0, 3).map(({ object, message }) => `${object}: ${message}`)
   if (own.length > told.length) told.push(`and ${own.length - told.length} more`)
   throw new DamagedSnapshotError(told.join('; '), { context: { findings: own } })
 }
-
-const FINDINGS_SHOWN = 3
 
 export function refuseExisting(path: string): void {
   if (!existsSync(path)) return
@@ -120,10 +111,6 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
   })
 }
 
-function tableSql({ name }: ManifestTable): string {
-  return `main.${quoteIdentifier(name)}`
-}
-
 /** Fills a table from its files, each of them proved. @throws DamagedSnapshotError also where it has other rows then */
 async function fillTable(
   warehouse: Warehouse,
@@ -131,14 +118,13 @@ async function fillTable(
   source: ObjectSource,
   jobtide: string,
 ): Promise<void> {
-  const target = tableSql(table)
+  const target = `main.${quoteIdentifier(table.name)}`
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
   for (const [at, file] of table.files.entries()) {
-    await withObject(source, file, async (fetched) => {
-      if (fetched.kind !== 'whole') {
-        throw new DamagedSnapshotError(`${file.key}: ${fetched.message}`)
-      }
-      const stored = `select ${listOfColumns(table.schema)} from read_parquet(${quotePath(fetched.path)}, hive_partitioning = false)`
+    await withObject(source, file.key, async (path) => {
+      const wrong = await proveBytes({ ...file, store: source.store }, path)
+      if (wrong !== null) throw new DamagedSnapshotError(`${file.key}: ${wrong.message}`)
+      const stored = `select ${listOfColumns(table.schema)} from read_parquet(${quotePath(path ?? '')}, hive_partitioning = false)`
       const rows = isLoaded ? await withLeftOut(warehouse, table, stored, jobtide) : stored
       const verb =
         isLoaded || at > 0

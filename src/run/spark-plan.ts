@@ -1,16 +1,15 @@
 /** What a Spark job is asked for: `work/<snapshot id>/job.json`, which spark/jobtide_spark reads. */
 
 import { readProject } from '../model/project.ts'
-import { partitionStem } from '../publish/keys.ts'
+import { partitionStem, isOfThisFormat, type Manifest } from '../publish/manifest.ts'
 import { publishedColumns, readColumns } from '../publish/columns.ts'
 import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
 import { PublishError } from '../publish/errors.ts'
-import { isOfThisFormat, type Manifest } from '../publish/manifest.ts'
 import { SPLIT_ABOVE_ROWS } from '../publish/export.ts'
-import type { PublishOptions } from '../publish/publish-options.ts'
+import type { PublishOptions } from '../publish/publish.ts'
 import type { CurrentSnapshot } from '../publish/read-snapshot.ts'
-import { JOB_FORMAT, type ExpectedTable } from '../publish/spark/spark-result.ts'
-import { prefixedStore } from '../publish/store/prefixed-store.ts'
+import { JOB_FORMAT, type ExpectedTable } from '../publish/spark-result.ts'
+import { prefixedStore } from '../publish/store/object-store.ts'
 import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 
 /** What models read lies below this prefix of a destination, as a snapshot of its own. */

@@ -7,15 +7,13 @@
 import { CheckFailedError } from '../model/check-outcome.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
-import { collectGarbage } from '../publish/gc/gc.ts'
-import { parseKeep } from '../publish/gc/retention.ts'
+import { collectGarbage } from '../publish/retention.ts'
+import { parseKeep } from '../publish/keep.ts'
 import type { Manifest, ManifestFile } from '../publish/manifest.ts'
-import { publishSnapshot } from '../publish/publish.ts'
-import type { PrebuiltTables, PublishOptions, PublishReport } from '../publish/publish-options.ts'
+import { publishSnapshot, type PublishOptions, type PublishReport } from '../publish/publish.ts'
 import { ofThisFormat, readCurrent } from '../publish/read-snapshot.ts'
-import { readResult, sparkTable, workFolder } from '../publish/spark/spark-result.ts'
-import type { ObjectStore } from '../publish/store/object-store.ts'
-import { prefixedStore, removeFolder } from '../publish/store/prefixed-store.ts'
+import { readResult, sparkTable, workFolder } from '../publish/spark-result.ts'
+import { type ObjectStore, prefixedStore, removeFolder } from '../publish/store/object-store.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { DAY } from '../support/units.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
@@ -91,7 +89,7 @@ async function placeTables(
   { store, snapshotId, signal }: PublishOptions,
   { expected }: SparkPlan,
   result: Awaited<ReturnType<typeof readResult>>,
-): Promise<PrebuiltTables['tables']> {
+): Promise<NonNullable<PublishOptions['made']>['tables']> {
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
   const isThere = ({ key, bytes }: ManifestFile) => sizes.get(key) === bytes
   const tables = new Map<string, ReturnType<typeof sparkTable>>()

@@ -16,21 +16,20 @@ import { readSuppression } from '../load/suppression.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
-import { checkDestination } from '../publish/preflight.ts'
-import { collectGarbage, type GcReport } from '../publish/gc/gc.ts'
-import type { Keep } from '../publish/gc/retention.ts'
-import type { LossChoices } from '../publish/refuse-loss.ts'
+import { checkDestination, type LossChoices } from '../publish/guard.ts'
+import { collectGarbage, type GcReport } from '../publish/retention.ts'
+import type { PublishStep } from '../publish/export.ts'
+import type { Keep } from '../publish/keep.ts'
 import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
 import { readCurrent } from '../publish/read-snapshot.ts'
-import { publishSnapshot } from '../publish/publish.ts'
-import type {
-  PublishChoices,
-  PublishOptions,
-  PublishReport,
-  PublishStep,
-} from '../publish/publish-options.ts'
+import {
+  publishSnapshot,
+  type PublishChoices,
+  type PublishOptions,
+  type PublishReport,
+} from '../publish/publish.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import type { Logger } from '../support/logger.ts'

@@ -116,7 +116,7 @@ describe('verify', () => {
     const expected = { snapshot_id: id, destination: lake.root, is_proved: true, ...counts }
     expect(good.document).toMatchObject(expected)
 
-    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    writeFileSync(lake.path('current/moves/mine.parquet'), 'mine')
     const beside = await verify(lake.root)
     expect(beside.exitCode).toBe(EXIT.checkFailed)
     expect(beside.text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
@@ -132,9 +132,9 @@ describe('verify', () => {
       `  ${key}`,
       '  it is not there',
       '',
-      'extra  moves',
-      '  tables/moves/notes.txt',
-      '  nothing refers to it, and it is not named as Jobtide names files: remove it',
+      'current  moves',
+      '  current/moves/mine.parquet',
+      '  no table of the snapshot has it; `jobtide publish` brings it up to date',
       '',
       'Nothing was changed here. Restore the objects from a backup, or use another',
       'snapshot: `jobtide snapshots` lists them.',
@@ -143,7 +143,7 @@ describe('verify', () => {
       is_proved: false,
       findings: [
         { kind: 'missing', table: 'people', object: key, message: 'it is not there' },
-        { kind: 'extra', table: 'moves', object: 'tables/moves/notes.txt' },
+        { kind: 'current', table: 'moves', object: 'current/moves/mine.parquet' },
       ],
     })
   })
@@ -165,10 +165,13 @@ describe('verify', () => {
       journal: null,
       error: { exit_code: 9, message: expect.stringContaining(`${segment} is gone`) as unknown },
     })
-    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    writeFileSync(lake.path('current/moves/mine.parquet'), 'mine')
     const both = await verify(lake.root, site)
     expect(both.exitCode).toBe(EXIT.checkFailed)
-    expect(both.document).toMatchObject({ error: { exit_code: 9 }, findings: [{ kind: 'extra' }] })
+    expect(both.document).toMatchObject({
+      error: { exit_code: 9 },
+      findings: [{ kind: 'current' }],
+    })
   })
 })
 

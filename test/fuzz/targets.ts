@@ -84,12 +84,12 @@ function manifests(): Target {
     ].flat(),
     check(input) {
       const hash = sha256Hex(texts[0] ?? '')
-      const proved = unlessRefused(() => parseManifest(input, hash, 'manifest.json'))
+      const proved = unlessRefused(() => parseManifest(input, 'manifest.json', hash))
       claim((proved !== null) === (sha256Hex(input) === hash), 'another manifest was proved')
       const pointer = unlessRefused(() => parsePointer(input, 'latest.json'))
       const place = `snapshots/${pointer?.snapshot_id}/manifest.json`
       claim(pointer === null || pointer.manifest_key === place, 'a pointer to another place')
-      const manifest = unlessRefused(() => parseManifest(input, null, 'manifest.json'))
+      const manifest = unlessRefused(() => parseManifest(input, 'manifest.json'))
       if (manifest === null) return
       for (const one of manifest.tables) {
         const isOutside = ({ key: path }: { key: string }) =>
@@ -101,7 +101,7 @@ function manifests(): Target {
       manifest.tables.forEach(wrongSums)
       const odd = symbols(viewsSql(manifest)).find((one) => !usual.has(one))
       claim(odd === undefined, `its views say ${odd}`)
-      const again = parseManifest(Buffer.from(formatJson(manifest)), null, 'manifest.json')
+      const again = parseManifest(Buffer.from(formatJson(manifest)), 'manifest.json')
       claim(stableJson(again) === stableJson(manifest), 'written and read, it is another one')
     },
   }

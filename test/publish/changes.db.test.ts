@@ -3,9 +3,7 @@
 import fc from 'fast-check'
 import { rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { withoutOwner } from '../../src/publish/keys.ts'
-import type { PublishOptions } from '../../src/publish/publish-options.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import type { PublishOptions } from '../../src/publish/publish.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -291,35 +289,5 @@ describe('what builds noted', () => {
       expect(await store.head(lost?.key ?? '')).toEqual({ bytes: lost?.bytes })
       await expectReadersToSee(warehouse, store, [byYear])
     }
-  })
-})
-
-describe('a table that was made elsewhere', () => {
-  it('keeps the files of partitions with the same rows, whatever their order, and takes the others', async () => {
-    const { warehouse, store } = await afterFirstBuild()
-    const table = await shown(store)
-    const fingerprints = (of: typeof table, names: readonly string[]) => ({
-      ...of,
-      partitions: of.partitions.map((one, at) => ({ ...one, fingerprint: names[at] ?? null })),
-    })
-    const made = (of: typeof table) => ({
-      tables: new Map([['things', { table: of }]]),
-      spark: undefined,
-      checks: 0,
-    })
-    const publishMade = async (of: typeof table) => {
-      const current = await readCurrent(store)
-      await publishThings(warehouse, store, { tables: [byYear], made: { ...made(of), current } })
-      return (await shown(store)).files.map(({ key }) => withoutOwner(key))
-    }
-    const first = await publishMade(fingerprints(table, ['a', 'b']))
-    await warehouse.run(`update things set text = concat(text, '!')`)
-    const other = newStore()
-    await publishThings(warehouse, other, { tables: [byYear] })
-    const again = await shown(other)
-    for (const { key } of again.files) await store.putFile(key, other.urlOf(key))
-    const second = await publishMade(fingerprints(again, ['a', 'c']))
-    expect(second[0]).toBe(first[0])
-    expect(second[1]).toBe(withoutOwner(again.files[1]?.key ?? ''))
   })
 })

@@ -11,10 +11,9 @@ import {
   snapshotKeys,
   type Manifest,
   type ManifestTable,
+  withoutOwner,
 } from '../../src/publish/manifest.ts'
-import { withoutOwner } from '../../src/publish/keys.ts'
-import { publishSnapshot } from '../../src/publish/publish.ts'
-import type { PublishOptions } from '../../src/publish/publish-options.ts'
+import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'

@@ -71,7 +71,7 @@ export async function publishedLake(elsewhere?: ObjectStore) {
   // As if it had been published there: manifests name their destination, and each the hash of the one before.
   const second = await manifestIn(from)
   const previous = snapshotKeys(second.previous?.snapshot_id ?? '')
-  const first = parseManifest(readFileSync(from.urlOf(previous.manifest)), null, '') as Manifest
+  const first = parseManifest(readFileSync(from.urlOf(previous.manifest)), '') as Manifest
   first.destination = store.destination
   second.destination = store.destination
   const { snapshot_id, manifest_sha256 } = pointerTo(first.snapshot_id, formatJson(first))

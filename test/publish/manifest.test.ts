@@ -8,7 +8,7 @@ it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be
   const bytes = Buffer.from(JSON.stringify({ format_version: 6 }))
   const message = 'it was written by a newer Jobtide: its format is 6, and this one reads up to 5'
   const refused = { exitCode: 7, message, hint: 'Use the version that wrote it.' }
-  expect(() => parseManifest(bytes, null, 'it')).toThrow(expect.objectContaining(refused) as Error)
+  expect(() => parseManifest(bytes, 'it')).toThrow(expect.objectContaining(refused) as Error)
   expect(() => parseOutline(bytes, 'it')).toThrow(expect.objectContaining(refused) as Error)
 })
 
@@ -43,7 +43,7 @@ it.each<[string, string, unknown]>([
   ['the id of the snapshot leads out', 'snapshot_id', '../../../outside'],
 ])('a manifest is refused where %s', (_, path, value) => {
   const manifest = aManifest({ tables: [aTable({ files: [aFile()] })] })
-  const parsed = () => parseManifest(Buffer.from(formatJson(manifest)), null, 'it')
+  const parsed = () => parseManifest(Buffer.from(formatJson(manifest)), 'it')
   expect(parsed()).toEqual(manifest)
   const steps = path.split('.')
   const last = steps.pop() ?? ''

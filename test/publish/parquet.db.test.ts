@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { PublishOptions } from '../../src/publish/publish-options.ts'
+import type { PublishOptions } from '../../src/publish/publish.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { dropSnapshots } from '../../src/publish/drop-snapshots.ts'
-import type { PublishOptions } from '../../src/publish/publish-options.ts'
+import { dropSnapshots } from '../../src/publish/retention.ts'
+import type { PublishOptions } from '../../src/publish/publish.ts'
 import { listSnapshots } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { verifySnapshot } from '../../src/publish/verify.ts'

@@ -2,11 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
-import {
-  readResult,
-  sparkTable,
-  type SparkPartition,
-} from '../../src/publish/spark/spark-result.ts'
+import { readResult, sparkTable, type SparkPartition } from '../../src/publish/spark-result.ts'
 import { definitionOf, newStore } from './fixtures.ts'
 
 const ID = '01K0000000000000000000000A'

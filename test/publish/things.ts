@@ -1,6 +1,6 @@
 /** A table of 12,000 things that tests publish night after night, and what they ask of its snapshot. */
 
-import type { PublishOptions } from '../../src/publish/publish-options.ts'
+import type { PublishOptions } from '../../src/publish/publish.ts'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { noteChange } from '../../src/warehouse/changed-tables.ts'

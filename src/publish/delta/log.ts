@@ -1,50 +1,167 @@
-/** The Delta log of a table: its newest checkpoint, the commits after that, and what their actions add up to. */
+/**
+ * The Delta log of a table: the names of its files, their lines as the protocol's "Actions" has them, what these add up to, and
+ * checkpoints of that. Only what Jobtide writes is read of a line; what other engines add is passed over, as the protocol asks of
+ * readers.
+ */
 
-import { quotePath } from '../../warehouse/sql-text.ts'
+import { readFile, writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { stableJson } from '../../support/json.ts'
+import { DAY, MIB } from '../../support/units.ts'
 import { SqlError, WarehouseDamagedError } from '../../warehouse/errors.ts'
-import { DamagedLogError, LostVersionError } from '../errors.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import {
-  logicalFile,
-  parseActions,
-  type Action,
-  type AddFile,
-  type MetaData,
-  type Protocol,
-  type RemoveFile,
-} from './actions.ts'
-import { withLocalFile, type DeltaLogSource } from './local-file.ts'
-import { checkpointKey, commitKey, logFolder, versionsOf } from './log-files.ts'
+import { quotePath, quoteText } from '../../warehouse/sql-text.ts'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
+import { DamagedLogError } from '../errors.ts'
+import { withObject, withScratchFile, type ObjectSource } from '../scratch.ts'
+import type { StoredObject } from '../store/object-store.ts'
 
 export const APP_ID = 'jobtide'
+/** Every reader knows it: files come and go, whole. */
+export const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 }
+
+const textMap = z.record(z.string(), z.string())
+
+// Paths are relative to the table's folder, times are milliseconds since 1970 UTC.
+const actionSchema = z.object({
+  commitInfo: z.looseObject({}).optional(),
+  protocol: z.object({ minReaderVersion: z.int(), minWriterVersion: z.int() }).optional(),
+  metaData: z
+    .object({
+      id: z.string(),
+      name: z.string().optional(),
+      description: z.string().optional(),
+      format: z.object({ provider: z.string(), options: textMap.optional() }),
+      /** JSON. */
+      schemaString: z.string(),
+      partitionColumns: z.array(z.string()),
+      createdTime: z.int().optional(),
+      configuration: textMap,
+    })
+    .optional(),
+  /** How far an application has come. */
+  txn: z
+    .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
+    .optional(),
+  /** A file that no longer belongs to the table. */
+  remove: z
+    .object({
+      path: z.string(),
+      deletionTimestamp: z.int().optional(),
+      dataChange: z.boolean(),
+      extendedFileMetadata: z.boolean().optional(),
+      partitionValues: textMap.optional(),
+      size: z.int().optional(),
+    })
+    .optional(),
+  /** A file that belongs to the table from here on. */
+  add: z
+    .object({
+      path: z.string(),
+      partitionValues: textMap,
+      size: z.int(),
+      modificationTime: z.int(),
+      dataChange: z.boolean(),
+      /** JSON. */
+      stats: z.string().optional(),
+    })
+    .optional(),
+})
+
+/** One line: one of its fields is there. */
+export type Action = z.infer<typeof actionSchema>
+export type AddFile = NonNullable<Action['add']>
+
+export function formatActions(actions: readonly Action[]): string {
+  return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
+}
+
+/** Reads actions from their lines. `where` names them in the message. */
+export function parseActions(text: string, where: string): Action[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines.map((line, index) => {
+    try {
+      // A field that is null is absent.
+      return actionSchema.parse(JSON.parse(line, (_key, value: unknown) => value ?? undefined))
+    } catch (cause) {
+      throw new DamagedLogError(`${where}, line ${index + 1}, is no line of a Delta log`, { cause })
+    }
+  })
+}
+
+/** The folder of a table's data files; ends in a slash. */
+export function tableFolder(table: string): string {
+  return `tables/${table}/`
+}
+
+export function logFolder(table: string): string {
+  return `${tableFolder(table)}_delta_log/`
+}
+
+export function commitKey(table: string, version: number): string {
+  return `${logFolder(table)}${padded(version)}.json`
+}
+
+export function checkpointKey(table: string, version: number): string {
+  return `${logFolder(table)}${padded(version)}.checkpoint.parquet`
+}
+
+export function lastCheckpointKey(table: string): string {
+  return `${logFolder(table)}_last_checkpoint`
+}
+
+const padded = (version: number) => String(version).padStart(20, '0')
+
+/** The versions that a log has commits and checkpoints of, each ascending; keys of other kinds are passed over. */
+export function versionsOf(keys: readonly string[]): { commits: number[]; checkpoints: number[] } {
+  const matching = (name: RegExp) => {
+    const versions = keys.flatMap((key) => name.exec(key)?.[1] ?? []).map(Number)
+    return versions.toSorted((a, b) => a - b)
+  }
+  return {
+    commits: matching(/\/(\d{20})\.json$/),
+    checkpoints: matching(/\/(\d{20})\.checkpoint\.parquet$/),
+  }
+}
+
+/** What is kept of a log, the default of `delta.logRetentionDuration`. */
+const LOG_RETENTION_DAYS = 30
+
+/**
+ * The keys of a table's log that may be deleted, as the protocol's "Metadata Cleanup" has it: what came before the newest
+ * checkpoint that was itself reached before midnight UTC, 30 days ago. So every version of the last 30 days can be read.
+ */
+export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
+  const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY
+  const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
+  const lastCommit = versionsOf(old).commits.at(-1) ?? -1
+  const keys = objects.map(({ key }) => key)
+  const checkpoint = versionsOf(keys).checkpoints.findLast((version) => version <= lastCommit)
+  return logFilesBefore(keys, checkpoint ?? 0)
+}
+
+/** The keys of commits and checkpoints of versions before `version`, and of what other engines keep beside them. */
+export function logFilesBefore(keys: readonly string[], version: number): string[] {
+  return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
+}
 
 export interface LogState {
   /** -1: a log without a commit. */
   readonly version: number
-  readonly protocol: Protocol | null
-  readonly metaData: MetaData | null
-  readonly txn: Action['txn'] | null
+  readonly protocol: Action['protocol']
+  readonly metaData: Action['metaData']
+  readonly txn: Action['txn']
+  /** By path; so are removed files. */
   readonly files: ReadonlyMap<string, AddFile>
-  /** Removed files by {@link logicalFile}. */
-  readonly tombstones: ReadonlyMap<string, RemoveFile>
+  readonly tombstones: ReadonlyMap<string, NonNullable<Action['remove']>>
 }
 
 export const emptyLog: LogState = {
   version: -1,
-  protocol: null,
-  metaData: null,
-  txn: null,
+  protocol: undefined,
+  metaData: undefined,
+  txn: undefined,
   files: new Map(),
   tombstones: new Map(),
-}
-
-export interface StoredLog {
-  readonly state: LogState
-  /** The version of the newest checkpoint; null when there is none. */
-  readonly checkpoint: number | null
-  /** Keys of newer checkpoints that cannot be read. */
-  readonly damaged: readonly string[]
-  readonly keys: readonly string[]
 }
 
 /** The sequence number of the snapshot that a log has come to; 0 for none. */
@@ -60,12 +177,11 @@ export function applyActions(
   const files = new Map(state.files)
   const tombstones = new Map(state.tombstones)
   let { protocol, metaData, txn } = state
-  // A commit has no order of its own; what is added and removed in one differs in its deletion vector.
+  // A commit has no order of its own: what it adds is there afterwards.
   for (const { remove } of actions) {
     if (remove === undefined) continue
-    const known = files.get(remove.path)
-    if (known !== undefined && logicalFile(known) === logicalFile(remove)) files.delete(remove.path)
-    tombstones.set(logicalFile(remove), remove)
+    files.delete(remove.path)
+    tombstones.set(remove.path, remove)
   }
   for (const action of actions) {
     protocol = action.protocol ?? protocol
@@ -73,72 +189,127 @@ export function applyActions(
     if (action.txn?.appId === APP_ID) txn = action.txn
     if (action.add === undefined) continue
     files.set(action.add.path, action.add)
-    tombstones.delete(logicalFile(action.add))
+    tombstones.delete(action.add.path)
   }
   return { version, protocol, metaData, txn, files, tombstones }
 }
 
-/** Reads a table's log; its state is {@link emptyLog} when there is none. @param listed its keys; listed here unless given */
+export interface LogSource extends ObjectSource {
+  /** Reads and writes Parquet; its tables are not looked at. */
+  readonly warehouse: Warehouse
+}
+
+export interface StoredLog {
+  readonly state: LogState
+  /** The version of the newest checkpoint; null when there is none. */
+  readonly checkpoint: number | null
+  readonly keys: readonly string[]
+}
+
+/**
+ * Reads a table's log; its state is {@link emptyLog} when there is none.
+ * @param listed its keys; listed here unless given
+ * @throws DamagedLogError for one that cannot be gone on with: a version is lost or unreadable, or another engine, or Jobtide
+ *   0.12, asks more of its readers and writers than Jobtide knows
+ */
 export async function readStoredLog(
-  source: DeltaLogSource,
+  source: LogSource,
   table: string,
   listed?: readonly string[],
 ): Promise<StoredLog> {
   const { store } = source
   const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
   const { commits, checkpoints } = versionsOf(keys)
-  const { checkpoint, actions, damaged } = await newestReadable(source, table, checkpoints)
-  let state = checkpoint === null ? emptyLog : applyActions(emptyLog, checkpoint, actions)
+  const checkpoint = checkpoints.at(-1) ?? null
+  let state = emptyLog
+  if (checkpoint !== null) {
+    state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
+  }
   for (const version of commits.filter((commit) => commit > state.version)) {
-    if (version !== state.version + 1) throw gap(store, table, state.version + 1)
-    state = applyActions(state, version, await readCommit(store, table, version))
-  }
-  return { state, checkpoint, damaged, keys }
-}
-
-async function readCommit(store: ObjectStore, table: string, version: number): Promise<Action[]> {
-  const key = commitKey(table, version)
-  const stored = await store.get(key)
-  if (stored === null) throw gap(store, table, version)
-  return parseActions(Buffer.from(stored.bytes).toString(), store.urlOf(key))
-}
-
-async function newestReadable(
-  source: DeltaLogSource,
-  table: string,
-  checkpoints: readonly number[],
-): Promise<Pick<StoredLog, 'checkpoint' | 'damaged'> & { readonly actions: readonly Action[] }> {
-  const damaged: string[] = []
-  for (const checkpoint of checkpoints.toReversed()) {
-    try {
-      const actions = await readCheckpoint(source, table, checkpoint)
-      return { checkpoint, actions, damaged }
-    } catch (error) {
-      const isDamaged = error instanceof SqlError || error instanceof DamagedLogError
-      if (!isDamaged && !(error instanceof WarehouseDamagedError)) throw error
-      damaged.push(checkpointKey(table, checkpoint))
+    const next = state.version + 1
+    const key = commitKey(table, next)
+    const stored = version === next ? await store.get(key) : null
+    if (stored === null) {
+      const folder = store.urlOf(logFolder(table).slice(0, -1))
+      throw new DamagedLogError(`the Delta log ${folder} has lost its version ${next}`)
     }
+    const text = Buffer.from(stored.bytes).toString()
+    state = applyActions(state, next, parseActions(text, store.urlOf(key)))
   }
-  return { checkpoint: null, actions: [], damaged }
+  const { protocol = PROTOCOL } = state
+  if (stableJson(protocol) !== stableJson(PROTOCOL)) {
+    const { minReaderVersion: reader, minWriterVersion: writer } = protocol
+    const asks = `reader version ${reader} and writer version ${writer}`
+    throw new DamagedLogError(`the Delta log of ${table} asks for ${asks}`)
+  }
+  return { state, checkpoint, keys }
 }
 
-async function readCheckpoint(
-  source: DeltaLogSource,
+async function readCheckpoint(source: LogSource, table: string, of: number): Promise<Action[]> {
+  const key = checkpointKey(table, of)
+  const where = source.store.urlOf(key)
+  return withObject(source, key, async (path) => {
+    if (path === null) throw new DamagedLogError(`${where} is not there`)
+    try {
+      const rows = await source.warehouse.all<{ line: string }>(
+        `select cast(to_json(action) as varchar) as line from read_parquet(${quotePath(path)}) as action`,
+      )
+      return parseActions(rows.map(({ line }) => line).join('\n'), where)
+    } catch (error) {
+      if (!(error instanceof SqlError) && !(error instanceof WarehouseDamagedError)) throw error
+      throw new DamagedLogError(`${where} is no checkpoint of a Delta log`, { cause: error })
+    }
+  })
+}
+
+/** How long a removed file is named, the default of `delta.deletedFileRetentionDuration`. */
+const TOMBSTONE_DAYS = 7
+const TEXT_MAP = 'map(varchar, varchar)'
+// The protocol's "Checkpoint Schema": names and types are part of the format.
+const CHECKPOINT_COLUMNS = Object.entries({
+  txn: 'struct("appId" varchar, version bigint, "lastUpdated" bigint)',
+  add: `struct(path varchar, "partitionValues" ${TEXT_MAP}, size bigint, "modificationTime" bigint, "dataChange" boolean,
+    stats varchar, tags ${TEXT_MAP})`,
+  remove: `struct(path varchar, "deletionTimestamp" bigint, "dataChange" boolean, "extendedFileMetadata" boolean,
+    "partitionValues" ${TEXT_MAP}, size bigint)`,
+  metaData: `struct(id varchar, name varchar, description varchar,
+    format struct(provider varchar, options ${TEXT_MAP}), "schemaString" varchar, "partitionColumns" varchar[],
+    "createdTime" bigint, configuration ${TEXT_MAP})`,
+  protocol:
+    'struct("minReaderVersion" integer, "minWriterVersion" integer, "readerFeatures" varchar[], "writerFeatures" varchar[])',
+})
+  .map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`)
+  .join(', ')
+
+/** Writes what a log adds up to as one Parquet file, so that readers need not read every commit, and tells them of it. */
+export async function writeCheckpoint(
+  { store, warehouse, scratchFolder }: LogSource,
   table: string,
-  version: number,
-): Promise<Action[]> {
-  const key = checkpointKey(table, version)
-  return withLocalFile(source, key, async (path) => {
-    const rows = await source.warehouse.all<{ line: string }>(
-      `select cast(to_json(action) as varchar) as line from read_parquet(${quotePath(path)}) as action`,
-    )
-    return parseActions(rows.map(({ line }) => line).join('\n'), source.store.urlOf(key))
+  { version, protocol, metaData, txn, files, tombstones }: LogState,
+): Promise<void> {
+  const longAgo = (txn?.lastUpdated ?? 0) - TOMBSTONE_DAYS * DAY
+  const removed = [...tombstones.values()].filter(
+    ({ deletionTimestamp = 0 }) => deletionTimestamp > longAgo,
+  )
+  const actions: Action[] = [
+    { protocol },
+    { metaData },
+    { txn },
+    ...removed.map((remove) => ({ remove })),
+    ...[...files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
+  ]
+  const bytes = await withScratchFile(scratchFolder, async (lines) => {
+    await writeFile(lines, formatActions(actions))
+    return withScratchFile(scratchFolder, async (parquet) => {
+      await warehouse.run(
+        `copy (select * from read_json(${quotePath(lines)}, format = 'newline_delimited',
+           maximum_object_size = ${MIB}, columns = {${CHECKPOINT_COLUMNS}}))
+         to ${quoteText(parquet)} (format parquet, compression snappy, parquet_version v1)`,
+      )
+      return readFile(parquet)
+    })
   })
-}
-
-function gap(store: ObjectStore, table: string, version: number): LostVersionError {
-  const folder = store.urlOf(logFolder(table).slice(0, -1))
-  return new LostVersionError(`the Delta log ${folder} has lost its version ${version}`, {
-    hint: 'The next publish begins it again.',
-  })
+  await store.put(checkpointKey(table, version), bytes)
+  const hint = JSON.stringify({ version, size: actions.length })
+  await store.put(lastCheckpointKey(table), Buffer.from(hint))
 }

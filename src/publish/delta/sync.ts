@@ -6,22 +6,30 @@
 import { atOnce } from '../../support/at-once.ts'
 import type { Logger } from '../../support/logger.ts'
 import { hashOf, type LogVersions } from '../current.ts'
-import { DamagedLogError, LostVersionError, PublishError } from '../errors.ts'
+import { DamagedLogError, PublishError } from '../errors.ts'
 import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '../manifest.ts'
-import { formatActions } from './actions.ts'
-import { writeCheckpoint } from './checkpoint.ts'
-import { planCommit } from './commit-plan.ts'
-import type { DeltaLogSource } from './local-file.ts'
-import { commitKey, logFilesBefore, logFolder, versionsOf } from './log-files.ts'
-import { applyActions, readStoredLog, sequenceOf, type LogState } from './log.ts'
+import {
+  applyActions,
+  commitKey,
+  formatActions,
+  logFilesBefore,
+  logFolder,
+  readStoredLog,
+  sequenceOf,
+  versionsOf,
+  writeCheckpoint,
+  type LogSource,
+  type LogState,
+} from './log.ts'
+import { planCommit } from './plan.ts'
 
-export interface SyncOptions extends DeltaLogSource {
+export interface SyncOptions extends LogSource {
   /** What the logs shall show: the pointer's, and its files are in the store. */
   readonly manifest: Manifest
   readonly logger: Logger
   /** What the last publish has brought the logs to. Default: nothing is known, and all are read. */
   readonly known?: LogVersions
-  /** Keys below `tables/`, listed when this publish began: a log of which nothing is there need not be listed again. */
+  /** Keys below `tables/`, listed when this publish began. Default: each log is listed. */
   readonly listed?: readonly string[]
 }
 
@@ -34,90 +42,54 @@ const MOST_ATTEMPTS = 10
 
 /**
  * Adds one commit to the log of every table that it does not show as the manifest does, unless it shows a later snapshot. What
- * other engines did to a log is undone. The log of a table that is no longer published stays as it is. Repeatable, and safe
- * beside another publisher.
- * @throws PublishError when a log is damaged or changed by others, a column has no type in the Delta protocol, or the
- *   store refuses
+ * other engines did to a log is undone, and one that cannot be gone on with is begun again: all that it said stands in the
+ * manifest. The log of a table that is no longer published stays as it is. Repeatable, and safe beside another publisher.
+ * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
-  const { manifest, known = {}, listed } = options
-  const damaged: DamagedLogError[] = []
+  const { manifest, known = {}, listed, signal } = options
   const logs: LogVersions = {}
-  const keys = new Map<string | undefined, string[]>()
-  for (const key of listed ?? []) {
-    const folder = /^tables\/[^/]+\/_delta_log\//.exec(key)?.[0]
-    keys.set(folder, [...(keys.get(folder) ?? []), key])
-  }
   await atOnce(manifest.tables, AT_ONCE, async (table) => {
-    options.signal?.throwIfAborted()
+    signal?.throwIfAborted()
     const { name } = table
     const hash = hashOf(table)
-    const own = listed && (keys.get(logFolder(name)) ?? [])
+    const own = listed?.filter((key) => key.startsWith(logFolder(name)))
     const before = known[name]
-    if (before?.table === hash && own && versionsOf(own).commits.at(-1) === before.version) {
-      logs[name] = before
-      return
-    }
-    try {
-      logs[name] = { version: await syncOrBeginAgain(options, table, own), table: hash }
-    } catch (error) {
-      // One that is damaged does not keep the readers of the others at yesterday.
-      if (!(error instanceof DamagedLogError)) throw error
-      damaged.push(error)
-    }
+    const isShown =
+      before?.table === hash && versionsOf(own ?? []).commits.at(-1) === before.version
+    logs[name] = isShown ? before : { version: await syncLog(options, table, own), table: hash }
   })
-  if (damaged[0] !== undefined) throw damaged[0]
   return logs
 }
 
-/** Nobody could read a log that has lost a version; all that it says stands in the manifest. */
-async function syncOrBeginAgain(
-  options: SyncOptions,
-  table: ManifestTable,
-  keys: readonly string[] | undefined,
-): Promise<number> {
-  try {
-    return await syncLog(options, table, keys)
-  } catch (error) {
-    if (!(error instanceof LostVersionError)) throw error
-    options.logger.warn({ reason: error.message }, 'publish.delta_begun_again')
-    const found = await options.store.list(logFolder(table.name))
-    await options.store.remove(found.map(({ key }) => key))
-    return syncLog(options, table, undefined)
-  }
-}
-
-/** The version that it has come to. */
+/** The version that the log has come to. @param keys of the log, as they were; what others have written since is seen later */
 async function syncLog(
   options: SyncOptions,
   table: ManifestTable,
   keys: readonly string[] | undefined,
 ): Promise<number> {
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
-    // What another publisher has written since is seen at the second attempt.
-    const listed = attempt === 1 ? keys : undefined
-    const { state, checkpoint, damaged } = await readStoredLog(options, table.name, listed)
-    // It stops other readers, too. What it said is in the versions before.
-    if (damaged.length > 0) await options.store.remove(damaged)
-    const synced = await commit(options, table, state)
-    if (synced === null) continue
-    // Also when nothing was committed: a publisher may have been killed between the two.
-    // So may it before a log of 0.12 could be read by all: what named deleted rows is behind the checkpoint.
-    const isPlainSince = hasVectors(state) && synced.version > (checkpoint ?? -1)
-    if (isPlainSince || synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY) {
-      await writeCheckpoint(options, table.name, synced)
+  const { store, logger } = options
+  for (let attempt = 1, listed = keys; attempt <= MOST_ATTEMPTS; attempt += 1) {
+    try {
+      const { state, checkpoint } = await readStoredLog(options, table.name, listed)
+      const synced = await commit(options, table, state)
+      // Also when nothing was committed: a publisher may have been killed between the two.
+      if (synced !== null && synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY) {
+        await writeCheckpoint(options, table.name, synced)
+      }
+      if (synced !== null) return synced.version
+    } catch (error) {
+      if (!(error instanceof DamagedLogError)) throw error
+      if (listed === undefined) {
+        logger.warn({ reason: error.message }, 'publish.delta_begun_again')
+        const found = await store.list(logFolder(table.name))
+        await store.remove(found.map(({ key }) => key))
+      }
     }
-    return synced.version
+    listed = undefined
   }
-  throw new PublishError(
-    `the Delta log of ${table.name} was written by others ${MOST_ATTEMPTS} times in a row`,
-    { hint: 'Let one publisher at a time write there.' },
-  )
-}
-
-/** Whether it names rows that were deleted in a file, as Jobtide 0.12 did. */
-function hasVectors({ files, tombstones }: LogState): boolean {
-  return [...files.values(), ...tombstones.values()].some(({ deletionVector }) => deletionVector)
+  const what = `the Delta log of ${table.name} was written by others ${MOST_ATTEMPTS} times in a row`
+  throw new PublishError(what, { hint: 'Let one publisher at a time write there.' })
 }
 
 /** Writes the next version of a log where one is needed; its state then, null when another publisher was first. */
@@ -153,11 +125,10 @@ async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Prom
  * objects keeps those. No other process reads or writes the logs meanwhile.
  */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
+  await syncDeltaLogs(options)
   for (const { name } of options.manifest.tables) {
     options.signal?.throwIfAborted()
-    const { state, checkpoint, damaged, keys } = await readStoredLog(options, name)
-    await options.store.remove(damaged)
-    if (state.version < 0) continue
+    const { state, checkpoint, keys } = await readStoredLog(options, name)
     if (checkpoint !== state.version) await writeCheckpoint(options, name, state)
     const old = logFilesBefore(keys, state.version)
     options.logger.info(

@@ -8,27 +8,28 @@ import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   constants,
-  createReadStream,
   existsSync,
   linkSync,
+  lstatSync,
   readFileSync,
   readdirSync,
   renameSync,
   rmSync,
+  rmdirSync,
   statSync,
   writeFileSync,
+  type Stats,
 } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory, linkOnce, makeFolder, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
-import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
+import { asStorageError, messageOf, systemCode } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { DAY, SECOND } from '../../support/units.ts'
 import { tryProcessLock, type ProcessLock } from '../../warehouse/process-lock.ts'
 import { PublishError } from '../errors.ts'
-import { orNothing, plainFile, removeEmptyFolders, writeWholeFile } from './local-files.ts'
 import {
   checkKey,
   type ObjectStore,
@@ -67,13 +68,11 @@ export function openFolderStore(
 
 class FolderStore implements ObjectStore {
   readonly destination: string
-  readonly #root: string
   readonly #clock: Clock
   readonly #modes: FileModes | null
 
   constructor(root: string, clock: Clock, modes: FileModes | null) {
     this.destination = root
-    this.#root = root
     this.#clock = clock
     this.#modes = modes
   }
@@ -83,9 +82,8 @@ class FolderStore implements ObjectStore {
    * any write takes.
    */
   prepare(): void {
-    makeFolder(join(this.#root, INCOMING), this.#modes)
-    const file = join(this.#root, INCOMING, randomUUID())
-    const link = join(this.#root, `.${randomUUID()}`)
+    makeFolder(this.#incoming(), this.#modes)
+    const [file, link] = [this.#incoming(randomUUID()), this.#incoming(randomUUID())]
     try {
       writeFileSync(file, '', { flag: 'wx' })
       linkOnce(file, link)
@@ -101,7 +99,11 @@ class FolderStore implements ObjectStore {
 
   localPath(key: string): string {
     checkKey(key)
-    return join(this.#root, key)
+    return join(this.destination, key)
+  }
+
+  #incoming(name = ''): string {
+    return join(this.destination, INCOMING, name)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
@@ -139,7 +141,7 @@ class FolderStore implements ObjectStore {
     place = async (temporary: string, path: string) => this.#name(temporary, path, renameSync),
   ): Promise<boolean> {
     const path = this.localPath(key)
-    const temporary = join(this.#root, INCOMING, randomUUID())
+    const temporary = this.#incoming(randomUUID())
     try {
       await write(temporary)
       // A copy has the mode of what it was copied from.
@@ -171,7 +173,7 @@ class FolderStore implements ObjectStore {
 
   /** Takes the lock of the pointer, for the milliseconds in which it is compared and replaced. */
   async #lock(): Promise<ProcessLock> {
-    const path = join(this.#root, INCOMING, LOCK)
+    const path = this.#incoming(LOCK)
     const giveUpAt = this.#clock.monotonic() + LOCKED_AT_MOST_MS
     const isNew = !existsSync(path)
     for (;;) {
@@ -194,48 +196,56 @@ class FolderStore implements ObjectStore {
 
   // A file has no version of its own: the hash of its bytes stands for one.
   #read(key: string): { bytes: Uint8Array; version: ObjectVersion } | null {
-    if (plainFile(this.#root, key) === undefined) return null
+    if (this.#find(key) === undefined) return null
     const bytes = orNothing(() => readFileSync(this.localPath(key)))
     return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
   }
 
-  async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
-    const source = this.localPath(key)
-    signal?.throwIfAborted()
+  /** The plain file of a key. A symbolic link is none, nor is what lies behind one: it could lead anywhere. */
+  #find(key: string): Stats | undefined {
+    let path = this.destination
+    let found: Stats | undefined
+    for (const segment of key.split('/')) {
+      if (found?.isDirectory() === false) return undefined
+      path = join(path, segment)
+      found = lstatSync(path, { throwIfNoEntry: false })
+      if (found === undefined) return undefined
+    }
+    return found?.isFile() === true ? found : undefined
+  }
+
+  async download(key: string, path: string): Promise<boolean> {
     if ((await this.head(key)) === null) return false
-    const body = createReadStream(source, signal === undefined ? {} : { signal })
     try {
-      await writeWholeFile(path, body)
+      await copyFile(this.localPath(key), path)
       return true
     } catch (error) {
-      signal?.throwIfAborted()
-      if (error instanceof StorageError) throw error
-      if (systemCode(error) === 'ENOENT') return false
-      throw asPublishError(error, source)
+      rmSync(path, { force: true })
+      throw asStorageError(error, path)
     }
   }
 
   async head(key: string): Promise<{ bytes: number } | null> {
-    const found = guarded(this.localPath(key), () => plainFile(this.#root, key))
+    const found = guarded(this.localPath(key), () => this.#find(key))
     return found === undefined ? null : { bytes: found.size }
   }
 
   async list(prefix: string): Promise<StoredObject[]> {
     const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
-    return guarded(this.#root, () => [...this.#walk(folder)])
+    return guarded(this.destination, () => [...this.#walk(folder)])
       .filter(({ key }) => key.startsWith(prefix))
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
   // While it walks others put and remove: what is gone when it gets there was removed.
   *#walk(folder: string): Generator<StoredObject> {
-    const path = join(this.#root, folder)
+    const path = join(this.destination, folder)
     for (const entry of orNothing(() => readdirSync(path, { withFileTypes: true })) ?? []) {
       const key = folder + entry.name
       if (entry.isDirectory()) {
         if (key !== INCOMING) yield* this.#walk(`${key}/`)
       } else if (entry.isFile()) {
-        const found = statSync(join(this.#root, key), { throwIfNoEntry: false })
+        const found = statSync(join(path, entry.name), { throwIfNoEntry: false })
         if (found) yield { key, bytes: found.size, modifiedAt: Math.trunc(found.mtimeMs) }
       }
     }
@@ -245,22 +255,42 @@ class FolderStore implements ObjectStore {
     const paths = keys.map((key) => this.localPath(key))
     for (const path of paths) guarded(path, () => rmSync(path, { force: true }))
     for (const folder of new Set(paths.map((path) => dirname(path)))) {
-      guarded(folder, () => removeEmptyFolders(this.#root, folder))
+      guarded(folder, () => this.#removeEmpty(folder))
     }
   }
 
+  /** Removes a folder that became empty, then the one it was in. */
+  #removeEmpty(folder: string): void {
+    let at = folder
+    try {
+      for (; at !== this.destination; at = dirname(at)) rmdirSync(at)
+    } catch (error) {
+      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(systemCode(error) ?? '')) throw error
+    }
+    orNothing(() => fsyncDirectory(at))
+  }
+
   async purge({ uploadsBegunBefore }: Purge): Promise<number> {
-    return guarded(this.#root, () => this.#removeTemporaries(uploadsBegunBefore))
+    return guarded(this.destination, () => this.#removeTemporaries(uploadsBegunBefore))
   }
 
   #removeTemporaries(before: number): number {
-    const folder = join(this.#root, INCOMING)
-    const old = (orNothing(() => readdirSync(folder)) ?? [])
+    const old = (orNothing(() => readdirSync(this.#incoming())) ?? [])
       .filter((name) => name !== LOCK)
-      .map((name) => join(folder, name))
+      .map((name) => this.#incoming(name))
       .filter((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? before) < before)
     for (const path of old) rmSync(path, { force: true })
     return old.length
+  }
+}
+
+/** What `work` returns; undefined where a file or folder is not there. */
+function orNothing<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
   }
 }
 

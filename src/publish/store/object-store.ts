@@ -3,7 +3,9 @@
  * compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
  */
 
+import { rmSync } from 'node:fs'
 import type { Clock } from '../../support/clock.ts'
+import { onDisk } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { PublishError } from '../errors.ts'
 
@@ -36,8 +38,6 @@ export interface StoreOptions {
    * nothing is written, so that read-only credentials and media are enough; a folder must exist.
    */
   readonly access?: 'read' | 'write' | undefined
-  /** The most bytes that a bucket copies with one request; a larger object is copied in parts. Default: 5 GiB. */
-  readonly largestCopy?: number
   /** Of files and folders below a folder. Default: as the process's umask says. */
   readonly modes?: FileModes | null
 }
@@ -82,10 +82,7 @@ export interface ObjectStore {
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
   /** Reads a small object; null when there is none. */
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
-  /**
-   * Writes an object of any size to the local file `path`, which appears whole or not at all.
-   * @returns false when there is no such object
-   */
+  /** Writes an object of any size to the local file `path`, of which a failure leaves nothing; false when there is no such object. */
   download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
   /** The size of an object; null when there is none. */
   head(key: string): Promise<{ bytes: number } | null>
@@ -115,4 +112,34 @@ export function checkKey(key: string): void {
   throw new PublishError(`${JSON.stringify(key)} cannot be the key of an object`, {
     hint: 'Keys are segments of A-Z a-z 0-9 . _ = - between slashes; no segment starts with a dot.',
   })
+}
+
+/** A part of a store as a store of its own: all that lies below a prefix. @param prefix one segment of a key, without a slash */
+export function prefixedStore(store: ObjectStore, prefix: string): ObjectStore {
+  const at = (key: string) => `${prefix}/${key}`
+  return {
+    destination: `${store.destination}/${prefix}`,
+    urlOf: (key) => store.urlOf(at(key)),
+    localPath: (key) => store.localPath(at(key)),
+    put: (key, bytes) => store.put(at(key), bytes),
+    putFile: (key, path, signal) => store.putFile(at(key), path, signal),
+    copy: (from, to, bytes) => store.copy(at(from), at(to), bytes),
+    replace: (key, bytes, expected) => store.replace(at(key), bytes, expected),
+    get: (key) => store.get(at(key)),
+    download: (key, path, signal) => store.download(at(key), path, signal),
+    head: (key) => store.head(at(key)),
+    async list(under) {
+      const found = await store.list(at(under))
+      return found.map((object) => ({ ...object, key: object.key.slice(prefix.length + 1) }))
+    },
+    remove: (keys) => store.remove(keys.map(at)),
+    purge: (what) => store.purge(what),
+  }
+}
+
+/** Removes all below a folder, whatever wrote it. */
+export async function removeFolder(store: ObjectStore, folder: string): Promise<void> {
+  const path = store.localPath(folder)
+  if (path !== null) return onDisk(path, () => rmSync(path, { recursive: true, force: true }))
+  await store.remove((await store.list(`${folder}/`)).map(({ key }) => key).filter(isPlainKey))
 }

@@ -1,28 +1,40 @@
 /**
  * Objects in an S3 bucket or an S3-compatible server. Small objects go up as buffers, large files in parts: both can be
  * sent again and carry checksums that the server verifies, a plain stream neither. Sends no ACL: who may read is the
- * bucket's own business. The `s3-*.ts` files alone import the AWS SDK, and are loaded only for a destination on S3.
+ * bucket's own business. This file and `s3-client.ts` alone import the AWS SDK, and are loaded only for a destination on S3.
  */
 
 import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
   CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectVersionsCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
+  UploadPartCopyCommand,
+  type CopyObjectCommandInput,
   type GetObjectCommandOutput,
+  type ListObjectVersionsCommandOutput,
   type ObjectIdentifier,
   type PutObjectCommandInput,
+  type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { createReadStream, rmSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../support/clock.ts'
 import { asStorageError, JobtideError, messageOf } from '../../support/errors.ts'
 import { GIB, MIB, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import { writeWholeFile } from './local-files.ts'
 import {
   checkKey,
   type ObjectStore,
@@ -32,23 +44,13 @@ import {
   type StoreOptions,
   type StoredObject,
 } from './object-store.ts'
-import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-connection.ts'
+import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-client.ts'
 import { checkS3Options, parseS3Address } from './s3-options.ts'
-import { ifMatch, probeConditionalWrites, type Condition, type EtagStyle } from './s3-probe.ts'
-import {
-  abandonUploads,
-  copyInParts,
-  listObjects,
-  listOldVersions,
-  removeObjects,
-} from './s3-upkeep.ts'
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
 /** As much as S3 copies with one request. */
 const LARGEST_COPY = 5 * GIB
-// Fixed, so that where credentials may not delete there is one scratch object and never two.
-const PROBE_KEY = 'conditional-write-probe'
 // For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
 // removal of many, which answers 200 all the same, left.
 const ATTEMPTS = 4
@@ -63,12 +65,12 @@ const REMOVE_AT_ONCE = 1_000
  */
 export async function openS3Store(
   destination: string,
-  { clock, s3 = {}, s3Endpoint, access = 'write', largestCopy = LARGEST_COPY }: StoreOptions,
+  { clock, s3 = {}, s3Endpoint, access = 'write' }: StoreOptions,
 ): Promise<ObjectStore> {
   const options = s3Endpoint === undefined ? s3 : { ...s3, endpoint: s3Endpoint }
   checkS3Options(options)
   const connection = await connectBucket(parseS3Address(destination), options)
-  const store = new S3Store(connection, options, clock, largestCopy)
+  const store = new S3Store(connection, options, clock)
   try {
     if (access === 'write') await store.probe()
     return store
@@ -86,22 +88,49 @@ class S3Store implements ObjectStore {
   readonly #encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>
   /** What is asked with data. Servers other than AWS have classes of their own. */
   readonly #ofData: { StorageClass: StorageClass | undefined }
-  readonly #largestCopy: number
-  #etagStyle: EtagStyle = 'quoted'
+  /** How `If-Match` must spell an ETag: quoted, as S3 gives it, or bare, as older Ceph wants it. */
+  #quote = '"'
 
   constructor(
     s3: S3Connection,
     { sse, kms_key_id: key, storage_class: storageClass }: S3Options,
     clock: Clock,
-    largestCopy: number,
   ) {
-    this.#largestCopy = largestCopy
     this.destination = s3.url
     this.#s3 = s3
     this.#clock = clock
     this.#encryption =
       sse === undefined || sse === 'none' ? {} : { ServerSideEncryption: sse, SSEKMSKeyId: key }
     this.#ofData = { StorageClass: storageClass as StorageClass | undefined }
+  }
+
+  /**
+   * Proves on an object of its own that the server honours conditional writes, which the pointer depends on: many accept the
+   * headers and ignore them, and then two publishers would overwrite each other in silence.
+   */
+  async probe(): Promise<void> {
+    const key = `conditional-write-probe-${randomUUID()}`
+    const fault = await this.#faultIn(key)
+    // Credentials that may not delete leave one small object behind; that is no reason not to publish.
+    await this.#removeOnce([this.#s3.at(key)]).catch(() => undefined)
+    if (fault === null) return
+    const what = `${this.destination} does not honour conditional writes: ${fault}`
+    throw new PublishError(`${what}; without them two publishers would overwrite each other`, {
+      hint: 'Publish to a folder, or to a server that supports If-None-Match and If-Match on PutObject.',
+    })
+  }
+
+  async #faultIn(key: string): Promise<string | null> {
+    const write = (text: string, expected: ObjectVersion | null) =>
+      this.replace(key, Buffer.from(text), expected)
+    if (!(await write('1', null))) return 'a new object was refused as if it existed'
+    if (await write('2', null)) return 'it overwrote an object in spite of If-None-Match'
+    const first = (await this.get(key))?.version ?? ''
+    if (!(await write('3', first))) {
+      this.#quote = ''
+      if (!(await write('4', first))) return 'it refused If-Match with the right ETag'
+    }
+    return (await write('5', first)) ? 'it overwrote an object in spite of If-Match' : null
   }
 
   urlOf(key: string): string {
@@ -114,17 +143,6 @@ class S3Store implements ObjectStore {
     return null
   }
 
-  async probe(): Promise<void> {
-    this.#etagStyle = await probeConditionalWrites(
-      (bytes, condition) => this.#putIf(PROBE_KEY, bytes, condition),
-      async () => (await this.get(PROBE_KEY))?.version ?? null,
-      this.destination,
-      this.#clock,
-    )
-    // Credentials that may not delete leave one small object behind; that is no reason not to publish.
-    await removeObjects(this.#s3, [{ Key: this.#s3.at(PROBE_KEY).Key }]).catch(() => undefined)
-  }
-
   async put(key: string, bytes: Uint8Array): Promise<void> {
     await this.#s3.call('write', key, () => this.#put(key, bytes, this.#ofData))
   }
@@ -134,23 +152,19 @@ class S3Store implements ObjectStore {
     const { ETag, ServerSideEncryption: done } = await this.#s3.client.send(
       new PutObjectCommand({ ...this.#inputFor(key), ...more, Body: bytes }),
     )
-    const etag = this.#etagOf(ETag, key)
+    this.#proveAnswer(ETag, key)
     const { ServerSideEncryption: asked = done } = this.#encryption
-    if (asked === done) return etag
+    if (asked === done) return
     throw new PublishError(`the server did not encrypt ${this.urlOf(key)} with ${asked}`, {
       hint: 'Leave sse out, or use a server that supports it.',
     })
   }
 
   // Something on the way may answer 200 in the place of a server, and nothing is stored.
-  #etagOf(etag: string | undefined, key: string): string {
-    if (etag !== undefined) return etag
-    throw new PublishError(
-      `the answer to writing ${this.urlOf(key)} is none of S3: it has no ETag`,
-      {
-        hint: 'Is there a proxy on the way? Check the endpoint.',
-      },
-    )
+  #proveAnswer(etag: string | undefined, key: string): void {
+    if (etag !== undefined) return
+    const what = `the answer to writing ${this.urlOf(key)} is none of S3: it has no ETag`
+    throw new PublishError(what, { hint: 'Is there a proxy on the way? Check the endpoint.' })
   }
 
   #inputFor(key: string) {
@@ -177,7 +191,7 @@ class S3Store implements ObjectStore {
     const onAbort = () => body.destroy(new Error('stopped'))
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      this.#etagOf((await this.#s3.call('write', key, () => upload.done())).ETag, key)
+      this.#proveAnswer((await this.#s3.call('write', key, () => upload.done())).ETag, key)
     } catch (error) {
       signal?.throwIfAborted()
       // A lost answer can hide that it was completed: only the object itself is proof.
@@ -194,12 +208,10 @@ class S3Store implements ObjectStore {
     const source = [bucket, ...key.split('/').map(encodeURIComponent)].join('/')
     const input = { ...this.#inputFor(to), ...this.#ofData, CopySource: source }
     const etag = await this.#s3.call('write', to, async () => {
-      if (bytes > this.#largestCopy) {
-        return copyInParts(this.#s3.client, input, bytes, this.#largestCopy)
-      }
+      if (bytes > LARGEST_COPY) return copyInParts(this.#s3.client, input, bytes, LARGEST_COPY)
       return (await this.#s3.client.send(new CopyObjectCommand(input))).CopyObjectResult?.ETag
     })
-    this.#etagOf(etag, to)
+    this.#proveAnswer(etag, to)
   }
 
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
@@ -211,11 +223,24 @@ class S3Store implements ObjectStore {
   }
 
   async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
-    const done = await this.#read(key, signal, async (body) => {
-      await writeWholeFile(path, body)
-      return true
-    })
-    return done ?? false
+    const onDisk = (error: unknown) => {
+      throw asStorageError(error, path)
+    }
+    const take = async (body: Readable) => {
+      const file = await open(path, 'w').catch(onDisk)
+      try {
+        for await (const chunk of body) await file.appendFile(chunk as Uint8Array).catch(onDisk)
+        return true
+      } finally {
+        await file.close()
+      }
+    }
+    try {
+      return (await this.#read(key, signal, take)) !== null
+    } catch (error) {
+      rmSync(path, { force: true })
+      throw error
+    }
   }
 
   // The SDK repeats a request, but not the reading of its answer: a connection that breaks in the middle of a body, or
@@ -258,58 +283,81 @@ class S3Store implements ObjectStore {
     return found === null ? null : { bytes: found.ContentLength ?? 0 }
   }
 
-  async list(prefix: string): Promise<StoredObject[]> {
-    const objects = await listObjects(this.#s3, prefix)
-    return objects.toSorted((a, b) => (a.key < b.key ? -1 : 1))
-  }
-
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
-    const condition: Condition =
-      expected === null ? { IfNoneMatch: '*' } : ifMatch(expected, this.#etagStyle)
-    try {
-      if ((await this.#putIf(key, bytes, condition)) !== null) return true
-    } catch (error) {
-      if (await this.#holds(key, bytes).catch(() => false)) return true
-      throw error
-    }
-    return this.#holds(key, bytes)
-  }
-
-  // A write whose answer got lost was perhaps done: the SDK's second attempt then finds its own work and is refused.
-  async #holds(key: string, bytes: Uint8Array): Promise<boolean> {
-    const stored = await this.get(key)
-    return stored !== null && Buffer.from(stored.bytes).equals(bytes)
-  }
-
-  /** Writes under a condition; the new ETag, or null when the condition did not hold. */
-  async #putIf(key: string, bytes: Uint8Array, condition: Condition): Promise<string | null> {
+    const etag = `${this.#quote}${expected?.replaceAll('"', '')}${this.#quote}`
+    const condition = expected === null ? { IfNoneMatch: '*' } : { IfMatch: etag }
     const write = () => this.#put(key, bytes, condition).catch(orRefusal)
+    // A write whose answer got lost was perhaps done: the SDK's second attempt then finds its own work and is refused.
+    const isDone = async () => {
+      const stored = await this.get(key)
+      return stored !== null && Buffer.from(stored.bytes).equals(bytes)
+    }
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const outcome = await this.#s3.call('write', key, write)
-      if (typeof outcome === 'string') return outcome
-      if (outcome.isLost) return null
+      try {
+        const refused = await this.#s3.call('write', key, write)
+        if (refused === undefined) return true
+        if (refused === 'lost') break
+      } catch (error) {
+        if (await isDone().catch(() => false)) return true
+        throw error
+      }
       await this.#clock.sleep(PAUSE_MS * attempt)
     }
-    return null
+    return isDone()
+  }
+
+  async list(prefix: string): Promise<StoredObject[]> {
+    const pages = await this.#pages(
+      prefix,
+      (input) => this.#s3.client.send(new ListObjectsV2Command(input)),
+      ({ NextContinuationToken }) => ({ ContinuationToken: NextContinuationToken }),
+    )
+    return pages
+      .flatMap(({ Contents = [] }) => Contents)
+      .map(({ Key = '', Size = 0, LastModified }) => ({
+        key: Key.slice(this.#s3.prefix.length),
+        bytes: Size,
+        modifiedAt: LastModified?.getTime() ?? 0,
+      }))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  // Not the SDK's own paging, which knows neither versions nor uploads, and goes on for ever, or ends as if that were all,
+  // where a server repeats itself. What is missing from a listing could be removed for it.
+  async #pages<Page extends { IsTruncated?: boolean | undefined }>(
+    prefix: string,
+    send: (input: { Bucket: string; Prefix: string }) => Promise<Page>,
+    markerOf: (page: Page) => object,
+  ): Promise<Page[]> {
+    const under = { Bucket: this.#s3.bucket, Prefix: this.#s3.prefix + prefix }
+    return this.#s3.call('list', prefix, async () => {
+      const pages: Page[] = []
+      for (let after = {}; ;) {
+        const page = await send({ ...under, ...after })
+        pages.push(page)
+        if (page.IsTruncated !== true) return pages
+        const next = markerOf(page)
+        if (isDeepStrictEqual(next, after)) {
+          throw new PublishError('the listing of the server does not end: it repeats a page')
+        }
+        after = next
+      }
+    })
   }
 
   async remove(keys: readonly string[]): Promise<void> {
     await this.#removeAll(keys.map((key) => ({ Key: this.#s3.at(key).Key })))
   }
 
-  async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
-    for (let at = 0; at < objects.length; at += REMOVE_AT_ONCE) {
-      await this.#removeBatch(objects.slice(at, at + REMOVE_AT_ONCE))
-    }
-  }
-
   // A second attempt asks for all of them again: what is gone by then counts as removed.
-  async #removeBatch(objects: readonly ObjectIdentifier[]): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const failures = await removeObjects(this.#s3, objects)
+  async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
+    for (let at = 0, attempt = 1; at < objects.length; attempt += 1) {
+      const failures = await this.#removeOnce(objects.slice(at, at + REMOVE_AT_ONCE))
       const [first] = failures
-      if (first === undefined) return
-      if (attempt === ATTEMPTS) {
+      if (first === undefined) {
+        at += REMOVE_AT_ONCE
+        attempt = 0
+      } else if (attempt === ATTEMPTS) {
         const others = failures.length === 1 ? '' : ` and ${failures.length - 1} others`
         const what = `s3://${this.#s3.bucket}/${first.Key}${others}`
         throw new PublishError(`${what} could not be removed (${first.Code})`, {
@@ -319,27 +367,104 @@ class S3Store implements ObjectStore {
               : 'Try again later.',
           context: { failures: failures.slice(0, 100) },
         })
-      }
-      await this.#clock.sleep(PAUSE_MS * attempt)
+      } else await this.#clock.sleep(PAUSE_MS * attempt)
     }
   }
 
-  async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {
-    const { old, markers } = versions ? await listOldVersions(this.#s3) : { old: [], markers: [] }
-    // Markers go last and by themselves: without its marker a removed object would be there again.
-    await this.#removeAll(old)
-    await this.#removeAll(markers)
-    return old.length + markers.length + (await abandonUploads(this.#s3, uploadsBegunBefore))
+  /** Removes at most 1,000 objects or versions; which were refused. What is not there counts as removed. */
+  async #removeOnce(objects: readonly ObjectIdentifier[]) {
+    const command = new DeleteObjectsCommand({
+      Bucket: this.#s3.bucket,
+      Delete: { Objects: objects.map(({ Key, VersionId }) => ({ Key, VersionId })), Quiet: true },
+      ChecksumAlgorithm: 'SHA256',
+    })
+    const first = objects[0]?.Key?.slice(this.#s3.prefix.length) ?? ''
+    const { Errors = [] } = await this.#s3.call('remove', first, () =>
+      this.#s3.client.send(command),
+    )
+    return Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
   }
+
+  async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {
+    const pages = versions ? await this.#versionPages() : []
+    const found = pages.flatMap(({ Versions = [] }) => Versions)
+    const old = found.filter(({ IsLatest }) => IsLatest !== true)
+    const markers = pages.flatMap(({ DeleteMarkers = [] }) => DeleteMarkers)
+    const namesOf = (
+      some: readonly { Key?: string | undefined; VersionId?: string | undefined }[],
+    ) => some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId }))
+    // Markers go last and by themselves: without its marker a removed object would be there again.
+    await this.#removeAll(namesOf(old))
+    await this.#removeAll(namesOf(markers))
+    return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
+  }
+
+  /** Every version of an object and every marker of a removed one; none where the server keeps no versions, and says so. */
+  #versionPages() {
+    const send = (input: { Bucket: string; Prefix: string }) =>
+      this.#s3.client.send(new ListObjectVersionsCommand(input)).catch((error: unknown) => {
+        if ([405, 501].includes(statusOf(error) ?? 0)) return { $metadata: {} }
+        throw error
+      })
+    return this.#pages<ListObjectVersionsCommandOutput>('', send, (page) => ({
+      KeyMarker: page.NextKeyMarker,
+      VersionIdMarker: page.NextVersionIdMarker,
+    }))
+  }
+
+  /** Removes the parts of uploads that were begun before; how many. */
+  async #abandonUploads(begunBefore: number): Promise<number> {
+    const { client, bucket, prefix } = this.#s3
+    const pages = await this.#pages(
+      '',
+      (input) => client.send(new ListMultipartUploadsCommand(input)),
+      ({ NextKeyMarker, NextUploadIdMarker }) => ({
+        KeyMarker: NextKeyMarker,
+        UploadIdMarker: NextUploadIdMarker,
+      }),
+    )
+    let abandoned = 0
+    for (const { Key = '', UploadId, Initiated } of pages.flatMap(({ Uploads = [] }) => Uploads)) {
+      // Without a date it cannot be told from one that is under way.
+      if (Initiated === undefined || Initiated.getTime() >= begunBefore) continue
+      const command = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })
+      const abort = () => client.send(command).catch(nullIfAbsent)
+      if ((await this.#s3.call('remove', Key.slice(prefix.length), abort)) !== null) abandoned += 1
+    }
+    return abandoned
+  }
+}
+
+/** Copies an object that is too large for one request; its new ETag. What a failure leaves is abandoned a day later. */
+export async function copyInParts(
+  client: S3Client,
+  { CopySource, ...input }: CopyObjectCommandInput,
+  bytes: number,
+  partBytes: number,
+): Promise<string | undefined> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(input))
+  const { Bucket, Key } = input
+  const of = { Bucket, Key, UploadId }
+  const parts: { PartNumber: number; ETag: string | undefined }[] = []
+  for (let from = 0; from < bytes; from += partBytes) {
+    const range = `bytes=${from}-${Math.min(from + partBytes, bytes) - 1}`
+    const PartNumber = parts.length + 1
+    const { CopyPartResult } = await client.send(
+      new UploadPartCopyCommand({ ...of, PartNumber, CopySource, CopySourceRange: range }),
+    )
+    parts.push({ PartNumber, ETag: CopyPartResult?.ETag })
+  }
+  const done = new CompleteMultipartUploadCommand({ ...of, MultipartUpload: { Parts: parts } })
+  return (await client.send(done)).ETag
 }
 
 /**
  * What kept a conditional write from being done. Lost: another writer won, 412, or 404 where the object vanished
  * meanwhile. Otherwise it met another on its way, 409, and perhaps neither was done. @throws all other errors
  */
-function orRefusal(error: unknown): { isLost: boolean } {
+function orRefusal(error: unknown): 'lost' | 'met another' {
   const status = statusOf(error)
-  if (status === 409) return { isLost: false }
-  if (status === 412 || (error as Error).name === 'NoSuchKey') return { isLost: true }
+  if (status === 409) return 'met another'
+  if (status === 412 || (error as Error).name === 'NoSuchKey') return 'lost'
   throw error
 }

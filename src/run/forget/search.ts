@@ -7,8 +7,8 @@
 import { createReadStream, existsSync, readdirSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { readSegment } from '../../journal/reader.ts'
-import { withLocalFile } from '../../publish/delta/local-file.ts'
-import { withScratchEngine } from '../../publish/scratch.ts'
+import { PublishError } from '../../publish/errors.ts'
+import { withObject, withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { LockedError, StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
@@ -182,8 +182,13 @@ export function searchStore(
   keys: readonly string[],
   options: SearchOptions,
 ): Promise<SearchReport> {
-  const open: Open = (key, work, warehouse) =>
-    withLocalFile({ ...options, store, warehouse }, key, work)
+  const open: Open = (key, work) =>
+    withObject({ ...options, store }, key, async (path) => {
+      if (path !== null) return work(path)
+      throw new PublishError(`${store.urlOf(key)} is not there`, {
+        hint: 'Something other than Jobtide removed it: restore it from a backup.',
+      })
+    })
   return searchAll(keys, open, options)
 }
 

@@ -3,8 +3,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { openJournal } from '../../journal/journal.ts'
-import { dropSnapshots } from '../../publish/drop-snapshots.ts'
-import { parseKeep } from '../../publish/gc/retention.ts'
+import { dropSnapshots } from '../../publish/retention.ts'
+import { parseKeep } from '../../publish/keep.ts'
 import {
   isOfThisFormat,
   objectsOf,

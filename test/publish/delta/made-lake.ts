@@ -13,8 +13,8 @@ import {
 } from '../../../src/publish/manifest.ts'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
-import { writeParquet } from '../../../src/publish/parquet.ts'
-import type { DeltaLogSource } from '../../../src/publish/delta/local-file.ts'
+import { writeParquet } from '../../../src/publish/export.ts'
+import type { LogSource } from '../../../src/publish/delta/log.ts'
 import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
@@ -123,7 +123,7 @@ export class MadeLake {
   }
 
   /** What reading the log takes. */
-  get source(): DeltaLogSource {
+  get source(): LogSource {
     const { store, warehouse, scratchFolder } = this
     return { store, warehouse, scratchFolder }
   }

@@ -1,7 +1,8 @@
 /** Snapshots made by hand, and a store in memory that a test can see and change. */
 
-import { fileKey, keysOfSnapshot } from '../../../src/publish/keys.ts'
 import {
+  fileKey,
+  keysOfSnapshot,
   POINTER_KEY,
   formatJson,
   objectsOf,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { collectGarbage } from '../../../src/publish/gc/gc.ts'
-import { parseKeep } from '../../../src/publish/gc/retention.ts'
-import { fileKey } from '../../../src/publish/keys.ts'
+import { collectGarbage } from '../../../src/publish/retention.ts'
+import { parseKeep } from '../../../src/publish/keep.ts'
 import {
+  fileKey,
   POINTER_KEY,
   objectsOf,
   snapshotKeys,

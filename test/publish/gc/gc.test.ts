@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { collectGarbage, type GcOptions } from '../../../src/publish/gc/gc.ts'
-import { parseKeep } from '../../../src/publish/gc/retention.ts'
+import { collectGarbage, type GcOptions } from '../../../src/publish/retention.ts'
+import { parseKeep } from '../../../src/publish/keep.ts'
 import { POINTER_KEY, snapshotKeys, type Manifest } from '../../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { silentLogger } from '../../../src/support/logger.ts'

@@ -5,8 +5,8 @@
 
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
-import { collectGarbage } from '../../../src/publish/gc/gc.ts'
-import { parseKeep } from '../../../src/publish/gc/retention.ts'
+import { collectGarbage } from '../../../src/publish/retention.ts'
+import { parseKeep } from '../../../src/publish/keep.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify.ts'
 import { seededRandom } from '../../../src/simulator/random.ts'
@@ -94,7 +94,7 @@ it(`${ROUNDS} publishes over connections that break at any byte: done, or exit 7
     way.isBroken = false
     const proof = { store: straight, snapshotId: null, scratchFolder: temporaryFolder() }
     const { findings, rows } = await verifySnapshot(proof)
-    const wrong = findings.filter(({ kind }) => kind !== 'extra' && kind !== 'stale')
+    const wrong = findings.filter(({ kind }) => kind !== 'delta' && kind !== 'current')
     expect({ wrong, rows }).toEqual({ wrong: [], rows: 320 })
   }
   await warehouse.run('update job_change_events set detection_lag_days = 0')

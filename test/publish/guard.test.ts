@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Manifest } from '../../src/publish/manifest.ts'
-import { refuseLoss, type LossChoices } from '../../src/publish/refuse-loss.ts'
+import { refuseLoss, type LossChoices } from '../../src/publish/guard.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { aManifest, aTable } from './manifests.ts'
 

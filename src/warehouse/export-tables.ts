@@ -7,10 +7,10 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { makeFolders, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
-import { unaskedTable } from '../warehouse/endpoint-tables.ts'
-import { SqlError, WarehouseDamagedError } from '../warehouse/errors.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { unaskedTable } from './endpoint-tables.ts'
+import { SqlError, WarehouseDamagedError } from './errors.ts'
+import { quoteIdentifier, quoteText } from './sql-text.ts'
+import { withWarehouse, type Warehouse } from './warehouse.ts'
 
 export interface ExportedTable {
   readonly name: string

@@ -1,14 +1,13 @@
 /** What a Spark job answers: read back, refused where it cannot be true, and turned into tables of a manifest. */
 
 import { z } from 'zod'
-import { messageOf } from '../../support/errors.ts'
-import { sum } from '../../support/numbers.ts'
-import type { TableDefinition } from '../../warehouse/catalog.ts'
-import { hasSameColumns, type PublishedColumns } from '../columns.ts'
-import { PublishError } from '../errors.ts'
-import { fileKey, keysOfSnapshot } from '../keys.ts'
-import type { ManifestFile, ManifestTable } from '../manifest.ts'
-import { isPlainKey, type ObjectStore } from '../store/object-store.ts'
+import { messageOf } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
+import type { TableDefinition } from '../warehouse/catalog.ts'
+import { hasSameColumns, type PublishedColumns } from './columns.ts'
+import { PublishError } from './errors.ts'
+import { fileKey, keysOfSnapshot, type ManifestFile, type ManifestTable } from './manifest.ts'
+import { isPlainKey, type ObjectStore } from './store/object-store.ts'
 
 export const JOB_FORMAT = 2
 

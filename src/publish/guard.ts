@@ -1,0 +1,236 @@
+/**
+ * Keeps a poorer warehouse from replacing what readers see: one of another journal, or one that lost rows or coverage. Manifests
+ * are compared before anything is uploaded; a run looks at its destination before it buys.
+ */
+
+import { isoInstant } from '../support/clock.ts'
+import { ulidTime } from '../support/ulid.ts'
+import { MINUTE } from '../support/units.ts'
+import { PublishError, RefusedError } from './errors.ts'
+import {
+  totalsOf,
+  type Manifest,
+  type ManifestTable,
+  type NotKept,
+  type StoredManifest,
+} from './manifest.ts'
+import { readCurrent } from './read-snapshot.ts'
+import type { ObjectStore } from './store/object-store.ts'
+
+export interface LossChoices {
+  /** Publishes although the destination shows the rows of another journal, or under another suppression list. Default: refused. */
+  readonly adoptDestination?: boolean
+  /** Publishes although the snapshot holds less than the one before. Default: refused. */
+  readonly acceptShrink?: boolean
+}
+
+/** What a snapshot is made from, as far as it is known before anything is loaded. */
+export type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
+
+/** With `lists`: the MACs of the suppression list here and of those before it. */
+type Choices = LossChoices & { readonly lists: readonly string[] }
+
+/**
+ * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of this
+ * one, or knows of more erased people: a run that cannot publish spends nothing. That it can be written, opening it has shown.
+ * @param credits charged or in doubt, of all runs of the journal here. The ledger of one journal only ever grows, so one with
+ *   fewer than the snapshot is a copy from before: its run would buy again what is in the newer one
+ * @throws PublishError also when pointer or manifest is missing, changed or not Jobtide's
+ */
+export async function checkDestination(
+  store: ObjectStore,
+  source: Source,
+  credits: number,
+  choices: Choices,
+): Promise<void> {
+  const { destination } = store
+  const before = (await readCurrent(store))?.manifest
+  if (before === undefined) return
+  refuseOtherJournal(before, source, destination, choices)
+  const { total } = before.credits
+  const isAccepted = choices.acceptShrink === true || isOfAnotherJournal(before, source)
+  if (isAccepted || credits >= total) return
+  throw new RefusedError(
+    `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, and snapshot ${before.snapshot_id} of ${shown(total)}`,
+    {
+      hint: 'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
+      context: { ...namesOf(before, destination), credits, credits_published: total },
+    },
+  )
+}
+
+/** Refuses a snapshot in place of the one that readers see. */
+export function refuseLoss(
+  before: StoredManifest,
+  now: Manifest,
+  destination: string,
+  choices: Choices,
+): void {
+  refuseOtherJournal(before, now, destination, choices)
+  // An operator who adopts a destination has seen the counts of both sides.
+  if (choices.acceptShrink === true || isOfAnotherJournal(before, now)) return
+  const losses = lossesOf(before, now)
+  if (losses.length === 0) return
+  const more = losses.length > 4 ? `; and ${losses.length - 4} more` : ''
+  throw new RefusedError(
+    `this warehouse holds less than readers of ${destination} see: ${losses.slice(0, 4).join('; ')}${more}`,
+    {
+      hint: `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
+      context: { ...namesOf(before, destination), losses },
+    },
+  )
+}
+
+/** Refuses what could take the place of what readers see, whatever it holds: another journal, or an older suppression list. */
+function refuseOtherJournal(
+  before: StoredManifest,
+  now: Source | StoredManifest,
+  destination: string,
+  { adoptDestination = false, lists }: Choices,
+): void {
+  if (isOfAnotherJournal(before, now) && !adoptDestination) {
+    throw anotherJournal(before, now, destination)
+  }
+  // A list knows what all before it knew. Who adopts a destination has nothing but the numbers: a suppression list only ever
+  // grows, and the one of an older backup lets people come back, whatever the operator accepts.
+  const [was, is] = [before.not_kept, now.not_kept]
+  const isLater = was.list === null || lists.includes(was.list) || adoptDestination
+  const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
+  if (isLater && is.people >= was.people && since(is) >= since(was)) return
+  const told = ({ people, events_before: day }: NotKept) =>
+    `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
+  throw new RefusedError(
+    `people who were erased would come back: the suppression list here knows of ${told(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${told(was)}`,
+    {
+      hint: `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
+      context: { ...namesOf(before, destination), before: was, now: is },
+    },
+  )
+}
+
+export function isOfAnotherJournal(before: Source, now: Source): boolean {
+  return before.journal_id !== now.journal_id
+}
+
+function anotherJournal(before: StoredManifest, now: Source | StoredManifest, destination: string) {
+  const made = 'tables' in now ? now : null
+  // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
+  const advice =
+    made?.credits.total === 0 && made.coverage.organizations === 0
+      ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
+      : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
+  return new RefusedError(
+    `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
+    {
+      hint: `${keptText(before)} ${advice}`,
+      context: {
+        ...namesOf(before, destination),
+        destination_has: countsOf(before),
+        warehouse_has: made === null ? { journal_id: now.journal_id } : countsOf(made),
+      },
+    },
+  )
+}
+
+/** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
+export function isEmpty({ tables, coverage }: StoredManifest): boolean {
+  return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
+}
+
+/** The table whose rows are never fewer by themselves: events are merged, and only erased on purpose. */
+const EVENTS = 'job_change_events'
+/** The share of events or organisations that may go without a word: events that a newer version rejects, ids that merge. */
+const SMALL_SHARE = 0.05
+/** A table with fewer rows can lose all of them by one correction. */
+const FEW_ROWS = 20
+/** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
+const AHEAD_MS = 5 * MINUTE
+
+/** What a snapshot has less of than the one before; one phrase each. */
+function lossesOf(before: StoredManifest, now: Manifest): string[] {
+  const told = (what: string, was: number | string, is: number | string | null) =>
+    `${what} ${shown(was)} → ${shown(is)}`
+  const losses: string[] = []
+  // What Jobtide erased itself is no loss; it never takes coverage away.
+  const { people, events_before: eventsBefore } = now.not_kept
+  const hasErased =
+    people > before.not_kept.people || eventsBefore !== before.not_kept.events_before
+  for (const { name, rows } of hasErased ? [] : before.tables) {
+    // A table that is gone is a change of schema, which is refused by itself.
+    const left = now.tables.find((table) => table.name === name)?.rows ?? rows
+    const isLost = name === EVENTS ? isFarLess(left, rows) : left === 0 && rows >= FEW_ROWS
+    if (isLost) losses.push(told(`rows of ${name}`, rows, left))
+  }
+  const [was, is] = [before.coverage, now.coverage]
+  if (isFarLess(is.organizations, was.organizations)) {
+    losses.push(told('organisations covered', was.organizations, is.organizations))
+  }
+  const [to, end] = [was.covered_to.max, is.covered_to.max]
+  // What was covered up to a time that has not come was said by clocks that were ahead, and is void.
+  const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS
+  if (canBe && (end === null || Date.parse(end) < Date.parse(to))) {
+    losses.push(told('covered up to', to, end))
+  }
+  return losses
+}
+
+/**
+ * Refuses a snapshot in which readers would no longer find tables or columns as they were: gone, or of another type. New ones
+ * are none.
+ */
+export function refuseIncompatible(
+  before: readonly ManifestTable[],
+  now: readonly ManifestTable[],
+  destination: string,
+): void {
+  const problems = before.flatMap(({ name, schema, rows }) => {
+    const current = now.find((table) => table.name === name)
+    // Without rows it was one of an endpoint that was never asked.
+    if (current === undefined) return rows === 0 ? [] : [`table ${name} is gone`]
+    return schema.flatMap((column) => {
+      const type = current.schema.find((own) => own.name === column.name)?.type
+      if (type === column.type) return []
+      const is = type === undefined ? 'is gone' : `is ${type}, and was ${column.type}`
+      return [`${name}.${column.name} ${is}`]
+    })
+  })
+  if (problems.length === 0) return
+  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : ''
+  const what = `queries over ${destination} could break: ${problems.slice(0, 3).join('; ')}${more}`
+  throw new PublishError(what, {
+    hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once; or publish to a new destination.',
+  })
+}
+
+function isFarLess(now: number, before: number): boolean {
+  return now < before * (1 - SMALL_SHARE)
+}
+
+function namesOf({ snapshot_id }: StoredManifest, destination: string) {
+  return { destination, snapshot_id }
+}
+
+function keptText({ snapshot_id: id }: StoredManifest): string {
+  return `Nothing was uploaded, and readers keep snapshot ${id}.`
+}
+
+function countsOf(manifest: StoredManifest) {
+  const { journal_id, tables, coverage } = manifest
+  const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
+  const { rows } = totalsOf(manifest)
+  return { journal_id, rows, events, organizations: coverage.organizations }
+}
+
+function countsText(manifest: StoredManifest): string {
+  const { rows, events, organizations } = countsOf(manifest)
+  return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
+}
+
+function journalText({ journal_id: id }: Source): string {
+  const begunAt = ulidTime(id)
+  return `${id}${Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`}`
+}
+
+function shown(value: number | string | null): string {
+  return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? 'nothing')
+}

@@ -1,0 +1,197 @@
+/**
+ * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock, for
+ * two reasons:
+ * - A publisher reuses only files of the snapshot that the pointer named when it began. It writes all others under keys that
+ *   were never used before.
+ * - Age is measured by the store's own clock, back from the moment when the pointer last moved. A publisher that wrote an object
+ *   before that and has not published it can no longer win the compare-and-swap of the pointer.
+ * So what is deleted here is never named again, whatever other processes publish or delete meanwhile. Dropping snapshots sets
+ * the age aside.
+ */
+
+import type { Logger } from '../support/logger.ts'
+import { sum } from '../support/numbers.ts'
+import { DAY } from '../support/units.ts'
+import { rewriteCurrent, type CurrentOptions } from './current.ts'
+import { expiredLogFiles } from './delta/log.ts'
+import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
+import { PublishError } from './errors.ts'
+import { expiredSnapshots, neverPublished, type Keep } from './keep.ts'
+import { POINTER_KEY, knownKey, objectsOf, parseOutline, snapshotKeys } from './manifest.ts'
+import { ofThisFormat, readCurrent, readManifests, snapshotIds } from './read-snapshot.ts'
+import { removeFolder, type ObjectStore, type StoredObject } from './store/object-store.ts'
+
+export interface GcOptions {
+  readonly store: ObjectStore
+  /** Null: no snapshot expires. */
+  readonly keep: Keep | null
+  /**
+   * Unreferenced objects go when they are older than the pointer by more than this (milliseconds). Default: a day, which is
+   * more than the clocks of a store's machines differ.
+   */
+  readonly olderThanMs?: number
+  readonly logger: Logger
+  /** Stops between two requests; the next collection goes on. */
+  readonly signal?: AbortSignal
+}
+
+export interface GcReport {
+  /** Why nothing was deleted; null when all is done. */
+  readonly reason: string | null
+  /** Ids of snapshots that are no longer kept, oldest first. */
+  readonly snapshots: readonly string[]
+  readonly objects: number
+  readonly bytes: number
+  /** Uploads that were begun long ago and never completed, and are now abandoned. */
+  readonly uploads: number
+}
+
+/** The report of a collection that deleted nothing. */
+export function nothingDeleted(reason: string | null): GcReport {
+  return { reason, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
+}
+
+// As many as S3 deletes with one request.
+const OBJECTS_AT_ONCE = 1_000
+
+/** Collects the garbage of a store, or reports why not. */
+export async function collectGarbage(options: GcOptions): Promise<GcReport> {
+  const { store, logger, olderThanMs = DAY } = options
+  const inventory = await takeInventory(store)
+  const report =
+    typeof inventory === 'string'
+      ? nothingDeleted(inventory)
+      : await collect(options, inventory, inventory.pointerMovedAt - olderThanMs)
+  const done = { ...report, snapshots: report.snapshots.length, older_than_ms: olderThanMs }
+  logger.info({ ...done, at: store.destination }, 'gc.done')
+  return report
+}
+
+type Inventory = Exclude<Awaited<ReturnType<typeof takeInventory>>, string>
+
+/**
+ * Deletes one step after the other, so that a snapshot with a manifest has its files, whenever the deleting stops. First what
+ * was never published: only the manifest of the snapshot that won against it tells that.
+ */
+async function collect(
+  { store, keep, signal }: GcOptions,
+  { manifests, currentId, pointerMovedAt, objects }: Inventory,
+  oldBefore: number,
+): Promise<GcReport> {
+  const isOld = ({ modifiedAt }: StoredObject) => modifiedAt < oldBefore
+  const never = neverPublished(manifests, currentId)
+  const dated = manifests
+    .filter(({ snapshot_id: id }) => !never.has(id))
+    .map(({ snapshot_id: id, created_at: at }) => ({ id, createdAt: Date.parse(at) }))
+  const expired = keep === null ? [] : expiredSnapshots(dated, keep, currentId)
+  const manifestsOf = (ids: Iterable<string>) => {
+    const keys = new Set([...ids].map((id) => snapshotKeys(id).manifest))
+    return objects.filter(({ key }) => keys.has(key))
+  }
+  const steps = [manifestsOf(never).filter(isOld), manifestsOf(expired)]
+  const gone = new Set(steps.flat().map(({ key }) => key))
+  const kept = manifests.filter(({ snapshot_id: id }) => !gone.has(snapshotKeys(id).manifest))
+  const named = new Set([
+    ...kept.flatMap(objectsOf).map(({ key }) => key),
+    ...kept.map(({ snapshot_id: id }) => snapshotKeys(id).views),
+  ])
+  const logs = new Map<string, StoredObject[]>()
+  const garbage = objects.filter((object) => {
+    const known = knownKey(object.key)
+    if (known?.kind === 'log') logs.set(known.table, [...(logs.get(known.table) ?? []), object])
+    const isData = known?.kind === 'file' || known?.kind === 'views'
+    return isData && !named.has(object.key) && isOld(object)
+  })
+  const oldLogFiles = new Set(
+    [...logs.values()].flatMap((log) => expiredLogFiles(log, pointerMovedAt)),
+  )
+  steps.push([...garbage, ...objects.filter(({ key }) => oldLogFiles.has(key))])
+  for (const step of steps) {
+    for (let from = 0; from < step.length; from += OBJECTS_AT_ONCE) {
+      signal?.throwIfAborted()
+      await store.remove(step.slice(from, from + OBJECTS_AT_ONCE).map(({ key }) => key))
+    }
+  }
+  signal?.throwIfAborted()
+  return {
+    reason: null,
+    snapshots: expired,
+    objects: steps.flat().length,
+    bytes: sum(steps.flat().map(({ bytes }) => bytes)),
+    uploads: await store.purge({ uploadsBegunBefore: oldBefore }),
+  }
+}
+
+/**
+ * Lists a store, reads every manifest, and proves each that another one names with its hash.
+ * @returns the reason not to delete anything, in a store with a damaged manifest: a file would look as if no snapshot named it
+ */
+async function takeInventory(store: ObjectStore) {
+  // The listings come before the pointer is read: what is newer than they are is not even looked at.
+  const [pointer] = await store.list(POINTER_KEY)
+  const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
+  const current = await readCurrent(store)
+  if (pointer === undefined || current === null) return 'nothing is published there'
+  const currentId = current.manifest.snapshot_id
+  const wrong: string[] = []
+  const ids = snapshotIds(objects).filter((id) => id !== currentId)
+  const found = await readManifests(store, ids, parseOutline, (_, { message }) =>
+    wrong.push(message),
+  )
+  // Reading the current one has proved it.
+  const hashes = new Map([...found].map(([id, { sha256 }]) => [id, sha256]))
+  hashes.set(currentId, current.pointer.manifest_sha256)
+  const manifests = [current.manifest, ...[...found.values()].map(({ manifest }) => manifest)]
+  for (const { previous } of manifests) {
+    if (previous === null) continue
+    const { snapshot_id: id, manifest_sha256: sha256 } = previous
+    if ((hashes.get(id) ?? sha256) === sha256) continue
+    const where = store.urlOf(snapshotKeys(id).manifest)
+    wrong.push(`${where} is not what the snapshot after it says that it is`)
+  }
+  // Another collection may have deleted one: then that one does the work.
+  const lost = wrong.length > 0 ? undefined : ids.find((id) => !found.has(id))
+  if (lost !== undefined) {
+    wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed and not there`)
+  }
+  if (wrong.length > 0) return `${wrong[0]}; nothing is deleted as long as that is so`
+  return { manifests, currentId, pointerMovedAt: pointer.modifiedAt, objects }
+}
+
+/**
+ * Drops snapshots with everything that could tell what was in them, however young: data files that no other snapshot needs, the
+ * history of the Delta logs, old versions of objects. The caller publishes a snapshot without the data first. No other process
+ * may publish there. Stopped at any point, it can be called again.
+ */
+export async function dropSnapshots(
+  options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
+  ids: readonly string[],
+): Promise<void> {
+  const { store } = options
+  const current = await readCurrent(store)
+  const published = new Set(current?.manifest.tables.map(({ name }) => name))
+  const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
+  const dropped = objects.filter(({ key }) => {
+    const known = knownKey(key)
+    if (known?.kind === 'manifest') {
+      const { snapshotId: id } = known
+      return ids.includes(id) && id !== current?.pointer.snapshot_id
+    }
+    // The Delta log of a table that is no longer published is not synchronised any more.
+    return known?.kind === 'log' && !published.has(known.table)
+  })
+  await store.remove(dropped.map(({ key }) => key))
+  if (current !== null) {
+    const all = { keep: null, olderThanMs: Number.NEGATIVE_INFINITY }
+    const { reason } = await collectGarbage({ ...options, ...all })
+    if (reason !== null) {
+      throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
+    }
+    const manifest = ofThisFormat(current.manifest, store.destination)
+    await rewriteCurrent(options, manifest)
+    await forgetLogHistory({ ...options, manifest })
+  }
+  // What Spark builds from can be made again, and is.
+  for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)
+  await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
+}
