@@ -219,6 +219,7 @@ interface Listing {
     kind: string
     grain: string
     key: string[]
+    needs: string[]
     rows: number | null
     reads: string[]
     read_by: string[]
@@ -264,7 +265,8 @@ async function expectModels(site: Site): Promise<void> {
   const joiners = tables.find(({ name }) => name === 'joiners')
   expect(joiners?.rows).toBe(counted?.joiners)
   expect(joiners?.rows).toBeGreaterThan(0)
-  for (const { name, kind, rows, columns } of tables) {
+  expect(tables.filter(({ needs }) => needs.length > 0)).toHaveLength(19)
+  for (const { name, kind, rows, columns } of tables.filter(({ needs }) => needs.length === 0)) {
     expect(rows === null, name).toBe(kind === 'view')
     for (const column of columns) expect(column.type, `${name}.${column.name}`).not.toBeNull()
   }
