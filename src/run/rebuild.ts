@@ -3,13 +3,13 @@
  * the first command of a new version that writes a warehouse of an older schema.
  */
 
-import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
+import { openBareFile, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import { buildStage, loadStage, type RunWorld } from './stages.ts'
 import { copyWatchLists } from './watch-lists.ts'
@@ -74,21 +74,34 @@ export async function rebuildOlder(
   if (present.size === 0 || loaded.some(({ segment }) => !present.has(segment))) return
   if ((await spentWithoutJournal(journal, directory, loaded)) !== null) return
   await rebuild(journal, world, async (path) => {
-    const [before, now] = [await heldIn(directory.warehouse), await heldIn(path)]
-    const holdsAll =
-      now.events >= before.events && before.names.every((name) => now.names.includes(name))
-    if (!holdsAll) return
+    if (!(await holdsAllOf(directory.warehouse, path))) return
+    // Who reads the file would go on with the old one, and not know.
+    const close = await openBareFile(directory.warehouse, 'write')
+    close()
     await replaceDatabase(directory.warehouse, path)
     const reason = 'it was of an earlier version; 0 credits were spent'
     logger.warn({ reason }, 'warehouse_rebuilt_from_the_journal')
   })
 }
 
-/** How many events a warehouse has, and what a user may have made in it: all but what builds make and macros of ours. */
-async function heldIn(path: string) {
-  if (!existsSync(path)) return { events: 0, names: [] }
+/** Whether a rebuilt warehouse has every event of the old one, and whatever a user made in it. */
+async function holdsAllOf(old: string, rebuilt: string): Promise<boolean> {
+  const before = await namesIn(old)
+  const now = new Set(await namesIn(rebuilt))
+  if (!before.every((name) => now.has(name))) return false
+  return withWarehouse({ path: rebuilt, mode: 'read' }, async (warehouse) => {
+    await warehouse.run(`attach ${quoteText(old)} as old_warehouse (read_only)`)
+    const missing = await warehouse.number(
+      `select count(*) from old_warehouse.main.job_change_events
+       where event_key not in (select event_key from job_change_events)`,
+    )
+    return missing === 0
+  })
+}
+
+/** What a user may have made in a warehouse: all but what builds make, and macros of ours. */
+async function namesIn(path: string): Promise<string[]> {
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-    const events = await warehouse.number('select count(*) from job_change_events')
     const rows = await warehouse.all<{ name: string }>(
       `select schema_name || '.' || table_name as name, comment from duckdb_tables()
        where database_name = current_database() and schema_name not in ('core', 'ops')
@@ -103,6 +116,6 @@ async function heldIn(path: string) {
          and not (ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by'])
          and function_name not in ('end_of_day', 'known_at_end_of')`,
     )
-    return { events, names: rows.map(({ name }) => name) }
+    return rows.map(({ name }) => name)
   })
 }
