@@ -1,4 +1,7 @@
-/** The backup of the journal: what it holds, what a restore makes of it, and which places are refused. */
+/**
+ * The backup of the journal: what it holds, what a restore makes of it, and which places are refused. Erasures take half a minute
+ * each, and are skipped outside `npm run test:soak`.
+ */
 
 import {
   copyFileSync,
@@ -15,6 +18,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { DAY } from '../../../src/support/units.ts'
 import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
+import { IS_SOAK } from '../../helpers/tier.ts'
 
 const ROWS =
   'select count(*)::int as events, max(detected_at)::text as newest from job_change_events'
@@ -216,7 +220,7 @@ describe('a journal that lost a piece', () => {
   })
 })
 
-describe('an erasure', () => {
+describe.skipIf(!IS_SOAK)('an erasure', () => {
   it('rewrites the backup: the person is in no segment of it, and a restored journal keeps her out', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
