@@ -1,13 +1,13 @@
 /** `restore-journal`: brings the journal back from its backup, and makes the warehouse of it again, for 0 credits. */
 
-import { existsSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { journalBackupFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
 import { absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts'
 import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
 import { readBackupTarget } from '../run/job.ts'
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
+import { pipelineFilesIn } from '../run/pipeline-file.ts'
 import { rebuildWarehouse } from '../run/rebuild.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
@@ -85,13 +85,9 @@ function targetOf({ environment, directory }: Context, place: string | undefined
 
 /** Where the pipelines in ./pipelines back the journal up, each place once. A file that is wrong counts for nothing here. */
 function pipelineTargets(dataDir: string): BackupTarget[] {
-  const folder = resolve('pipelines')
-  const files = existsSync(folder)
-    ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name))
-    : []
-  const targets = files.flatMap((file): BackupTarget[] => {
+  const targets = pipelineFilesIn(resolve('pipelines')).flatMap((file): BackupTarget[] => {
     try {
-      return [readBackupTarget(join(folder, file), {}, dataDir) ?? []].flat()
+      return [readBackupTarget(file, {}, dataDir) ?? []].flat()
     } catch (error) {
       if (error instanceof ConfigError) return []
       throw error

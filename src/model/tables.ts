@@ -10,6 +10,8 @@ import type { ProjectNode } from './project.ts'
 // Every table made from a model says so at the end of its comment. The next build drops these tables, also where the
 // model's file is gone by then, and leaves all others alone.
 const MODEL_MARK = ' Model: '
+/** The end of the comment on a table that was made from a model; a regular expression of the engine. */
+export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts)/[a-z0-9_]+[.]sql$`
 
 /**
  * Drops every table and view that a build made from a model, whether the model is still there or not.
@@ -22,7 +24,7 @@ export async function dropBuiltTables(warehouse: Warehouse): Promise<number> {
      union all
      select 'view', schema_name, view_name, comment from duckdb_views()
      where database_name = current_database() and regexp_matches(comment, $1)`,
-    [`${MODEL_MARK}(staging|core|marts)/[a-z0-9_]+[.]sql$`],
+    [MADE_FROM_MODEL],
   )
   for (const { kind, schema, name } of built) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)

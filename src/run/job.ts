@@ -16,8 +16,8 @@ import type { Window } from '../plan/window.ts'
 import type { LossChoices } from '../publish/guard.ts'
 import { parseKeep, type Keep } from '../publish/keep.ts'
 import type { S3Options } from '../publish/store/object-store.ts'
-import { isFolderAddress } from '../publish/store/open-store.ts'
-import { checkS3Options, parseS3Address } from '../publish/store/s3-options.ts'
+import { absoluteAddress, isFolderAddress } from '../publish/store/open-store.ts'
+import { checkS3Options } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
@@ -332,19 +332,14 @@ export function absoluteDestination(destination: string, base: string): string {
       hint: 'Name one, or leave publishing out with --no-publish; nothing was sent.',
     })
   }
-  if (!isFolderAddress(destination)) {
-    parseS3Address(destination)
-    return destination
-  }
-  if (/^[a-z][a-z0-9+.-]+:\//i.test(destination)) {
-    throw new ConfigError(
-      `snapshots go to a folder or to s3://bucket/prefix, not to ${withoutCredentials(destination)}`,
-      {
-        hint: 'Mend --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
-      },
-    )
-  }
-  return resolve(base, destination)
+  const address = absoluteAddress(destination, base)
+  if (address !== null) return address
+  throw new ConfigError(
+    `snapshots go to a folder or to s3://bucket/prefix, not to ${withoutCredentials(destination)}`,
+    {
+      hint: 'Mend --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
+    },
+  )
 }
 
 function readPipeline(name: string): {

@@ -21,6 +21,15 @@ export function findPipeline(name: string): string {
   })
 }
 
+/** The files of the pipelines in a folder, by name; none where it is not there. */
+export function pipelineFilesIn(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names
+    .filter((name) => /\.ya?ml$/.test(name))
+    .toSorted()
+    .map((name) => join(folder, name))
+}
+
 function pipelinesIn(folder: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder) : []
   return names.filter((name) => name.endsWith('.yaml')).map((name) => basename(name, '.yaml'))

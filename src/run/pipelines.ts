@@ -1,6 +1,6 @@
 /** The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the journal. */
 
-import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
@@ -12,7 +12,7 @@ import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { readJob, type Job } from './job.ts'
-import { pipelineFile } from './pipeline-file.ts'
+import { pipelineFile, pipelineFilesIn } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
@@ -49,7 +49,7 @@ export async function readPipelines(
   const folder = resolve('pipelines')
   // Jobtide's own are examples: they count once they have run.
   const isExample = existsSync(folder) && realpathSync(folder) === join(packageRoot, 'pipelines')
-  for (const path of filesIn(folder)) {
+  for (const path of pipelineFilesIn(folder)) {
     const file = await readFile(path, dataDir, isExample ? 'example' : 'own')
     if (!found.some(({ name }) => name === file.name)) found.push(file)
   }
@@ -69,12 +69,6 @@ const UNKNOWN = {
   isExpected: false,
   job: null,
   notify: null,
-}
-
-function filesIn(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name))
-  return names.toSorted().map((name) => join(folder, name))
 }
 
 // A file that cannot be read is a pipeline that will not run: that is judged like a run that failed.

@@ -7,6 +7,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
+import { MADE_FROM_MODEL } from '../model/tables.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { openBareFile, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -105,16 +106,17 @@ async function namesIn(path: string): Promise<string[]> {
     const rows = await warehouse.all<{ name: string }>(
       `select schema_name || '.' || table_name as name, comment from duckdb_tables()
        where database_name = current_database() and schema_name not in ('core', 'ops')
-         and not coalesce(regexp_matches(comment, ' Model: [a-z]+/[a-z0-9_]+[.]sql$'), false)
+         and not coalesce(regexp_matches(comment, $1), false)
        union all
        select schema_name || '.' || view_name, comment from duckdb_views()
        where database_name = current_database() and schema_name not in ('core', 'ops') and not internal
-         and not coalesce(regexp_matches(comment, ' Model: [a-z]+/[a-z0-9_]+[.]sql$'), false)
+         and not coalesce(regexp_matches(comment, $1), false)
        union all
        select distinct schema_name || '.' || function_name, null from duckdb_functions()
        where database_name = current_database() and not internal
          and not (ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by'])
          and function_name not in ('end_of_day', 'known_at_end_of')`,
+      [MADE_FROM_MODEL],
     )
     return rows.map(({ name }) => name)
   })

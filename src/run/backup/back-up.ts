@@ -5,6 +5,7 @@
 
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
+import { parseSeals } from '../../journal/seals.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { prefixedStore, type ObjectStore } from '../../publish/store/object-store.ts'
 import { openStore } from '../../publish/store/open-store.ts'
@@ -85,7 +86,6 @@ export async function checkBackup(
 /**
  * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile.
  * @param within the destination of the snapshots, where it is open
- * @param withoutPending leaves out what of an erasure is pending
  * @throws PublishError when the place cannot be reached or written
  * @throws ConfigError and StorageError as {@link checkBackup}, and when a segment is not as it was sealed
  */
@@ -94,11 +94,21 @@ export async function backUp(
   journal: Journal,
   world: BackupWorld,
   within: ObjectStore | null = null,
-  withoutPending = false,
+): Promise<BackupReport> {
+  const open = () => openBackup(target, world, 'write', within)
+  return backUpInto(open, target, describeJournal(journal, world), journal, world)
+}
+
+/** @param open opens the place; only where something changed since it was backed up last */
+async function backUpInto(
+  open: () => Promise<ObjectStore>,
+  target: BackupTarget,
+  here: BackupList,
+  journal: Journal,
+  world: BackupWorld,
 ): Promise<BackupReport> {
   const { root } = world.directory
   const known = readMemory(root).find(({ place }) => place === target.place)
-  const here = describeJournal(journal, world, withoutPending)
   const content = contentSha256(here)
   const size = { segments: here.segments.length, bytes: bytesOf(here.segments) }
   const kept = (fresh: readonly BackedUpSegment[]) => {
@@ -121,7 +131,7 @@ export async function backUp(
     return { place: target.place, ...size, newSegments: 0, newBytes: 0 }
   }
   try {
-    return kept(await copy(await openBackup(target, world, 'write', within), here, journal, world))
+    return kept(await copy(await open(), here, journal, world))
   } catch (error) {
     const reason = messageOf(error)
     const never = { backed_up_at: null, content_sha256: null, segments: 0, bytes: 0 }
@@ -184,7 +194,7 @@ function refuseOther(there: BackupList, here: BackupList, place: string): void {
       },
     )
   }
-  const listed = new Set(here.seals.match(/[0-9A-HJKMNP-TV-Z]{26}\.journal/g))
+  const listed = parseSeals(place, Buffer.from(here.seals), 'skip')
   const unknown = there.segments.filter(({ segment }) => !listed.has(segment))
   const isOlder = there.suppression_generation > here.suppression_generation
   if (unknown.length === 0 && !isOlder) return
@@ -243,9 +253,10 @@ async function eraseIn(
   isLast: boolean,
 ): Promise<string | null> {
   try {
-    await backUp(target, journal, world, null, isLast)
     const store = await openBackup(target, world, 'write')
-    const wanted = new Set(describeJournal(journal, world).segments.map(segmentKey))
+    const here = describeJournal(journal, world, isLast)
+    await backUpInto(() => Promise.resolve(store), target, here, journal, world)
+    const wanted = new Set(here.segments.map(segmentKey))
     const isLeft = ({ key }: { readonly key: string }) => !wanted.has(key)
     const old = (await store.list(SEGMENTS_PREFIX)).filter(isLeft)
     if (old.length > 0) await store.remove(old.map(({ key }) => key))

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { journalIdentity } from '../../journal/identity.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { fileState } from '../../journal/loss.ts'
-import { listedIn, readSealBytes } from '../../journal/seals.ts'
+import { parseSeals, readSealBytes, type SealedSegment } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import type { ObjectStore, ObjectVersion } from '../../publish/store/object-store.ts'
 import { readIfThere } from '../../support/atomic-file.ts'
@@ -70,7 +70,7 @@ export function describeJournal(
   { directory, clock, version }: Pick<RunWorld, 'directory' | 'clock' | 'version'>,
   withoutPending = false,
 ): BackupList {
-  const seals = readSealBytes(journal.folder)?.toString() ?? ''
+  const seals = readSealBytes(journal.folder)
   const { [PENDING_FILE]: pending, ...others } = filesOf(directory.root)
   const files =
     withoutPending || pending === undefined ? others : { ...others, [PENDING_FILE]: pending }
@@ -80,16 +80,16 @@ export function describeJournal(
     made_at: isoInstant(clock.now()),
     jobtide: version,
     journal_id: journalIdentity(journal.folder, clock.now()),
-    segments: segmentsOf(journal),
-    seals,
+    segments: seals === null ? [] : segmentsIn(parseSeals(journal.folder, seals)),
+    seals: seals?.toString() ?? '',
     suppression_generation: generationOf(files[SUPPRESSED_FILE]),
     files,
   }
 }
 
-/** The sealed segments that are there; of one that is accepted to be lost in part, that part. */
-export function segmentsOf({ folder }: Pick<Journal, 'folder'>): BackedUpSegment[] {
-  return [...listedIn(folder, 'refuse').values()].flatMap(
+/** Those that are there; of one that is accepted to be lost in part, that part. */
+function segmentsIn(seals: ReadonlyMap<string, SealedSegment>): BackedUpSegment[] {
+  return [...seals.values()].flatMap(
     ({ segment, bytes, sha256 }) => segmentSchema.safeParse({ segment, bytes, sha256 }).data ?? [],
   )
 }

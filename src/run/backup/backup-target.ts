@@ -3,8 +3,7 @@
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { S3Options } from '../../publish/store/object-store.ts'
-import { isFolderAddress } from '../../publish/store/open-store.ts'
-import { parseS3Address } from '../../publish/store/s3-options.ts'
+import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../../support/atomic-file.ts'
 import { ConfigError } from '../../support/errors.ts'
 import { jsonOrNull, stableJson } from '../../support/json.ts'
@@ -42,26 +41,20 @@ export function backupTarget(
 export function absolutePlace(place: string, dataDir: string): string {
   const hint =
     'Name a folder on another disk, or s3://bucket/prefix, in `journal: {backup: …}` or JOBTIDE_JOURNAL_BACKUP.'
-  if (!isFolderAddress(place)) {
-    parseS3Address(place)
-    return withoutSlash(place)
-  }
-  if (place.trim() === '' || /^[a-z][a-z0-9+.-]+:\//i.test(place)) {
+  const address = absoluteAddress(place, dataDir)
+  if (address === null) {
     throw new ConfigError(
       `the journal is backed up to a folder or to s3://bucket/prefix, not to ${withoutCredentials(place)}`,
       { hint },
     )
   }
-  const folder = resolve(dataDir, place)
-  const own = folder === resolve(dataDir) ? folder : ownEntryAt(resolve(dataDir), folder)
-  if (own === null) return folder
-  throw new ConfigError(`the journal cannot be backed up to ${folder}: ${own} is Jobtide's own`, {
+  if (!isFolderAddress(address)) return withoutSlash(address)
+  const root = resolve(dataDir)
+  const own = address === root ? root : ownEntryAt(root, address)
+  if (own === null) return address
+  throw new ConfigError(`the journal cannot be backed up to ${address}: ${own} is Jobtide's own`, {
     hint,
   })
-}
-
-function withoutSlash(address: string): string {
-  return address.replace(/(?<=.)\/+$/, '')
 }
 
 const memorySchema = z.object({

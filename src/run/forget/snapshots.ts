@@ -1,6 +1,6 @@
 /** An erasure where snapshots were published: which name the people, a new snapshot without them, and dropping the old. */
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { openJournal } from '../../journal/journal.ts'
 import { dropSnapshots } from '../../publish/retention.ts'
@@ -15,12 +15,13 @@ import { PublishError } from '../../publish/errors.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
-import { isFolderAddress } from '../../publish/store/open-store.ts'
+import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
+import { pipelineFilesIn } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
 import type { StoreFindings } from './pending.ts'
 import {
@@ -43,10 +44,8 @@ export function targetsOf(
   known: readonly string[],
 ): SnapshotTarget[] {
   const named = pipeline === undefined ? null : readSnapshotTarget(pipeline, {}, dataDir)
-  const files = [resolve('pipelines'), join(packageRoot, 'pipelines')]
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
-    .filter((name) => /\.ya?ml$/.test(name))
+  const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
+  const files = folders.flatMap(pipelineFilesIn)
   const declared = [named, ...files.map((file) => targetIn(file, dataDir))].filter(
     (target) => target !== null,
   )
@@ -64,11 +63,6 @@ export function targetsOf(
 }
 
 const KEEP_ALL = 100_000
-
-// The store's own word for a destination has no slash at its end.
-function withoutSlash(destination: string): string {
-  return destination.replace(/(?<=.)\/+$/, '')
-}
 
 // A mistake in a pipeline that has nothing to do with it stops no erasure.
 function targetIn(path: string, dataDir: string): SnapshotTarget | null {
