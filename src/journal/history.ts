@@ -159,7 +159,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       return
     }
     case 'suppression_changed':
-      if ((history.suppression?.generation ?? 0) < record.generation) history.suppression = record
+      history.suppression = newerList(history.suppression, record)
       return
     case 'request_sent':
     case 'delivery_received':
@@ -193,6 +193,16 @@ function foldSplitBatch(history: History, record: BatchSplit, frame: PlacedFrame
   closeBatch(batch, 'split')
   run.batchesPlanned -= 1
   addBatches(run, payloadOf<SplitPayload>(frame).instead)
+}
+
+/** The newer of a suppression list and what a record notes of one. */
+export function newerList(
+  known: SuppressionChanged | null,
+  record: JournalRecord,
+): SuppressionChanged | null {
+  const isNewer =
+    record.kind === 'suppression_changed' && (known?.generation ?? 0) < record.generation
+  return isNewer ? record : known
 }
 
 /** Adds what was spent before the journal began, to budgets and not to a run. */

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { crc32Hex } from '../support/hash.ts'
-import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
+import { emptyHistory, foldLoss, foldRecord, newerList, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
 import { listSegments, readSegment } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
@@ -39,6 +39,54 @@ export function readHistory({ folder }: JournalFolder): History {
   return foldAll(folder).history
 }
 
+/** How far this process has read each segment of a folder, and the newest suppression list that is noted up to there. */
+interface ListNoted {
+  readonly read: Map<string, { readonly bytes: number; readonly inode: number }>
+  list: History['suppression']
+}
+
+const listsNoted = new Map<string, ListNoted>()
+
+/**
+ * The newest suppression list that a journal notes; null where there never was one. Every stage of a run asks for it: after
+ * the first time, only the records that came since are read.
+ * @throws JournalLossError as {@link readHistory} does, where this process reads the journal for the first time
+ */
+export function notedList({ folder }: JournalFolder): History['suppression'] {
+  const known = listsNoted.get(folder)
+  const present = listSegments(folder)
+  if (known === undefined || !isContinued(known, folder, present)) {
+    return foldAll(folder).history.suppression
+  }
+  for (const segment of present) {
+    const path = join(folder, segment)
+    const { inode, bytes } = known.read.get(segment) ?? { inode: statSync(path).ino, bytes: 0 }
+    for (const { record, end } of readSegment(path, bytes)) {
+      known.list = newerList(known.list, record)
+      known.read.set(segment, { inode, bytes: end })
+    }
+  }
+  return known.list
+}
+
+// An erasure puts new files in the place of segments.
+function isContinued({ read }: ListNoted, folder: string, present: readonly string[]): boolean {
+  const there = new Set(present)
+  return [...read].every(([segment, { bytes, inode }]) => {
+    if (!there.has(segment)) return false
+    const { ino, size } = statSync(join(folder, segment))
+    return ino === inode && size >= bytes
+  })
+}
+
+function noteRead(folder: string, { history, positions }: Checkpoint): void {
+  const read = [...positions].map(([segment, bytes]) => {
+    const inode = statSync(join(folder, segment), { throwIfNoEntry: false })?.ino ?? 0
+    return [segment, { bytes, inode }] as const
+  })
+  listsNoted.set(folder, { read: new Map(read), list: history.suppression })
+}
+
 /**
  * Keeps what the journal adds up to now, so that the next start need not read all of it.
  * @throws StorageError when the disk refuses; the journal is whole all the same
@@ -63,9 +111,18 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
-  if (kept?.losses === losses && fits(kept, folder)) return foldSegments(folder, kept, only)
-  const nothing = { history: emptyHistory(), positions: new Map(), losses }
-  return foldSegments(folder, nothing, only, lost, gapsUpTo)
+  const read =
+    kept?.losses === losses && fits(kept, folder)
+      ? foldSegments(folder, kept, only)
+      : foldSegments(
+          folder,
+          { history: emptyHistory(), positions: new Map(), losses },
+          only,
+          lost,
+          gapsUpTo,
+        )
+  noteRead(folder, read)
+  return read
 }
 
 /**

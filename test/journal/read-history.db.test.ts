@@ -1,10 +1,15 @@
-import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Journal } from '../../src/journal/journal.ts'
-import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
+import {
+  CHECKPOINT_FILE,
+  notedList,
+  readHistory,
+  saveCheckpoint,
+} from '../../src/journal/read-history.ts'
 import {
   aBatch,
   aFinish,
@@ -156,5 +161,39 @@ describe('a checkpoint', () => {
     const journal = aJournal()
     saveCheckpoint(journal)
     expect(existsSync(checkpointOf(journal))).toBe(false)
+  })
+})
+
+describe('the newest suppression list', () => {
+  const list = (generation: number): Entry => [
+    { kind: 'suppression_changed', at: generation, generation, mac: `mac ${generation}` },
+  ]
+
+  it('is noted by 3 records in 2 segments, each seen when it comes', async () => {
+    const journal = aJournal()
+    expect(notedList(journal)).toBeNull()
+    await append(journal, [[aStart(), [aBatch()]], list(1)])
+    expect(notedList(journal)?.generation).toBe(1)
+    await append(journal, [list(3), list(2)])
+    expect(notedList(journal)?.generation).toBe(3)
+    // No record is needed of what this process has read.
+    const [first = ''] = journal.segments()
+    const path = join(journal.folder, first)
+    const bytes = readFileSync(path)
+    bytes.fill(0, 0, 10)
+    writeFileSync(path, bytes)
+    expect(notedList(journal)?.generation).toBe(3)
+  })
+
+  it('is read again from the beginning where another file took the place of a segment', async () => {
+    const journal = aJournal()
+    await append(journal, [[aStart(), [aBatch()]], list(1)])
+    expect(notedList(journal)?.generation).toBe(1)
+    const { path } = onlySegment(journal)
+    const bytes = readFileSync(path)
+    bytes.fill(0, 0, 10)
+    writeFileSync(`${path}.new`, bytes)
+    renameSync(`${path}.new`, path)
+    expect(() => notedList(journal)).toThrow('is damaged at byte 0')
   })
 })
