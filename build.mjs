@@ -1,12 +1,14 @@
 /**
- * `npm run build`: what ships and what tests import, both in dist/. What ships is bundled, so that a command reads a few files in
- * place of hundreds: `cli.js`, `chunks/` (what commands share, and each command's own), and what is computed once for all.
- * Beside them stands every module of src on its own, which tests import; `node dist/cli/process.js` runs those.
+ * `npm run build`: what ships and what tests import, both in dist/. What ships is `cli.js`, which runs `bundle/jobtide.cjs`, and what
+ * is computed once for all. Beside them stands every module of src on its own, which tests import; `node dist/cli/process.js`
+ * runs those.
  */
 
-import { execFileSync } from 'node:child_process'
-import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { execFileSync, spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 // Native code cannot be bundled; the other two are the user's to install.
@@ -21,25 +23,26 @@ const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
 
 const { metafile } = await build({
-  entryPoints: ['src/cli.ts'],
-  outdir: 'dist',
-  chunkNames: 'chunks/[name]-[hash]',
+  entryPoints: ['src/cli/process.ts'],
+  outfile: 'dist/bundle/jobtide.cjs',
   bundle: true,
-  splitting: true,
-  format: 'esm',
+  format: 'cjs',
   platform: 'node',
   target: 'node20.19',
   sourcemap: true,
   sourcesContent: false,
+  legalComments: 'none',
+  minifyWhitespace: true,
   external: OUTSIDE,
-  // Packages in CommonJS ask for modules of Node.
-  banner: {
-    js: "import{createRequire as $createRequire}from'node:module';const require=$createRequire(import.meta.url);",
-  },
+  define: { 'import.meta.dirname': '__dirname' },
+  // As a function: src/cli/bundle.ts calls it.
+  banner: { js: '(function (require, __filename, __dirname) {' },
+  footer: { js: '})' },
   metafile: true,
   logLevel: 'warning',
   plugins: [{ name: 'smaller', setup: makeSmaller }],
 })
+refuseOtherThanAscii('dist/bundle/jobtide.cjs')
 chmodSync('dist/cli.js', 0o755)
 writeFileSync('dist/help.txt', execFileSync(process.execPath, ['dist/cli/process.js', '--help']))
 writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licenses(Object.keys(metafile.inputs)))
@@ -50,27 +53,12 @@ const { keepAll } = await import('./dist/titles/kept.js')
 keepAll()
 const { keepReads } = await import('./dist/model/project.js')
 await keepReads()
+await keepCode()
 
 function makeSmaller({ onLoad }) {
-  const main = resolve('src/cli/main.ts')
-  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.name.endsWith('.ts'))
-    .map((entry) => resolve(entry.parentPath, entry.name))
-  const imported = sources.flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/\bimport\('(\.[^']+)'\)/g)].map(([, target]) =>
-      resolve(dirname(path), target),
-    ),
-  )
   onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
     loader: 'ts',
-    contents: readFileSync(path, 'utf8')
-      // What every command has loaded before becomes one chunk only where the bundler knows that.
-      .replace(
-        /$/,
-        imported.includes(path) && !path.endsWith('help.ts')
-          ? `\nimport ${JSON.stringify(main)}`
-          : '',
-      )
+    contents: ascii(readFileSync(path, 'utf8'))
       // A namespace is bundled as far as it is used: of zod a quarter.
       .replace("import { z } from 'zod'", "import * as z from 'zod'")
       // The client of the engine goes into the bundle; src loads it without a bundler.
@@ -86,8 +74,65 @@ exports.Pool = require('./lib/dispatcher/pool')
 exports.errors = require('./lib/core/errors')`,
   }))
   onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, ({ path }) => ({
-    contents: `${readFileSync(path, 'utf8').replaceAll(/^\/\/# sourceMappingURL=.*$/gm, '')}\n${NO_MAP_COMMENT}`,
+    contents: `${ascii(readFileSync(path, 'utf8')).replaceAll(/^\/\/# sourceMappingURL=.*$/gm, '')}\n${NO_MAP_COMMENT}`,
   }))
+}
+
+/** A file of ASCII is read in a tenth of the time: Node keeps it as it is. The bundler itself leaves regular expressions alone. */
+function ascii(source) {
+  return source.replaceAll(/[^\0-\x7f]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}
+
+/** Refuses a bundle that {@link ascii} has missed a place of: it is read as Latin-1. */
+function refuseOtherThanAscii(path) {
+  const [place] = /.{0,40}[^\0-\x7f]/.exec(readFileSync(path, 'utf8')) ?? []
+  if (place !== undefined) throw new Error(`${path} is not ASCII: ${place}`)
+}
+
+/** Keeps the machine's code of all that a first run of 3 organisations calls; see src/cli/bundle.ts. */
+async function keepCode() {
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-build-'))
+  const cli = resolve('dist', 'cli', 'process.js')
+  const keeping = `import { writeFileSync } from 'node:fs'
+    import { CODE, program } from ${JSON.stringify(pathToFileURL(resolve('dist', 'cli', 'bundle.js')))}
+    process.on('exit', () => writeFileSync(CODE, program.createCachedData()))`
+  const simulate = [
+    'simulate',
+    '--port',
+    '0',
+    '--companies',
+    '3',
+    '--organizations-out',
+    'organizations.csv',
+  ]
+  const simulator = spawn(process.execPath, [cli, ...simulate], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  try {
+    const url = await new Promise((found, failed) => {
+      simulator.once('exit', () => failed(new Error('the simulator ended')))
+      let said = ''
+      simulator.stdout.on('data', (text) => {
+        said += text
+        const [url] = /http:\/\/[\d.:]+/.exec(said) ?? []
+        if (url !== undefined) found(url)
+      })
+    })
+    const how = {
+      cwd: folder,
+      env: { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: 'simulator-key' },
+      stdio: 'pipe',
+    }
+    execFileSync(process.execPath, [cli, 'init'], how)
+    const run = ['--input-type=module', '--eval', keeping, 'jobtide', 'run', 'nightly']
+    execFileSync(process.execPath, run, how)
+  } finally {
+    simulator.removeAllListeners('exit').kill()
+    rmSync(folder, { recursive: true })
+  }
 }
 
 /** The licence of every package that has code in the bundle. */

@@ -15,7 +15,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 } else if (process.argv.slice(2).join(' ') === '--help' && isWide()) {
   void import('./cli/help.ts')
 } else {
-  void import('./cli/process.ts')
+  void import('./cli/bundle.ts')
 }
 
 function isWide() {

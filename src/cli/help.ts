@@ -11,5 +11,5 @@ try {
   stdout.on('error', () => undefined)
   stdout.write(text)
 } catch {
-  void import('./process.ts')
+  void import('./bundle.ts')
 }

@@ -1,4 +1,4 @@
-/** Files that ship with the package: SQL, pipelines, defaults. The same relative place from `src`, `dist` and `dist/chunks`. */
+/** Files that ship with the package: SQL, pipelines, defaults. The same relative place from `src`, `dist` and `dist/bundle`. */
 
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -6,7 +6,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from './assets.ts'
 
-const PLACE = /(file:\/\/[^\s()]+\.js):(\d+):(\d+)/g
+const PLACE = /(file:\/\/[^\s()]+\.c?js):(\d+):(\d+)/g
 
 /** The stack of an error, with `src/….ts:line:column` wherever a source map beside the file says so. */
 export function stackOf(error: Error): string {

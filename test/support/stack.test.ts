@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
@@ -6,30 +6,21 @@ import { packageRoot } from '../../src/support/assets.ts'
 import { stackOf } from '../../src/support/stack.ts'
 
 it('a stack trace of the bundle names lines of src; what has no map stays as it is', () => {
-  const folder = join(packageRoot, 'dist', 'chunks')
-  const [chunk, line] = readdirSync(folder)
-    .filter((name) => name.endsWith('.js'))
-    .map(
-      (name) => [join(folder, name), lineWith(join(folder, name), 'throw new NoSqlError')] as const,
-    )
-    .find(([, found]) => found > 0) ?? ['', 0]
+  const bundle = join(packageRoot, 'dist', 'bundle', 'jobtide.cjs')
+  const { line, column } = placeOf(bundle, 'throw new NoSqlError')
   const error = new Error('broken')
-  error.stack = `Error: broken\n    at onlyStatement (${pathToFileURL(chunk).href}:${line}:40)\n    at file:///gone.js:1:2`
-  const source = lineWith(
-    join(packageRoot, 'src', 'cli', 'query-command.ts'),
-    'throw new NoSqlError',
-  )
+  error.stack = `Error: broken\n    at onlyStatement (${pathToFileURL(bundle).href}:${line}:${column})\n    at file:///gone.js:1:2`
+  const source = join(packageRoot, 'src', 'cli', 'query-command.ts')
   expect(stackOf(error)).toMatch(
     new RegExp(
-      `^Error: broken\\n    at onlyStatement \\(src/cli/query-command\\.ts:${source}:\\d+\\)\\n    at file:///gone\\.js:1:2$`,
+      `^Error: broken\\n    at onlyStatement \\(src/cli/query-command\\.ts:${placeOf(source, 'throw new NoSqlError').line}:\\d+\\)\\n    at file:///gone\\.js:1:2$`,
     ),
   )
 })
 
-function lineWith(path: string, text: string): number {
-  return (
-    readFileSync(path, 'utf8')
-      .split('\n')
-      .findIndex((line) => line.includes(text)) + 1
-  )
+/** Where a text stands in a file, from 1. */
+function placeOf(path: string, text: string) {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  const index = lines.findIndex((line) => line.includes(text))
+  return { line: index + 1, column: (lines[index] ?? '').indexOf(text) + 1 }
 }
