@@ -12,10 +12,19 @@ export function lineText({ text, link }: Line): string {
 }
 
 /** The text of a file: UTF-8, or UTF-16 with a byte order mark. */
-export function decodeText(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array, isStrict = false): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
-  return new TextDecoder('utf-8').decode(bytes)
+  return new TextDecoder('utf-8', { fatal: isStrict }).decode(bytes)
+}
+
+/** As {@link decodeText}; what is neither is read as Windows-1252, in which Excel saves a CSV file in Western Europe. */
+export function decodeTable(bytes: Uint8Array): string {
+  try {
+    return decodeText(bytes, true)
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes)
+  }
 }
 
 // What shows nothing by itself: zero-width characters, marks of writing direction, variation selectors, tags. Without the
@@ -60,7 +69,7 @@ export function companySlug(urlOrSlug: string): string {
   const parts = path.split('/').filter((part) => part !== '')
   const slug = parts[parts.indexOf('company') + 1 || parts.length - 1] ?? parts.at(-1) ?? ''
   try {
-    return decodeURIComponent(slug).toLowerCase()
+    return decodeURIComponent(slug).normalize('NFC').toLowerCase()
   } catch {
     return slug.toLowerCase()
   }

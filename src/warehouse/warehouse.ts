@@ -293,8 +293,8 @@ class OpenWarehouse {
       throw new TypeError(`${table}: column ${name} has ${values.length} of ${rowCount} values`)
     }
     await this.#guard(async () => {
-      const [name = table, schema = null] = table.split('.').toReversed()
-      const appender = await this.#connection.createAppender(name, schema)
+      const [name = table, schema = null, catalog = null] = table.split('.').toReversed()
+      const appender = await this.#connection.createAppender(name, schema, catalog)
       const order = tableColumns.map((column) => columns[column])
       const types = tableColumns.map((_, index) => appender.columnType(index))
       for (let from = 0; from < rowCount; from += CHUNK_ROWS) {

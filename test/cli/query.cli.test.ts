@@ -77,6 +77,39 @@ describe('query', () => {
     }
   })
 
+  it('reads an attached CSV file as lists are read: ids as text, in 3 encodings, cells trimmed', async () => {
+    const root = await emptyWarehouse()
+    const rows = [
+      'id;account;since;amount;note',
+      '73928e05;007;2026-01-31;12.5; a; ',
+      ' 1e3 ;008;2026-02-01;-3;# 2',
+    ]
+    const text = `sep=;\r\n${rows.join('\r\n')}\r\n`.replaceAll('note', 'caf\u00e9')
+    const sql = 'select typeof(id), typeof(account), typeof(since), typeof(amount), * from crm'
+    for (const [name, bytes] of [
+      ['utf8', Buffer.from(text)],
+      ['utf16', Buffer.from(`\ufeff${text}`, 'utf16le')],
+      ['cp1252', Buffer.from(text, 'latin1')],
+    ] as const) {
+      const file = join(root, `${name}.csv`)
+      writeFileSync(file, bytes)
+      const { stdout } = await query(['--attach', `crm=${file}`, sql, '--format', 'json'], root)
+      const types = { 'typeof(id)': 'VARCHAR', 'typeof(account)': 'VARCHAR' }
+      expect(JSON.parse(stdout)).toMatchObject([
+        {
+          ...types,
+          'typeof(since)': 'DATE',
+          'typeof(amount)': 'DOUBLE',
+          id: '73928e05',
+          account: '007',
+          amount: 12.5,
+          café: 'a',
+        },
+        { ...types, id: '1e3', account: '008', since: '2026-02-01', amount: -3, café: '# 2' },
+      ])
+    }
+  })
+
   it('makes the macros that read tables as known on a day, where a statement names them', async () => {
     const root = temporaryFolder()
     const build = { buildId: 'build', builtAt: new Date(0) }
