@@ -110,7 +110,7 @@ function idsIn(file: string, logger: Logger): string[] {
     if (id === '') skipped.push(line)
     return id === '' ? [] : [id]
   })
-  tellSkipped(logger, skippedOf(name, skipped))
+  tellSkipped(logger, skippedOf(name, skipped, ids.length))
   return ids
 }
 

@@ -8,7 +8,12 @@ import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
-import { skippedText, skippedValues, type SkippedLines } from '../plan/skipped-lines.ts'
+import {
+  refuseDamaged,
+  skippedText,
+  skippedValues,
+  type SkippedLines,
+} from '../plan/skipped-lines.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
@@ -39,6 +44,7 @@ export async function planCommand(
   const { output, directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
   refuseBundled(job, environment)
+  refuseDamaged(job.skipped)
   const journal = openJournal(directory.journal, clock)
   await refuseLostJournal(journal, directory)
   if (job.collection !== null) {

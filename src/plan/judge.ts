@@ -11,6 +11,7 @@ import { DAY, HOUR, MINUTE } from '../support/units.ts'
 import { coverageReport, type CoverageReport, type Wanted } from './coverage-report.ts'
 import { lastDue, type Schedule } from './due.ts'
 import type { PlanHistory } from './plan.ts'
+import { DAMAGED_HINT, damagedList, damagedText, type SkippedLines } from './skipped-lines.ts'
 
 /** What can be wrong. These words are for programs and stay. */
 export const JUDGEMENT_IDS = [
@@ -21,6 +22,7 @@ export const JUDGEMENT_IDS = [
   'missed_schedule',
   'too_old',
   'coverage_gaps',
+  'list_damaged',
   'erasure_pending',
 ] as const
 export type JudgementId = (typeof JUDGEMENT_IDS)[number]
@@ -48,6 +50,8 @@ export interface JudgedPipeline {
   readonly wanted: Wanted | null
   /** Of what is wanted, where it was looked up already. */
   readonly coverage?: CoverageReport | null
+  /** Lines of its lists that name nothing. */
+  readonly skipped?: readonly SkippedLines[]
   /** Why its file could not be read. */
   readonly problem: string | null
   /** True when it should have run: it was named, or its file has a schedule. */
@@ -121,7 +125,9 @@ export function judge(
     const { wanted } = pipeline
     const { coverage = wanted && coverageReport(wanted, history, options.serverNowMs) } = pipeline
     const facts = { pipeline, runs, coverage, ...options }
-    const found = [unreadable, lastRun, missed, tooOld, gaps].flatMap((rule) => rule(facts) ?? [])
+    const found = [unreadable, lastRun, missed, tooOld, gaps, damaged].flatMap(
+      (rule) => rule(facts) ?? [],
+    )
     return found.map((one) => ({ ...one, pipeline: pipeline.name }))
   })
 }
@@ -244,6 +250,18 @@ function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | nul
     hint: `\`jobtide backfill ${name} --days ${window}\` reads it; \`jobtide coverage ${name} --prove\` lists it.`,
     runId: null,
     since: from,
+  }
+}
+
+function damaged({ pipeline: { skipped = [] } }: Facts): Found | null {
+  const list = damagedList(skipped)
+  if (list === null) return null
+  return {
+    id: 'list_damaged',
+    message: damagedText(list),
+    hint: DAMAGED_HINT,
+    runId: null,
+    since: 0,
   }
 }
 

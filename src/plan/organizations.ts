@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync'
 import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { skippedOf, type SkippedLines } from './skipped-lines.ts'
-import { companySlug, decodeText, withoutTrailingSlashes } from '../support/text.ts'
+import { companySlug, decodeTable, decodeText, withoutTrailingSlashes } from '../support/text.ts'
 
 export interface OrganizationList {
   readonly organizations: readonly OrganizationRef[]
@@ -33,6 +33,12 @@ const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 // spreadsheet's formula or error, and a long number as a spreadsheet shortens it.
 const UNUSABLE =
   /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
+
+// Cells of a spreadsheet that stand where an organisation would, and name none.
+const NO_NAME =
+  /^(?:#?n[/.]?a[.!]?|null|none|nil|unknown|tbd|[-\u2013\u2014?.*]+|(?:grand |sub-?)?totals?:?|sum:?)$/i
+// Pages of people and of schools' alumni are no company's.
+const PERSON_PAGE = /(?:^|\/)(?:in|pub)\/[^/?#]/i
 
 // The example lines of a new folder (config/init/organizations.csv).
 const PLACEHOLDER = /\breplace-me-\d+$/
@@ -104,16 +110,33 @@ function onlyCell(cells: readonly string[], file: string, line: number): string 
   })
 }
 
-/** A reference from one written name: an id as it is, anything else as page URL or slug. */
-export function fromText(text: string): OrganizationRef | null {
-  if (text === '') return null
-  const value = withoutTrailingSlashes(text)
-  return { by: LOOKS_LIKE_ID.test(value) ? 'id' : 'url', value }
+/** A reference from one written name: an id as it is, anything else as page URL or slug; null where the cell names no company. */
+export function fromText(cell: string): OrganizationRef | null {
+  const value = withoutTrailingSlashes(cleaned(cell))
+  if (isNoName(value) || PERSON_PAGE.test(value)) return null
+  return LOOKS_LIKE_ID.test(value) ? { by: 'id', value } : { by: 'url', value }
 }
 
-function fromColumns(id: string, url: string): OrganizationRef | null {
-  // What looks like an id is one, in the column of URLs, too: a page of that name would be taken for it.
-  return id === '' ? fromText(url) : { by: 'id', value: id }
+function fromColumns(idCell: string, url: string): OrganizationRef | null {
+  const id = cleaned(idCell)
+  // An id in the column of URLs is an id: a page of that name would be taken for it.
+  return isNoName(id) ? fromText(url) : { by: 'id', value: id }
+}
+
+const isNoName = (value: string) => value === '' || NO_NAME.test(value)
+
+const EDGES = /^[\p{Default_Ignorable_Code_Point}\s]+|[\p{Default_Ignorable_Code_Point}\s]+$/gu
+
+/**
+ * A cell without what spreadsheets and web pages leave at its ends: invisible characters, and the apostrophe by which Excel marks
+ * text. One page has one spelling of its accents.
+ */
+function cleaned(cell: string): string {
+  return cell
+    .replaceAll(EDGES, '')
+    .replace(/^'+(?=.)/, '')
+    .replaceAll(EDGES, '')
+    .normalize('NFC')
 }
 
 /** A line of a list. */
@@ -132,21 +155,51 @@ const ONE_A_LINE = 'Write one organisation a line, or CSV with a header; close e
  */
 export function readRows(bytes: Uint8Array, file: string, of: string, hint: string): Row[] {
   refuseWorkbook(bytes, file)
-  const text = decodeText(bytes)
+  return parseRows(decodeText(bytes), { file, of, hint, delimiters: DELIMITERS, comment: '#' })
+}
+
+/**
+ * The lines of a table with a header, which has one delimiter throughout, and no comments.
+ * @throws ConfigError naming the file
+ */
+export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] {
+  const text = decodeTable(bytes)
+  const lines = text.split(/\r\n?|\n/)
+  const header = lines.find((line) => !isSeparator(line) && line.trim() !== '') ?? ''
+  const count = (delimiter: string) => header.split(delimiter).length
+  const [delimiter = ','] = DELIMITERS.toSorted((a, b) => count(b) - count(a))
+  refuseWorkbook(bytes, file)
+  return parseRows(text, { file, of: 'rows', hint, delimiters: [delimiter], comment: '' })
+}
+
+const DELIMITERS = [',', ';', '\t']
+// Excel writes and reads it: which delimiter follows.
+const isSeparator = (line: string) => /^\uFEFF?sep=/i.test(line)
+
+interface Parsing {
+  readonly file: string
+  readonly of: string
+  readonly hint: string
+  readonly delimiters: readonly string[]
+  readonly comment: string
+}
+
+function parseRows(text: string, { file, of, hint, delimiters, comment }: Parsing): Row[] {
   try {
     const rows: Row[] = []
     parse(text, {
-      delimiter: [',', ';', '\t'],
+      delimiter: [...delimiters],
       bom: true,
       trim: true,
       skip_empty_lines: true,
       // Whole lines only: a URL may have a fragment.
-      comment: '#',
+      comment,
       comment_no_infix: true,
       relax_column_count: true,
       // Each row is taken as it comes: the parser's own list, with its notes on every row, is five times the file.
       on_record(cells: string[], { lines }) {
-        if (cells.some((cell) => cell !== '')) rows.push({ cells, line: lines })
+        const isOfExcel = lines === 1 && isSeparator(cells[0] ?? '')
+        if (!isOfExcel && cells.some((cell) => cell !== '')) rows.push({ cells, line: lines })
         return null
       },
     })
@@ -157,6 +210,18 @@ export function readRows(bytes: Uint8Array, file: string, of: string, hint: stri
       cause: error,
     })
   }
+}
+
+/** A value with each character that nobody sees by its code point, such as `<U+200B>`. */
+function shown(value: string): string {
+  const visible = value.replaceAll(
+    /[\p{Cc}\p{Default_Ignorable_Code_Point}\uFFFD]|(?! )\s/gu,
+    (character) => {
+      const code = character.codePointAt(0) ?? 0
+      return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
+    },
+  )
+  return JSON.stringify(visible)
 }
 
 // The service goes by the slug of a company page. Of any other URL the last part may say anything.
@@ -181,7 +246,7 @@ function collect(
     }
     if (reference.value.length > LONGEST_NAME || UNUSABLE.test(reference.value)) {
       throw new ConfigError(
-        `${file}:${line}: not an organisation: ${JSON.stringify(reference.value.slice(0, 60))}`,
+        `${file}:${line}: not an organisation: ${shown(reference.value.slice(0, 60))}`,
         {
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas, formulas or shortened numbers, in UTF-8.',
         },
@@ -201,5 +266,9 @@ function collect(
       hint: 'Write one organization_id or company_url a line; nothing was sent.',
     })
   }
-  return { organizations: [...seen.values()], duplicates, skipped: skippedOf(file, skipped) }
+  return {
+    organizations: [...seen.values()],
+    duplicates,
+    skipped: skippedOf(file, skipped, seen.size + duplicates),
+  }
 }

@@ -1,5 +1,6 @@
 /** Lines of a list that name nothing. They are left out, and every command that reads the list says so. Pure. */
 
+import { ConfigError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { countText, numberText } from '../support/numbers.ts'
 
@@ -7,11 +8,17 @@ export interface SkippedLines {
   /** Name of the file. */
   readonly list: string
   readonly lines: readonly number[]
+  /** Lines that name something. */
+  readonly used: number
 }
 
 /** @returns nothing where no line was skipped */
-export function skippedOf(list: string, lines: readonly number[]): readonly SkippedLines[] {
-  return lines.length === 0 ? [] : [{ list, lines }]
+export function skippedOf(
+  list: string,
+  lines: readonly number[],
+  used: number,
+): readonly SkippedLines[] {
+  return lines.length === 0 ? [] : [{ list, lines, used }]
 }
 
 const SHOWN = 10
@@ -24,6 +31,33 @@ export function skippedText({ list, lines }: SkippedLines): string {
   const rest = more > 0 ? ` and ${numberText(more)} more` : ''
   return `${list}: ${countText(lines.length, 'line')} skipped, without an id or URL: ${shown}${rest}`
 }
+
+// A list may have rows that are about something else. One that is damaged, or read by the wrong column, has many.
+const MANY_LINES = 10
+const MANY_SHARE = 0.1
+
+/** Which list lost so many lines that it is surely not what was meant: 10 or more, and over a tenth of it. */
+export function damagedList(skipped: readonly SkippedLines[]): SkippedLines | null {
+  const isDamaged = ({ lines: { length }, used }: SkippedLines) =>
+    length >= MANY_LINES && length > MANY_SHARE * (length + used)
+  return skipped.find(isDamaged) ?? null
+}
+
+/** @throws ConfigError for a list that {@link damagedList} finds */
+export function refuseDamaged(skipped: readonly SkippedLines[]): void {
+  const damaged = damagedList(skipped)
+  if (damaged === null) return
+  throw new ConfigError(damagedText(damaged), { hint: DAMAGED_HINT })
+}
+
+/** In words: `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are left`. */
+export function damagedText(damaged: SkippedLines): string {
+  const { used } = damaged
+  return `${skippedText(damaged)}; ${countText(used, 'line')} ${used === 1 ? 'is' : 'are'} left`
+}
+
+export const DAMAGED_HINT =
+  'Write an organization_id or company_url into these lines, or put # before each line that you do not watch.'
 
 /** A warning for each list. */
 export function tellSkipped(logger: Logger, skipped: readonly SkippedLines[]): void {

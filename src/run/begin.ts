@@ -6,9 +6,12 @@ import { addBatches, newRunHistory, type RunHistory } from '../journal/run-histo
 import type { JournalWriter } from '../journal/journal.ts'
 import type { RunResumed, RunStarted, BatchRecord, SpentBefore } from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
+import { runsOf } from '../plan/judge.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
+import { DAMAGED_HINT, damagedList, damagedText } from '../plan/skipped-lines.ts'
 import type { Clock } from '../support/clock.ts'
-import { sum } from '../support/numbers.ts'
+import { ConfigError } from '../support/errors.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
@@ -66,6 +69,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
     const plan = makePlan(question, history, serverNowMs)
     const { batches, organizations, quarantined: skipped } = plan
     if (batches.length === 0) throw noneTracked(job.organizationsFile, skipped)
+    refuseLost(job, history, organizations)
     const run = await startRun(options, plan, sha256)
     return { run, resumed: false, organizations, skipped, leftBehind }
   }
@@ -75,6 +79,24 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
   const organizations = plan.organizations + keptOrganizations
   return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
+}
+
+// An organisation that a damaged list lost would go unwatched. In a list that was shortened on purpose all lines name one.
+const LOST_SHARE = 0.1
+
+/** @throws ConfigError where many lines are skipped, and over a tenth of the organisations of the last run are gone */
+function refuseLost(
+  { pipeline, skipped, organizationsFile }: Job,
+  history: History,
+  organizations: number,
+): void {
+  const damaged = damagedList(skipped)
+  const before = runsOf(history, pipeline).last?.started.organizations ?? 0
+  if (damaged === null || before - organizations <= LOST_SHARE * before) return
+  throw new ConfigError(
+    `${organizationsFile} names ${countText(organizations, 'organisation')}, the last run asked for ${numberText(before)}: ${damagedText(damaged)}`,
+    { hint: DAMAGED_HINT },
+  )
 }
 
 /** Writes down that a run begins. */

@@ -153,8 +153,9 @@ function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
     return { subject: cells[Math.max(0, at)] ?? '', line, place: `${name}:${line}` }
   })
   const empty = named.filter(({ subject }) => subject === '').map(({ line }) => line)
-  skipped.push(...skippedOf(name, empty))
-  return named.filter(({ subject }) => subject !== '')
+  const used = named.filter(({ subject }) => subject !== '')
+  skipped.push(...skippedOf(name, empty, used.length))
+  return used
 }
 
 /** Tables of endpoints that were never asked are empty here: that they are there does not depend on which pipeline runs first. */

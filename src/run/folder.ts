@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
-import type { SkippedLines } from '../plan/skipped-lines.ts'
+import { refuseDamaged, type SkippedLines } from '../plan/skipped-lines.ts'
 import { packageRoot } from '../support/assets.ts'
 import { createFile, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
@@ -46,6 +46,7 @@ export async function makeProjectFolder(
   const source = resolve(listFile ?? join(root, list))
   const isExample = listFile === undefined && isExampleList(source)
   const read = isExample ? null : await readOrganizations(source)
+  if (read !== null) refuseDamaged(read.skipped)
   refuseOther(join(root, list), source)
   const pipeline = template('nightly.yaml').replace(LIST, list)
   const contents: readonly (readonly [string, string | Uint8Array])[] = [

@@ -108,7 +108,17 @@ export function partsOf(argument: string): ReadableParts {
 }
 
 function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
-  const { pipeline: name, schedule, question } = job
+  const { pipeline: name, schedule, question, skipped } = job
   const wanted = wantedOf(question)
-  return { name, schedule, wanted, problem: null, isExpected, argument, job, notify: job.notify }
+  return {
+    name,
+    schedule,
+    wanted,
+    skipped,
+    problem: null,
+    isExpected,
+    argument,
+    job,
+    notify: job.notify,
+  }
 }

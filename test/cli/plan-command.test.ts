@@ -73,13 +73,14 @@ describe('plan', () => {
   it('names the lines that name nothing, the first 10 of 12 in words and all 12 for programs', async () => {
     const site = ledgerSite(NOW)
     const pipeline = site.pipeline('nightly', [])
-    const rows = ['name,company_url', 'A,acme', ...Array.from({ length: 12 }, () => 'B,')]
+    const named = Array.from({ length: 108 }, (_, n) => `A,acme-${n}`)
+    const rows = ['name,company_url', ...Array.from({ length: 12 }, () => 'B,'), ...named]
     writeFileSync(join(site.folder, 'nightly.csv'), rows.join('\n'))
     const { text, document } = await site.show((context) => planCommand(context, pipeline, {}))
     expect(text).toMatch(
-      /^skipped +nightly.csv: 12 lines skipped, without an id or URL: 3, 4, .*, 12 and 2 more$/m,
+      /^skipped +nightly.csv: 12 lines skipped, without an id or URL: 2, 3, .*, 11 and 2 more$/m,
     )
-    const lines = Array.from({ length: 12 }, (_, n) => n + 3)
+    const lines = Array.from({ length: 12 }, (_, n) => n + 2)
     expect(document['skipped_lines']).toEqual([{ list: 'nightly.csv', count: 12, lines }])
   })
 

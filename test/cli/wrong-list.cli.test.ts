@@ -1,6 +1,6 @@
 /** A list that is not the user's own, or that names no organisation the service knows, does not end green. */
 
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { worldAround } from '../../src/cli/simulate-command.ts'
@@ -106,5 +106,60 @@ describe('a list without one organisation that the service knows', () => {
     const known = site.simulator.organizations()[0]?.organization_id ?? ''
     const four = await extract(site, [...quiet, known])
     expect([four.exitCode, four.document['warning']]).toEqual([0, null])
+  })
+})
+
+describe('a list that lost many lines', () => {
+  /** A CRM list of which the last `lost` of these organisations have no address any more. */
+  function crm(site: Site, lost: number): void {
+    const [, ...urls] = readFileSync(site.organizations, 'utf8').trim().split('\n')
+    const rows = urls.map((row, n) => `Customer ${n},${n < urls.length - lost ? row : ','}`)
+    const text = ['name,organization_id,company_url', ...rows].join('\n')
+    writeFileSync(join(site.folder, 'crm.csv'), text)
+  }
+
+  it('of 100 lines with 11 that name nothing is refused by `init` and `plan`, with 10 it is taken', async () => {
+    const site = await openSite({ companies: 100 })
+    const list = join(site.folder, 'crm.csv')
+    crm(site, 11)
+    const folder = join(site.folder, 'jobs')
+    const init = await callCli(['init', folder, '--organizations', list])
+    const reason =
+      'crm.csv: 11 lines skipped, without an id or URL: 91, 92, 93, 94, 95, 96, 97, 98, 99, 100 and 1 more; 89 lines are left'
+    expect([init.exitCode, init.stderr]).toEqual([2, expect.stringContaining(reason)])
+    expect(existsSync(folder)).toBe(false)
+    const plan = await site.call(['plan', site.pipeline, '--organizations', list])
+    expect([plan.exitCode, plan.stderr]).toEqual([2, expect.stringContaining(reason)])
+    crm(site, 10)
+    done(await callCli(['init', folder, '--organizations', list]))
+    done(await site.call(['plan', site.pipeline, '--organizations', list]))
+  })
+
+  it('does not keep a night from running that asks for 19 of 20 as before; one that would ask for 8 ends with 2, and `status` says why', async () => {
+    const site = await openSite({ companies: 30 })
+    const list = join(site.folder, 'crm.csv')
+    const extract = () => site.call(['extract', site.pipeline, '--organizations', list])
+    crm(site, 10)
+    const first = done(await extract())
+    expect(first.stderr).toContain('crm.csv: 10 lines skipped')
+    crm(site, 11)
+    done(await extract())
+    const { requests } = site.simulator.account()
+    crm(site, 22)
+    const lost = await extract()
+    expect([lost.exitCode, site.simulator.account().requests]).toEqual([2, requests])
+    expect(lost.stderr).toContain('crm.csv names 8 organisations, the last run asked for 19: ')
+    writeFileSync(site.organizations, readFileSync(list))
+    const status = await site.call(['status', site.pipeline, '--json'])
+    const { judgements } = JSON.parse(status.stdout) as { judgements: object[] }
+    expect(judgements).toContainEqual(expect.objectContaining({ id: 'list_damaged' }))
+  })
+
+  it('of which 10 of 20 organisations were taken out on purpose is asked for as it is', async () => {
+    const site = await openSite({ companies: 20 })
+    const lines = readFileSync(site.organizations, 'utf8').trim().split('\n')
+    done(await site.call(['extract', site.pipeline]))
+    writeFileSync(site.organizations, lines.slice(0, 11).join('\n'))
+    done(await site.call(['extract', site.pipeline]))
   })
 })

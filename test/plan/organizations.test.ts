@@ -69,8 +69,46 @@ describe('parseOrganizations', () => {
     ]
     const list = parse(crm.join('\n'))
     expect(list.organizations).toHaveLength(2)
-    expect(list.skipped).toEqual([{ list: 'list.csv', lines: [3, 8] }])
+    expect(list.skipped).toEqual([{ list: 'list.csv', lines: [3, 8], used: 2 }])
     expect(parse('org_1\n\n# org_2\n').skipped).toEqual([])
+  })
+
+  it.each([
+    ['apostrophes by which Excel marks text', "organization_id,company_url\n'org_1,\n,'acme\n"],
+    [
+      'a first line that names the delimiter',
+      'sep=;\r\norganization_id;company_url\r\norg_1;\r\n;acme',
+    ],
+    ['the same for a list without a header', 'sep=,\norg_1\nacme\n'],
+    ['invisible characters at the ends', '\u200borg_1\u200b\n\u2060\u00a0acme\u00ad\n'],
+  ])('cleans %s', (_, text) => {
+    expect(values(text)).toEqual(two)
+  })
+
+  it('skips 8 rows that stand for no company, and asks for the one called Totalenergies', () => {
+    const rows = [
+      'n/a',
+      'N.A.',
+      '-',
+      '\u2013',
+      'Total',
+      'Grand Total:',
+      'null',
+      'https://n.example/in/kim',
+    ]
+    const list = parse(['company_url', ...rows, 'totalenergies', ''].join('\n'))
+    expect(list.organizations).toEqual([{ by: 'url', value: 'totalenergies' }])
+    expect(list.skipped).toEqual([{ list: 'list.csv', lines: [2, 3, 4, 5, 6, 7, 8, 9], used: 1 }])
+  })
+
+  it('takes a page in both Unicode spellings of its accent for one', () => {
+    const list = parse(
+      'https://n.example/company/caf\u00e9\nhttps://n.example/company/cafe\u0301\ncaf%65%cc%81\n',
+    )
+    expect(list.organizations).toEqual([
+      { by: 'url', value: 'https://n.example/company/caf\u00e9' },
+    ])
+    expect(list.duplicates).toBe(2)
   })
 
   it('takes 6 spellings of one company page for one, and the last parts of other URLs for what they are', () => {
@@ -99,7 +137,16 @@ describe('parseOrganizations', () => {
       'list.csv:4: not an organisation',
     ],
     ['a control character', 'org_1\r\nac\u0007me\r\n', 'list.csv:2: not an organisation'],
-    ['an invisible character', 'org_1\n\u200borg_2\n', 'list.csv:2: not an organisation'],
+    [
+      'an invisible character, which is shown',
+      'org_1\norg\u200b_2\n',
+      'list.csv:2: not an organisation: "org<U+200B>_2"',
+    ],
+    [
+      'a blank that is none of the keyboard, which is shown',
+      'org_1\nacme\u00a0inc\n',
+      'list.csv:2: not an organisation: "acme<U+00A0>inc"',
+    ],
     ['501 characters', `org_1\n${'a'.repeat(501)}\n`, 'list.csv:2: not an organisation'],
     ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
     ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],

@@ -177,7 +177,7 @@ describe('readJob', () => {
       { by: 'id', value: 'org_a' },
       { by: 'url', value: 'https://n.example/company/b' },
     ])
-    expect(job.skipped).toEqual([{ list: 'list.parquet', lines: [4] }])
+    expect(job.skipped).toEqual([{ list: 'list.parquet', lines: [4], used: 2 }])
     await engine.run(`copy (select 1 as id) to '${organizations}' (format parquet)`)
     engine.close()
     const wrong = readJob(pipeline, { organizations }, DATA_DIR)
@@ -196,7 +196,7 @@ it('names skipped lines of a list, of a watch-list, and of a list that is collec
     ['watch: [{ name: x, organizations: organizations.csv }]'],
     list,
   )
-  const skipped = { list: 'organizations.csv', lines: [3] }
+  const skipped = { list: 'organizations.csv', lines: [3], used: 1 }
   expect((await readJob(pipeline, {}, DATA_DIR)).skipped).toEqual([skipped, skipped])
   const collect = join(folder, 'collect.yaml')
   const lines = ['name: c', 'kind: collect', 'endpoint: company-profile', 'for_each: urls.csv']
@@ -204,7 +204,7 @@ it('names skipped lines of a list, of a watch-list, and of a list that is collec
   const rows = ['name,url', 'A,https://n.example/company/a', 'B,', '', 'C,']
   writeFileSync(join(folder, 'urls.csv'), rows.join('\n'))
   const job = await readJob(collect, {}, DATA_DIR)
-  expect(job.skipped).toEqual([{ list: 'urls.csv', lines: [3, 5] }])
+  expect(job.skipped).toEqual([{ list: 'urls.csv', lines: [3, 5], used: 1 }])
 })
 
 describe('absoluteDestination', () => {
