@@ -109,18 +109,29 @@ create or replace macro page_name(page) as
         ''
     );
 
--- What is the same in all spellings of a name: in lower case, with single blanks, Latin letters without accents. Marks of other
--- scripts make other letters. Spark knows the accents of Europe.
--- spark: plain_name(name string) returns string return trim(regexp_replace(translate(lower(name), 'àáâãäåāăąçćĉċčďèéêëēĕėęěĝğġģĥìíîïĩīĭįĵķĺļľñńņňòóôõöōŏőŕŗřśŝşšţťùúûüũūŭůűųŵýÿŷźżž', 'aaaaaaaaacccccdeeeeeeeeegggghiiiiiiiijklllnnnnoooooooorrrssssttuuuuuuuuuuwyyyzzz'), '[ ,.\u00a0]+', ' '))
+-- Latin letters as a keyboard writes them: in lower case, without accents and strokes, of ordinary width, ligatures as two letters.
+-- Spark knows the accents of Europe.
+-- spark: plain_letters(name string) returns string return replace(replace(replace(replace(replace(replace(translate(regexp_replace(lower(name), '[\\u0300-\\u036f]', ''), 'àáâãäåāăąçćĉċčďèéêëēĕėęěĝğġģĥìíîïĩīĭįĵķĺļľñńņňòóôõöōŏőŕŗřśŝşšţťùúûüũūŭůűųŵýÿŷźżžøđðłħıŧａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ０１２３４５６７８９', 'aaaaaaaaacccccdeeeeeeeeegggghiiiiiiiijklllnnnnoooooooorrrssssttuuuuuuuuuuwyyyzzzoddlhitabcdefghijklmnopqrstuvwxyz0123456789'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'), 'ﬁ', 'fi'), 'ﬂ', 'fl')
+create or replace macro plain_letters(name) as
+    replace(replace(replace(replace(replace(replace(
+        translate(
+            strip_accents(lower(name)),
+            'øđðłħıŧａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ０１２３４５６７８９',
+            'oddlhitabcdefghijklmnopqrstuvwxyz0123456789'
+        ),
+        'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'), 'ﬁ', 'fi'), 'ﬂ', 'fl');
+
+-- What is the same in all spellings of a name: its letters, with one blank for any blanks, apostrophes and hyphens between them, and
+-- none in Chinese, Japanese and Korean names. Marks of scripts other than Latin make other letters.
+-- spark: plain_name(name string) returns string return case when name rlike '[\\p{IsLatin}\\uff21-\\uff5a]' then trim(regexp_replace(plain_letters(name), '[\\s\\p{Z}\\p{P}\\p{S}]+', ' ')) when name rlike '[\\p{IsHan}\\p{IsHiragana}\\p{IsKatakana}\\p{IsHangul}]' then regexp_replace(lower(name), '[\\s\\p{Z}\\p{P}\\p{S}]+', '') else trim(regexp_replace(lower(name), '[\\s\\p{Z}\\p{P}\\p{S}]+', ' ')) end
 create or replace macro plain_name(name) as
-    trim(
-        regexp_replace(
-            lower(case when regexp_matches(name, '[A-Za-z]') then strip_accents(name) else nfc_normalize(name) end),
-            '[\s\pZ,.]+',
-            ' ',
-            'g'
-        )
-    );
+    case
+        when regexp_matches(name, '[\p{Latin}Ａ-ｚ]')
+            then trim(regexp_replace(plain_letters(name), '[\s\pZ\pP\pS]+', ' ', 'g'))
+        when regexp_matches(name, '[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]')
+            then regexp_replace(lower(nfc_normalize(name)), '[\s\pZ\pP\pS]+', '', 'g')
+        else trim(regexp_replace(lower(nfc_normalize(name)), '[\s\pZ\pP\pS]+', ' ', 'g'))
+    end;
 
 -- The last part of a page, such as `acme` of network.example/company/acme.
 -- spark: page_part(page string) returns string return regexp_replace(page_name(page), '^.*/', '')

@@ -2,7 +2,6 @@
 
 import { basename, extname, resolve } from 'node:path'
 import { existsSync } from 'node:fs'
-import { readTable } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
@@ -56,6 +55,7 @@ export async function attachFiles(warehouse: Warehouse, given: readonly string[]
  * where each of its cells is written as one: `73928e05` and `007` are text.
  */
 async function attachCsv(warehouse: Warehouse, path: string, name: string): Promise<void> {
+  const { readTable } = await import('../plan/organizations.ts')
   const bytes = readNamedFile('file', path, HINT)
   const [header, ...rows] = readTable(bytes, basename(path), HINT)
   const heads = uniqueHeads(header?.cells ?? [])

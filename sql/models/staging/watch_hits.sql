@@ -36,66 +36,14 @@
 --   first_seen_at: When it was first received here, UTC.
 with
 
-entries as (
-    select
-        pipeline,
-        watch_list,
-        entry,
-        kind,
-        listed_as,
-        changes,
-        levels,
-        functions,
-        case
-            when kind in ('url', 'handle', 'company_url') then page_name(listed_as)
-            when kind = 'name' then plain_name(listed_as)
-            else listed_as
-        end as known_as,
-        case kind when 'name' then 0.6 when 'handle' then 0.9 when 'url' then 0.95 when 'company_url' then 0.95 else 1.0 end
-            as sureness
-    from ops.watch_entries
-),
-
--- By everything that any event ever said of them.
-found as (
-    select entries.*, events.profile_id as found_id
-    from entries
-    inner join job_change_events as events on events.profile_id = entries.known_as
-    where entries.kind = 'profile_id'
-    union
-    select entries.*, events.profile_id as found_id
-    from entries
-    inner join job_change_events as events on page_name(events.person_network_url) = entries.known_as
-    where entries.kind = 'url'
-    union
-    select entries.*, events.profile_id as found_id
-    from entries
-    inner join job_change_events as events on page_name(events.person_handle) = entries.known_as
-    where entries.kind = 'handle'
-    union
-    select entries.*, events.profile_id as found_id
-    from entries
-    inner join job_change_events as events on plain_name(events.person_full_name) = entries.known_as
-    where entries.kind = 'name'
-    union
-    select entries.*, events.organization_id as found_id
-    from entries
-    inner join job_change_events as events on events.organization_id = entries.known_as
-    where entries.kind = 'organization_id'
-    union
-    select entries.*, events.organization_id as found_id
-    from entries
-    inner join job_change_events as events on page_name(events.organization_slug) = entries.known_as
-    where entries.kind = 'company_url'
-),
-
 counted as (
     select
-        found.*,
+        matched.*,
         kind in ('organization_id', 'company_url') as is_organization,
         max(sureness) over (partition by pipeline, watch_list, entry) as surest,
         count(*) over (partition by pipeline, watch_list, entry, kind) as candidates
-    from found
+    from watch_matches as matched
+    where found_id is not null
 ),
 
 hits as (

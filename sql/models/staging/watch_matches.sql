@@ -1,0 +1,89 @@
+-- grain: One row per way in which an entry of a watch-list names a person or organisation, and each that it may mean; one with a null found_id where it means none.
+-- key: pipeline, watch_list, entry, kind, found_id
+-- purpose: Whom the entries of watch-lists mean, and which of them mean nobody that the warehouse knows.
+-- kind: view
+-- note: Not published, as watch_hits is not.
+-- columns:
+--   pipeline: The pipeline whose file names the watch-list.
+--   watch_list: Name of the watch-list.
+--   entry: Place of the entry in the list, from 1.
+--   kind: What the entry names: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
+--   listed_as: What the list says there; of a company_url its slug.
+--   changes: Changes that the list asks for, between commas; null for all.
+--   levels: Levels that it asks for, between commas; null for all.
+--   functions: Fields of work that it asks for, between commas; null for all.
+--   sureness: How sure the entry is where it means one alone, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6.
+--   found_id: profile_id or organization_id of one that it may mean; null where there is none.
+with
+
+entries as (
+    select
+        pipeline,
+        watch_list,
+        entry,
+        kind,
+        listed_as,
+        changes,
+        levels,
+        functions,
+        case
+            when kind in ('url', 'handle', 'company_url') then page_name(listed_as)
+            when kind = 'name' then plain_name(listed_as)
+            else listed_as
+        end as known_as,
+        case kind when 'name' then 0.6 when 'handle' then 0.9 when 'url' then 0.95 when 'company_url' then 0.95 else 1.0 end
+            as sureness
+    from ops.watch_entries
+),
+
+-- By everything that any event ever said of them.
+found as (
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on events.profile_id = entries.known_as
+    where entries.kind = 'profile_id'
+    union
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on page_name(events.person_network_url) = entries.known_as
+    where entries.kind = 'url'
+    union
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on page_name(events.person_handle) = entries.known_as
+    where entries.kind = 'handle'
+    union
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on plain_name(events.person_full_name) = entries.known_as
+    where entries.kind = 'name'
+    union
+    select entries.*, events.organization_id as found_id
+    from entries
+    inner join job_change_events as events on events.organization_id = entries.known_as
+    where entries.kind = 'organization_id'
+    union
+    select entries.*, events.organization_id as found_id
+    from entries
+    inner join job_change_events as events on page_name(events.organization_slug) = entries.known_as
+    where entries.kind = 'company_url'
+)
+
+select
+    entries.pipeline,
+    entries.watch_list,
+    entries.entry,
+    entries.kind,
+    entries.listed_as,
+    entries.changes,
+    entries.levels,
+    entries.functions,
+    entries.sureness,
+    found.found_id
+from entries
+left join found
+    on
+        found.pipeline = entries.pipeline
+        and found.watch_list = entries.watch_list
+        and found.entry = entries.entry
+        and found.kind = entries.kind
