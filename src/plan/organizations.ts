@@ -33,6 +33,8 @@ const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 // spreadsheet's formula or error, and a long number as a spreadsheet shortens it.
 const UNUSABLE =
   /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
+// A line of another kind of file: of accounts, of settings. Its value may be a secret, and is not shown.
+const OTHER_FILE = /^[^/?=:]*(?:=|:(?!\/\/|\d+\/))/
 
 // Cells of a spreadsheet that stand where an organisation would, and name none.
 const NO_NAME =
@@ -212,6 +214,11 @@ function parseRows(text: string, { file, of, hint, delimiters, comment }: Parsin
   }
 }
 
+function withoutSecret(value: string): string {
+  const [start] = OTHER_FILE.exec(value) ?? []
+  return start === undefined || start === '=' ? value : `${start}\u2026`
+}
+
 /** A value with each character that nobody sees by its code point, such as `<U+200B>`. */
 function shown(value: string): string {
   const visible = value.replaceAll(
@@ -244,9 +251,13 @@ function collect(
       skipped.push(line)
       continue
     }
-    if (reference.value.length > LONGEST_NAME || UNUSABLE.test(reference.value)) {
+    if (
+      reference.value.length > LONGEST_NAME ||
+      UNUSABLE.test(reference.value) ||
+      OTHER_FILE.test(reference.value)
+    ) {
       throw new ConfigError(
-        `${file}:${line}: not an organisation: ${shown(reference.value.slice(0, 60))}`,
+        `${file}:${line}: not an organisation: ${shown(withoutSecret(reference.value).slice(0, 60))}`,
         {
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas, formulas or shortened numbers, in UTF-8.',
         },

@@ -54,8 +54,21 @@ const toldSchema = z.array(z.enum(TOLD)).min(1)
 const ownTold = toldSchema.optional().describe('What is told here, in place of `notify.on`.')
 const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
 const addressSchema = z.string().regex(ADDRESS, 'expected an address such as team@example.com')
-const urlSchema = z.string().min(1)
-const URL_TEXT = 'https, or http on this machine; ${NAME} stands for a variable of the environment.'
+// Who writes a pipeline file chooses where its messages go: they carry addresses, never a key or a password.
+const ADDRESS_VARIABLE =
+  /^(?!.*(?:SMTP|DATABASE|DB|POSTGRES|MYSQL|MONGO|REDIS|AMQP|PROXY)_)\w+_URL$/i
+const urlSchema = z
+  .string()
+  .min(1)
+  .superRefine((text, context) => {
+    for (const [, name = ''] of text.matchAll(/\$\{(\w*)\}/g)) {
+      if (ADDRESS_VARIABLE.test(name)) continue
+      const message = `\${${name}} is no address: a variable here ends in _URL, and holds no credentials`
+      context.addIssue({ code: 'custom', message })
+    }
+  })
+const URL_TEXT =
+  'https, or http on this machine; ${NAME_URL} stands for a variable of the environment that ends in _URL and holds no credentials.'
 
 export const notifySchema = z
   .strictObject({

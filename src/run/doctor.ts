@@ -28,6 +28,7 @@ import { backupStates } from './backup/backup-target.ts'
 import type { Freshness } from './freshness.ts'
 import { holderOf } from './lock.ts'
 import { refuseLostJournal } from './lost-journal.ts'
+import { pipelineFile, refuseOthersPipeline } from './pipeline-file.ts'
 import type { KnownPipeline } from './pipelines.ts'
 import { withJournal } from './session.ts'
 import { openTarget, preflightStage, type RunWorld } from './stages.ts'
@@ -214,7 +215,11 @@ export async function pipelineFindings(
       const hint = 'Correct what it names; it would not run.'
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
-      findings.push(listFinding(pipeline), scheduleFinding(pipeline, freshness))
+      findings.push(
+        ...fileFindings(pipeline),
+        listFinding(pipeline),
+        scheduleFinding(pipeline, freshness),
+      )
       findings.push(await look(`${name} to`, () => destinationFinding(pipeline, freshness, world)))
     }
   }
@@ -248,6 +253,13 @@ function backupFinding(
 }
 
 const OLD_BACKUP_MS = 2 * DAY
+
+function fileFindings({ name, argument }: KnownPipeline): Finding[] {
+  const file = pipelineFile(argument)
+  if (file === undefined || !refuseOthersPipeline(file)) return []
+  const found = `${file} may be written by a group, which could send what is published elsewhere`
+  return [finding(name, 'warning', found, `chmod g-w ${file}`)]
+}
 
 function listFinding({ name, job }: KnownPipeline): Finding {
   const { question, collection = null, organizationsFile = '', skipped = [] } = job ?? {}

@@ -27,7 +27,7 @@ import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
 import { ownEntryAt } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
-import { findPipeline } from './pipeline-file.ts'
+import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
@@ -347,6 +347,7 @@ function readPipeline(name: string): {
   readonly spec: PipelineSpec | CollectSpec
 } {
   const file = findPipeline(name)
+  refuseOthersPipeline(file)
   const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
   return { file, spec: parsePipeline(text, file) }
 }

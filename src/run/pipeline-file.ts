@@ -1,9 +1,10 @@
 /** Where the file of a pipeline is. */
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
+import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { nearest } from '../support/nearest.ts'
 
 /** As {@link pipelineFile}. @throws ConfigError where there is none, with where it was looked for and what may be meant */
@@ -47,4 +48,15 @@ function pipelineFiles(name: string): string[] {
   if (isPath) return [resolve(name)]
   const folders = new Set([resolve('pipelines'), PIPELINES])
   return [...folders].map((folder) => join(folder, `${name}.yaml`))
+}
+
+/**
+ * A pipeline file says where snapshots and messages go. Jobtide's own belong to the account that installed the package.
+ * @returns whether a group may write it
+ * @throws ConfigError where another account, or every account, may write it
+ */
+export function refuseOthersPipeline(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined || isWithin(PIPELINES, file)) return false
+  return refuseOthersFile(file, found, file, 'send what is published elsewhere')
 }

@@ -147,6 +147,16 @@ describe('parseOrganizations', () => {
       'org_1\nacme\u00a0inc\n',
       'list.csv:2: not an organisation: "acme<U+00A0>inc"',
     ],
+    [
+      'a file of accounts, whose hashes it does not show',
+      'root:$6$hash:19000:0:99999:7:::\nbin:*:19000::::::\n',
+      'list.csv:1: not an organisation: "root:\u2026"',
+    ],
+    [
+      'a file of settings, whose values it does not show',
+      'JOBTIDE_API_KEY=secret\n',
+      'list.csv:1: not an organisation: "JOBTIDE_API_KEY=\u2026"',
+    ],
     ['501 characters', `org_1\n${'a'.repeat(501)}\n`, 'list.csv:2: not an organisation'],
     ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
     ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { questionSha256 } from '../../src/plan/plan.ts'
@@ -37,6 +37,40 @@ describe('readJob', () => {
     const error = await readJob(typed, {}, DATA_DIR).catch((thrown: unknown) => thrown)
     const found = /^Did you mean (\w+)\? /.exec((error as { hint: string }).hint)?.[1] ?? null
     expect(found).toBe(meant)
+  })
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'refuses a file that another account, or every account, may write, as root, too; takes that of root and of a group',
+    async () => {
+      const { pipeline } = files()
+      const read = () => readJob(pipeline, {}, DATA_DIR)
+      chownSync(pipeline, 12_345, 0)
+      await expect(read()).rejects.toMatchObject({
+        exitCode: 2,
+        message: `${pipeline} belongs to another account (uid 12345), which could send what is published elsewhere`,
+        hint: expect.stringContaining(`chown 0 ${pipeline}`) as unknown,
+      })
+      chownSync(pipeline, 0, 12_345)
+      chmodSync(pipeline, 0o666)
+      await expect(read()).rejects.toThrow('may be written by every account')
+      chmodSync(pipeline, 0o664)
+      expect((await read()).pipeline).toBe('test')
+    },
+  )
+
+  it.each([
+    ['JOBTIDE_API_KEY', 'webhook: { url: "https://h.example/${JOBTIDE_API_KEY}" }'],
+    ['AWS_SECRET_ACCESS_KEY', 'heartbeat: "https://h.example/?k=${AWS_SECRET_ACCESS_KEY}"'],
+    ['JOBTIDE_SMTP_URL', 'heartbeat: "${JOBTIDE_SMTP_URL}"'],
+    ['DATABASE_URL', 'heartbeat: "https://h.example/${HOOK_URL}${DATABASE_URL}"'],
+  ])('lets no message carry %s: a variable there is an address', async (name, line) => {
+    const { pipeline } = files([`notify: { ${line} }`])
+    await expect(readJob(pipeline, {}, DATA_DIR)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(
+        `\${${name}} is no address: a variable here ends in _URL`,
+      ) as unknown,
+    })
   })
 
   it('takes everything from the pipeline file, its paths made absolute', async () => {
