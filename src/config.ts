@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { ConfigError, systemCode } from './support/errors.ts'
 import { refuseOthersFile } from './support/file-modes.ts'
 import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
+import { nearest } from './support/nearest.ts'
 import { Secret } from './support/secret.ts'
 import { withoutTrailingSlashes } from './support/text.ts'
 
@@ -19,6 +20,35 @@ export interface ApiKey {
   readonly source: string
   /** True for a file that all others may read, or a group other than that of this account may write. */
   readonly isWide: boolean
+}
+
+// Each that is read; those of notify: end in _URL, and have names of their users' own.
+const VARIABLES = [
+  'API_KEY',
+  'API_KEY_FILE',
+  'ANALYST_GROUP',
+  'BASE_URL',
+  'DATA_DIR',
+  'JOURNAL_BACKUP',
+  'LOG',
+  'MEMORY_LIMIT',
+  'S3_ENDPOINT',
+  'SMTP_URL',
+  'TEMP_LIMIT',
+  'WEBHOOK_SECRET',
+  'WEBHOOK_SECRET_FILE',
+]
+const PREFIX = 'JOBTIDE_'
+
+/** What is said of variables that are nearly called as one that is read. */
+export function misspelt(environment: Environment): string[] {
+  const names = Object.keys(environment).filter((name) => name.startsWith(PREFIX))
+  return names.flatMap((name) => {
+    const typed = name.slice(PREFIX.length)
+    const near = VARIABLES.includes(typed) ? undefined : nearest(typed, VARIABLES)
+    if (near === undefined || environment[`${PREFIX}${near}`] !== undefined) return []
+    return `${name} is not read: did you mean ${PREFIX}${near}?`
+  })
 }
 
 export function processEnvironment(): Environment {

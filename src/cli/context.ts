@@ -34,6 +34,8 @@ export interface CommonOptions {
 
 export interface ProcessParts {
   readonly environment: Environment
+  /** Without what `.env` files say: a process that is started reads those itself, as they are then. */
+  readonly startedWith: Environment
   readonly clock: Clock
   readonly random: () => number
   readonly scrubber: Scrubber

@@ -1,7 +1,13 @@
 /** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
 
 import { Command, CommanderError } from 'commander'
-import { logLevelFrom, quietSdk, refuseKeyInArguments, type Environment } from '../config.ts'
+import {
+  logLevelFrom,
+  misspelt,
+  quietSdk,
+  refuseKeyInArguments,
+  type Environment,
+} from '../config.ts'
 import { packageVersion } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
@@ -13,7 +19,7 @@ import { secretsOf } from './secrets.ts'
 
 export interface CommandLineWorld extends Omit<
   ProcessParts,
-  'clock' | 'scrubber' | 'output' | 'log' | 'logFields'
+  'clock' | 'scrubber' | 'output' | 'log' | 'logFields' | 'startedWith'
 > {
   readonly streams: Streams
 }
@@ -47,6 +53,8 @@ export async function runCommandLine(
       import('./env-files.ts'),
       import('./output.ts'),
     ])
+    // A copy: some of what the files say is put into the process's own.
+    const startedWith = { ...given.environment }
     const { environment, warnings } = withEnvFiles(given.environment, pipelines)
     keepSecret(environment)
     const level = logLevelFrom(environment, options.logLevel)
@@ -56,9 +64,19 @@ export async function runCommandLine(
       ? (await import('../support/json-log.ts')).createJsonLog(level, scrubber, write, logFields)
       : null
     output = streamOutput(options.json ?? false, scrubber, streams, log)
-    const parts = { ...given, environment, clock: realClock, scrubber, output, log, logFields }
+    const parts = {
+      ...given,
+      environment,
+      startedWith,
+      clock: realClock,
+      scrubber,
+      output,
+      log,
+      logFields,
+    }
     const context = createContext(options, parts)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
+    for (const reason of misspelt(environment)) context.logger.warn({ reason }, 'variable')
     exitCode = await work(context).finally(() => context.progress.stop())
   }, streams)
   try {

@@ -53,6 +53,8 @@ export async function scheduleCommand(
   }
   refuseNone(await lookAndTell())
   const pages = {
+    // That this process answers: what is wrong with the data, no restart mends.
+    '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
     '/health': async () => healthOf(await look()),
     '/metrics': async () => ({
       status: 200,
@@ -158,7 +160,7 @@ function tell({ log, output }: Context, event: string, about: string): void {
 
 /** Runs a pipeline in a process of its own, to its end. */
 function runChild(
-  { directory, environment, stop, output }: Context,
+  { directory, startedWith, stop, output }: Context,
   pipeline: string,
   { logLevel }: ScheduleOptions,
 ): Promise<{ readonly code: number | null; readonly signal: string | null }> {
@@ -166,7 +168,7 @@ function runChild(
   const args = [CLI, 'run', pipeline, '--data-dir', directory.root, ...level]
   // In a process group of its own: a Ctrl-C reaches it once, through this process. stdout of a schedule is for nothing.
   const child = spawn(process.execPath, args, {
-    env: environment,
+    env: startedWith,
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -71,7 +71,8 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
       lookAt = clock.monotonic()
       logger.error({ reason: messageOf(error) }, 'schedule_failed')
     }
-    await clock.sleep(TICK_MS, stop).catch(() => undefined)
+    const wait = Math.min(TICK_MS, Math.max(0, dueAt - clock.now()))
+    await clock.sleep(wait > 0 ? wait : TICK_MS, stop).catch(() => undefined)
   }
 }
 

@@ -75,6 +75,7 @@ export function ledgerSite(nowMs: number) {
         { dataDir: folder, logLevel: 'silent' },
         {
           environment,
+          startedWith: environment,
           clock,
           random: () => 0.5,
           scrubber: createScrubber(),

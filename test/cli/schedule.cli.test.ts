@@ -95,6 +95,9 @@ describe('schedule', () => {
         503,
         expect.stringMatching(/no pipeline has a schedule|there is no pipeline/),
       ])
+      // No restart would mend that.
+      const live = await fetch(url.replace('/health', '/live'))
+      expect([live.status, await live.json()]).toEqual([200, { live: true }])
       renameSync(`${file}.away`, file)
       schedule.process.kill('SIGTERM')
       expect((await schedule.ended).exitCode).toBe(0)

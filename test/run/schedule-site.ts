@@ -56,7 +56,9 @@ export async function openScheduleSite(
     const context = createContext(
       { dataDir: site.dataDir },
       {
-        environment,
+        // What `.env` said when the schedule began: the runs read it again.
+        environment: { ...environment, JOBTIDE_API_KEY: 'rotated' },
+        startedWith: environment,
         clock,
         scrubber,
         output,
