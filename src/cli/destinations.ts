@@ -1,9 +1,10 @@
 /** Where `notify:` sends to: the webhook, each address of mail, and the heartbeat. */
 
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { sendSmall } from '../api/post.ts'
 import { expandVariables, isLoopback, proxiesFrom, smtpUrlFrom } from '../config.ts'
-import { slackBody, type Notice } from '../observe/notice.ts'
+import { sentFrom, slackBody, type Notice } from '../observe/notice.ts'
 import type { NotifySpec, Told } from '../plan/pipeline-fields.ts'
 import { messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -147,4 +148,9 @@ async function insisting({ clock, stop }: Context, work: () => Promise<void>): P
     }
   }
   throw new Error(messageOf(last), { cause: last })
+}
+
+/** A notice with this machine and the data directory. */
+export function hereFrom({ directory }: Pick<Context, 'directory'>, notice: Notice): Notice {
+  return sentFrom(notice, { host: hostname(), dataDir: directory.root })
 }

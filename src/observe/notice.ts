@@ -29,6 +29,19 @@ export function noticeOf(message: Message): Notice {
   }
 }
 
+/** A notice that says where it comes from: its reader may run Jobtide in several places. */
+export function sentFrom(
+  notice: Notice,
+  { host, dataDir }: { readonly host: string; readonly dataDir: string },
+): Notice {
+  const { paragraphs, document } = notice
+  return {
+    ...notice,
+    paragraphs: [...paragraphs, [{ text: `${host}, ${dataDir}`, link: null }]],
+    document: { ...document, host, data_dir: dataDir },
+  }
+}
+
 /** The body of a mail, or what a terminal shows. */
 export function plainText(paragraphs: Notice['paragraphs']): string {
   return paragraphs.map((lines) => `${lines.map(lineText).join('\n')}\n`).join('\n')

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mailServer, sendMail, type MailServer } from '../../src/observe/mail.ts'
-import { noticeOf } from '../../src/observe/notice.ts'
+import { noticeOf, plainText, sentFrom, slackBody } from '../../src/observe/notice.ts'
 import { selfSignedCertificate } from '../helpers/certificate.ts'
 import { startMailServer } from '../helpers/smtp.ts'
 
@@ -130,4 +130,11 @@ describe('the address of a mail server', () => {
       expect(() => mailServer(wrong)).not.toThrow(/geheim/)
     }
   })
+})
+
+it('a notice names the machine and the data directory it is about: in words, to Slack, for programs', () => {
+  const notice = sentFrom(NOTICE, { host: 'batch-3', dataDir: '/srv/jobtide' })
+  expect(plainText(notice.paragraphs)).toMatch(/\n→ Make room\.\n\nbatch-3, \/srv\/jobtide\n$/)
+  expect(JSON.stringify(slackBody(notice))).toContain('batch-3, /srv/jobtide')
+  expect(notice.document).toMatchObject({ host: 'batch-3', data_dir: '/srv/jobtide' })
 })
