@@ -1,11 +1,12 @@
 /** A folder that works at once: a pipeline, the list it reads, an example of the environment, and what git leaves out. */
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { extname, join, resolve } from 'node:path'
+import { dirname, extname, join, relative, resolve } from 'node:path'
 import { refuseDamaged, type SkippedLines } from '../plan/skipped-lines.ts'
 import { packageRoot } from '../support/assets.ts'
 import { createFile, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
+import { isWithin } from '../support/file-modes.ts'
 import { readOrganizations } from './organizations-file.ts'
 
 const TEMPLATES = join(packageRoot, 'config', 'init')
@@ -48,7 +49,7 @@ export async function makeProjectFolder(
   const read = isExample ? null : await readOrganizations(source)
   if (read !== null) refuseDamaged(read.skipped)
   refuseOther(join(root, list), source)
-  const pipeline = template('nightly.yaml').replace(LIST, list)
+  const pipeline = ofPackage(template('nightly.yaml').replace(LIST, list), root)
   const contents: readonly (readonly [string, string | Uint8Array])[] = [
     [PIPELINE, pipeline],
     [list, isExample ? template(LIST) : onDisk(source, () => readFileSync(source))],
@@ -82,6 +83,16 @@ function isExampleList(path: string): boolean {
 /** Whether a list is the one with lines to replace. */
 export function isExampleText(text: string): boolean {
   return text === template(LIST)
+}
+
+/** A template with the places of the package's own pages, as they are read from a file of `pipelines/`. */
+function ofPackage(text: string, root: string): string {
+  const from = join(root, dirname(PIPELINE))
+  return text.replaceAll(/\b(?:docs|config)\/[\w.-]+/g, (name) => {
+    const path = join(packageRoot, name)
+    const isInside = isWithin(root, packageRoot)
+    return isInside ? relative(from, path) : path
+  })
 }
 
 function template(name: string): string {
