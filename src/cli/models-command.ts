@@ -5,6 +5,7 @@ import { readProject } from '../model/project.ts'
 import { rowsIn } from '../model/tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
+import { didYouMean } from '../support/nearest.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -91,8 +92,9 @@ async function readTables(warehouse: Warehouse) {
 function tableNamed(tables: readonly TableEntry[], name: string): TableEntry {
   const found = tables.find((table) => table.name === name.toLowerCase())
   if (found !== undefined) return found
+  const names = tables.map((table) => table.name)
   throw new ConfigError(`there is no table ${name}`, {
-    hint: `The tables are: ${tables.map((table) => table.name).join(', ')}`,
+    hint: `${didYouMean(name, names)}\`jobtide models\` lists the ${names.length} tables.`,
   })
 }
 

@@ -7,6 +7,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
+import { didYouMean } from '../support/nearest.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
@@ -40,7 +41,9 @@ export function recipeNames(): string[] {
 export function readRecipe(name: string): Recipe {
   const names = recipeNames()
   if (!names.includes(name)) {
-    throw new ConfigError(`there is no recipe ${name}`, { hint: `There are: ${names.join(', ')}.` })
+    throw new ConfigError(`there is no recipe ${name}`, {
+      hint: `${didYouMean(name, names)}There are: ${names.join(', ')}.`,
+    })
   }
   const sql = readFileSync(join(FOLDER, `${name}.sql`), 'utf8')
   return {

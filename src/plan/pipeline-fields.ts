@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
-import { isCron, isTimezone } from './due.ts'
+import { cronFault, isTimezone } from './due.ts'
 
 const DURATION = /^(\d{1,4})(s|m|h)$/
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
@@ -116,7 +116,10 @@ export const commonFields = {
     .describe('Name of the pipeline; runs are remembered by it.'),
   schedule: z
     .string()
-    .refine(isCron, 'expected five cron fields, such as "15 2 * * *"')
+    .superRefine((text, context) => {
+      const message = cronFault(text)
+      if (message !== null) context.addIssue({ code: 'custom', message })
+    })
     .optional()
     .describe('Cron time, five fields: when `jobtide schedule` runs it, and `status` expects it.'),
   timezone: z

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { nearest } from '../support/nearest.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 import type { Schedule } from './due.ts'
 import { commonFields, notifySchema, s3Schema, type NotifySpec } from './pipeline-fields.ts'
@@ -216,11 +217,13 @@ function describe(
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
     const group = path.filter((part) => typeof part === 'string').join('.')
-    const allowed = (ALLOWED_KEYS[group] ?? Object.keys(schemaOf(document).shape)).join(', ')
+    const keys = ALLOWED_KEYS[group] ?? Object.keys(schemaOf(document).shape)
     return issue.keys.map((key) => {
       // An address that was written without its key may be a secret.
       const shown = KEY.test(key) ? key : '…'
-      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; allowed: ${allowed}`
+      const near = nearest(key, keys)
+      const meant = near === undefined ? '' : `did you mean ${near}? `
+      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; ${meant}allowed: ${keys.join(', ')}`
     })
   }
   if (path.length === 0) {

@@ -5,18 +5,15 @@ import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
-import { nearest } from '../support/nearest.ts'
+import { didYouMean } from '../support/nearest.ts'
 
 /** As {@link pipelineFile}. @throws ConfigError where there is none, with where it was looked for and what may be meant */
 export function findPipeline(name: string): string {
   const found = pipelineFile(name)
   if (found !== undefined) return found
   const files = pipelineFiles(name)
-  const near = nearest(
-    basename(name, extname(name)),
-    [...new Set(files.map((file) => dirname(file)))].flatMap(pipelinesIn),
-  )
-  const meant = near === undefined ? '' : `Did you mean ${near}? `
+  const names = [...new Set(files.map((file) => dirname(file)))].flatMap(pipelinesIn)
+  const meant = didYouMean(basename(name, extname(name)), names)
   throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
     hint: `${meant}Looked for ${files.join(' and ')}. Name a pipeline there, or give the path of a YAML file; \`jobtide init\` writes one.`,
   })

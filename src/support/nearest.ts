@@ -8,6 +8,12 @@ export function nearest(typed: string, words: readonly string[]): string | undef
   return near.toSorted((a, b) => a.edits - b.edits)[0]?.word
 }
 
+/** `Did you mean …? `, where a word is near; else nothing. */
+export function didYouMean(typed: string, words: readonly string[]): string {
+  const near = nearest(typed, words)
+  return near === undefined ? '' : `Did you mean ${near}? `
+}
+
 /** Letters to add, remove or exchange to make one word of the other (Levenshtein). */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at)

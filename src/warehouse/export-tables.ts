@@ -7,6 +7,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { makeFolders, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
+import { didYouMean } from '../support/nearest.ts'
 import { unaskedTable } from './endpoint-tables.ts'
 import { SqlError, WarehouseDamagedError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
@@ -57,7 +58,7 @@ export async function exportTables(
   for (const one of columns) all.set(one.table_name, [...(all.get(one.table_name) ?? []), one])
   const unknown = names?.find((name) => !all.has(name))
   if (unknown !== undefined) {
-    const hint = `Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`
+    const hint = `${didYouMean(unknown, [...all.keys()])}Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`
     const missing = `there is no table ${JSON.stringify(unknown)} to export`
     throw unaskedTable(unknown) ?? new ConfigError(missing, { hint })
   }

@@ -5,7 +5,7 @@ import { readRecipe, recipeNames } from '../../src/cli/recipes.ts'
 import { done, openSite } from '../helpers/run-cli.ts'
 
 // The made-up world has no founders, and small companies have no layoffs.
-const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts'])
+const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts', 'watch_misses'])
 
 it('each recipe answers with rows; an organisation may be given by its name; wrong parameters are exit 2', async () => {
   const watch = 'watch: [{ name: all, organizations: organizations.csv }]'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isCron, isTimezone, lastDue, nextDue } from '../../src/plan/due.ts'
+import { cronFault, isTimezone, lastDue, nextDue } from '../../src/plan/due.ts'
 
 const at = (iso: string) => Date.parse(iso)
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString().slice(0, 16))
@@ -53,11 +53,17 @@ describe('a schedule', () => {
   })
 
   it.each([
-    ['15 2 * * *', true],
-    ['15 2 * *', false],
-    ['15 25 * * *', false],
-    ['0 15 2 * * *', false],
-  ])('%s is a cron time: %s', (text, expected) => expect(isCron(text)).toBe(expected))
+    ['15 2 * * *', null],
+    ['15 2 * *', 'expected five cron fields, such as "15 2 * * *", got 4'],
+    ['0 15 2 * * *', 'expected five cron fields, such as "15 2 * * *", got 6'],
+    ['61 2 * * *', 'the minute is "61": expected 0 to 59, with * , - and /'],
+    ['15 25 * * *', 'the hour is "25": expected 0 to 23, with * , - and /'],
+    ['15 2 0 * *', 'the day of the month is "0": expected 1 to 31, with * , - and /'],
+    ['15 2 * 13 *', 'the month is "13": expected 1 to 12 or jan to dec, with * , - and /'],
+    ['15 2 * * mo', 'the day of the week is "mo": expected 0 to 7 or sun to sat, with * , - and /'],
+  ])('%s is a cron time, or says why it is none: %s', (text, fault) => {
+    expect(cronFault(text)).toBe(fault)
+  })
 
   it.each([
     ['UTC', true],

@@ -69,9 +69,18 @@ describe('parsePipeline', () => {
 
   // Line 4 is the first after the three that every file needs.
   it.each([
-    ['shedule: x', '4: shedule: unknown key; allowed: name, schedule, timezone, limits'],
-    ['limits: {credit: 5}', '4: limits.credit: unknown key; allowed: credits, '],
-    ['snapshot: {to: a, too: b}', '4: snapshot.too: unknown key; allowed: to, keep'],
+    [
+      'shedule: x',
+      '4: shedule: unknown key; did you mean schedule? allowed: name, schedule, timezone, limits',
+    ],
+    [
+      'limits: {credit: 5}',
+      '4: limits.credit: unknown key; did you mean credits? allowed: credits, ',
+    ],
+    [
+      'snapshot: {to: a, too: b}',
+      '4: snapshot.too: unknown key; did you mean to? allowed: to, keep',
+    ],
     [
       'notify: {webhook: {"https://hook.test/T0/sk-1"}}',
       '4: notify.webhook.…: unknown key; allowed: url',
@@ -100,7 +109,7 @@ describe('parsePipeline', () => {
       '4: limits.max_wait: expected a duration such as 30s, 15m or 2h',
     ],
     ['schedule: "0 15 2 * * *"', '4: schedule: expected five cron fields'],
-    ['schedule: "61 2 * * *"', '4: schedule: expected five cron fields'],
+    ['schedule: "61 2 * * *"', '4: schedule: the minute is "61": expected 0 to 59'],
     ['timezone: Mars/Olympus', '4: timezone: expected UTC or the name of a zone'],
     ['snapshot: {keep: 3}', '4: snapshot.to: missing; '],
     ['snapshot: {to: a, keep: {last: 0}}', '4: snapshot.keep: expected a whole'],
