@@ -1,12 +1,16 @@
 /** `credits`: what was spent, on what, and what it brought: the queries sql/reports/credits_*.sql on the ledger. */
 
+import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
+import { openJournal } from '../journal/journal.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
+import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { CreditGroup } from './options.ts'
 import { historyShown, whileReading } from './reading.ts'
@@ -18,6 +22,21 @@ export interface CreditsOptions {
   readonly by?: CreditGroup
   readonly days?: number
   readonly all?: boolean
+}
+
+/**
+ * Reads the ledger: that of the warehouse, or of the journal alone before anything was loaded (`extract` loads nothing).
+ */
+async function readLedger<T>(
+  context: Context,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const { directory, clock } = context
+  if (existsSync(directory.warehouse)) return whileReading(context, work)
+  return withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
+    await load({ warehouse, journal: openJournal(directory.journal, clock) })
+    return work(warehouse)
+  })
 }
 
 /** What a day, month, pipeline, run or organisation cost: sql/reports/credits_by.sql, credits_organizations.sql. */
@@ -59,7 +78,7 @@ export async function creditsCommand(
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)
   const recentDays = days ?? RECENT_DAYS
-  const found = await whileReading(context, async (warehouse) => {
+  const found = await readLedger(context, async (warehouse) => {
     const read = <Of extends object>(query: string, choices: object = {}) => {
       const scope = { pipeline: name, since, by: 'day' }
       return queryReport<Of>(warehouse, query, { ...scope, ...choices })

@@ -3,7 +3,9 @@
  * Every error that Jobtide expects is a JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
+import { statfsSync } from 'node:fs'
 import { constants } from 'node:os'
+import { dirname } from 'node:path'
 
 /** What the process exits with. docs/operations.md tells operators what to do. */
 export const EXIT = {
@@ -108,13 +110,28 @@ export function systemCode(error: unknown): string | undefined {
 export function asStorageError(error: unknown, subject: string): unknown {
   const code = systemCode(error)
   if (code === undefined) return error
-  const meaning = STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null)
+  const isOutOfInodes = code === 'ENOSPC' && hasNoInodes(error)
+  const meaning = isOutOfInodes
+    ? 'the disk takes no more files: it has no inodes left'
+    : (STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null))
   if (meaning === null) return error
   return new StorageError(`${subject}: ${meaning} (${code})`, {
     hint: storageHint(code),
     context: { code },
     cause: error,
   })
+}
+
+/** Whether there is room on the disk, and no file can be made: `df -i` shows it. */
+function hasNoInodes(error: unknown): boolean {
+  const { path } = Object(error) as NodeJS.ErrnoException
+  if (path === undefined) return false
+  try {
+    const { bavail, files, ffree } = statfsSync(dirname(path))
+    return bavail > 0 && files > 0 && ffree === 0
+  } catch {
+    return false
+  }
 }
 
 /** What an operator does about a file system that refuses with `code`; of another code, make room or mend. */

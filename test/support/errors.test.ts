@@ -1,9 +1,14 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import { getSystemErrorName } from 'node:util'
-import { describe, expect, it } from 'vitest'
-import { StorageError, asStorageError } from '../../src/support/errors.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { StorageError, asStorageError, onDisk } from '../../src/support/errors.ts'
 import { systemError } from '../helpers/faulty-disk.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
+// Skips without root what mounts a file system.
 describe('asStorageError', () => {
   it.each([
     ['ENOSPC', 'the disk is full'],
@@ -30,6 +35,22 @@ describe('asStorageError', () => {
       cause,
     })
   })
+
+  it.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
+    'tells a disk without inodes from one without room',
+    ({ skip }) => {
+      const folder = temporaryFolder()
+      const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=3', 'tmpfs', folder])
+      if (mounted.status !== 0) skip('no file system can be mounted here')
+      onTestFinished(() => void spawnSync('umount', ['-l', folder]))
+      const write = () => {
+        for (let n = 0; n < 5; n++) writeFileSync(join(folder, `${n}`), 'x')
+      }
+      expect(() => onDisk('journal', write)).toThrow(
+        'journal: the disk takes no more files: it has no inodes left (ENOSPC)',
+      )
+    },
+  )
 
   it('knows a quota by its number: Node has no name for it', () => {
     const errno = -constants.errno.EDQUOT
