@@ -89,7 +89,9 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
     }
     if (failure !== null) throw failure
     end = { ...end, build: await build(parts) }
-    end = { ...end, publish: await publish(parts, run) }
+    if (end.unknownList?.isSure !== true || (await hasEvents(parts))) {
+      end = { ...end, publish: await publish(parts, run) }
+    }
     if (notBackedUp !== null) throw notBackedUp
     const record = closing()
     await show(parts, { closing: record, history: runs })
@@ -106,6 +108,12 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const { path, problem: refused } = analystCopy
   if (refused !== null) world.logger.warn({ path, reason: refused.message }, 'no_analyst_copy')
   return { ...end, analystCopy }
+}
+
+// Of a wrong list alone, empty tables would tell readers that nothing ever happened.
+function hasEvents({ session }: RunParts): Promise<boolean> {
+  const any = 'select count(*) from (from job_change_events limit 1)'
+  return session.warehouse.use(async (warehouse) => (await warehouse.number(any)) > 0)
 }
 
 /**

@@ -95,6 +95,21 @@ describe('a list without one organisation that the service knows', () => {
     expect(mixed.stderr).toContain('ever sent an event, 1 of them refused by the service')
   })
 
+  it('publishes nothing of 2 ids that nobody has, and what is there once another list has brought events', async () => {
+    const site = await openSite({ companies: 2 })
+    const lists = [readFileSync(site.organizations, 'utf8'), 'org_nobody1\norg_nobody2']
+    const run = async (list = '') => {
+      writeFileSync(site.organizations, list)
+      const { exitCode, stdout } = await site.call(['run', site.pipeline, '--json'])
+      const { publish } = JSON.parse(stdout) as { publish: object | null }
+      return [exitCode, publish === null]
+    }
+    expect(await run(lists[1])).toEqual([2, true])
+    expect(existsSync(join(site.dataDir, 'snapshots', 'latest.json'))).toBe(false)
+    expect(await run(lists[0])).toEqual([0, false])
+    expect(await run(lists[1])).toEqual([2, false])
+  })
+
   it('ends with 0 and a warning when 1 day of 3 was read, and without one when a 4th sent an event', async () => {
     const site = await openSite()
     const quiet = ['org_nobody1', 'org_nobody2', 'org_nobody3']
