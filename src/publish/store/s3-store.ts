@@ -56,6 +56,10 @@ const LARGEST_COPY = 5 * GIB
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
 const REMOVE_AT_ONCE = 1_000
+/** The one object of a destination on which conditional writes are proved; see probe(). */
+const PROBE_KEY = 'conditional-write-probe'
+/** More processes than ever open one destination at the same moment. */
+const PROBES_AT_ONCE = 50
 
 /**
  * Opens `s3://bucket/prefix`; to write, also proves that its conditional writes work.
@@ -106,13 +110,12 @@ class S3Store implements ObjectStore {
 
   /**
    * Proves on an object of its own that the server honours conditional writes, which the pointer depends on: many accept the
-   * headers and ignore them, and then two publishers would overwrite each other in silence.
+   * headers and ignore them, and then two publishers would overwrite each other in silence. The object stays, and the next probe
+   * writes it again: credentials that may not delete would leave one for each run, and of one that goes two probes at the same
+   * moment could not tell what a write means.
    */
   async probe(): Promise<void> {
-    const key = `conditional-write-probe-${randomUUID()}`
-    const fault = await this.#faultIn(key)
-    // Credentials that may not delete leave one small object behind; that is no reason not to publish.
-    await this.#removeOnce([this.#s3.at(key)]).catch(() => undefined)
+    const fault = await this.#probeFault()
     if (fault === null) return
     const what = `${this.destination} does not honour conditional writes: ${fault}`
     throw new PublishError(`${what}; without them two publishers would overwrite each other`, {
@@ -120,17 +123,32 @@ class S3Store implements ObjectStore {
     })
   }
 
-  async #faultIn(key: string): Promise<string | null> {
-    const write = (text: string, expected: ObjectVersion | null) =>
-      this.replace(key, Buffer.from(text), expected)
-    if (!(await write('1', null))) return 'a new object was refused as if it existed'
-    if (await write('2', null)) return 'it overwrote an object in spite of If-None-Match'
-    const first = (await this.get(key))?.version ?? ''
-    if (!(await write('3', first))) {
-      this.#quote = ''
-      if (!(await write('4', first))) return 'it refused If-Match with the right ETag'
+  /** What the server does wrong; null where it does right. Other processes may write the same object meanwhile. */
+  async #probeFault(): Promise<string | null> {
+    // Each text is written once, so an ETag that is there again means that nothing was written between.
+    const write = (expected: ObjectVersion | null) =>
+      this.replace(PROBE_KEY, Buffer.from(randomUUID()), expected)
+    if ((await write(null)) && (await write(null))) {
+      return 'it overwrote an object in spite of If-None-Match'
     }
-    return (await write('5', first)) ? 'it overwrote an object in spite of If-Match' : null
+    let before = await this.#probeVersion()
+    for (let refusals = 0, changes = 0; ;) {
+      if (before === null) return 'a new object was refused as if it existed'
+      if (await write(before)) break
+      const now: ObjectVersion | null = await this.#probeVersion()
+      // Another process was first: then the refusal is right. Each writes once, so the last of them finds it unchanged.
+      if (now === before) refusals += 1
+      else changes += 1
+      if (refusals === ATTEMPTS) return 'it refused If-Match with the right ETag'
+      if (changes === PROBES_AT_ONCE) return 'it changes the ETag of an object'
+      if (now === before) this.#quote = this.#quote === '' ? '"' : ''
+      before = now
+    }
+    return (await write(before)) ? 'it overwrote an object in spite of If-Match' : null
+  }
+
+  async #probeVersion(): Promise<ObjectVersion | null> {
+    return (await this.get(PROBE_KEY))?.version ?? null
   }
 
   urlOf(key: string): string {
