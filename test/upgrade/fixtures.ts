@@ -9,7 +9,7 @@ import { onTestFinished, vi } from 'vitest'
 import { readEventsFile } from '../../src/simulator/events-file.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { realClock } from '../../src/support/clock.ts'
-import { KEY, callCli } from '../helpers/run-cli.ts'
+import { KEY, callCli, startCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const file = (name: string) => join(import.meta.dirname, name)
@@ -17,7 +17,9 @@ const file = (name: string) => join(import.meta.dirname, name)
 /** Whom `one-erased` has erased. */
 export const ERASED = readFileSync(file('erased.txt'), 'utf8').trim()
 
-export type Version = '0.11.0' | '0.12.0'
+/** The releases that this one must be able to follow. */
+export const VERSIONS = ['0.11.0', '0.12.0', '0.14.0'] as const
+export type Version = (typeof VERSIONS)[number]
 export type Erased = 'nobody-erased' | 'one-erased'
 
 function archiveOf(version: Version): Buffer {
@@ -26,8 +28,12 @@ function archiveOf(version: Version): Buffer {
 }
 
 /** A site whose data directory a version left, on the day on which this one is installed. */
-export async function siteOf(version: Version, erased: Erased, now = '2026-12-03T02:15:00Z') {
-  const around = temporaryFolder()
+export async function siteOf(
+  version: Version,
+  erased: Erased,
+  now = '2026-12-03T02:15:00Z',
+  around = temporaryFolder(),
+) {
   execFileSync('tar', ['-xf', '-', `${erased}/data`], { cwd: around, input: archiveOf(version) })
   const folder = join(around, erased)
   for (const name of ['organizations.csv', 'test.yaml'])
@@ -45,7 +51,9 @@ export async function siteOf(version: Version, erased: Erased, now = '2026-12-03
     JOBTIDE_DATA_DIR: '/proc/self/cwd/data',
   }
   const call = (...args: readonly string[]) => callCli(args, { cwd: folder, env })
-  return { folder, dataDir: join(folder, 'data'), simulator, call }
+  /** In a process of its own, on the clock of the machine. */
+  const start = (...args: readonly string[]) => startCli(args, { cwd: folder, env })
+  return { folder, dataDir: join(folder, 'data'), simulator, call, start }
 }
 
 export type UpgradeSite = Awaited<ReturnType<typeof siteOf>>

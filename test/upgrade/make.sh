@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes the fixture of one version: test/upgrade/make.sh <a built checkout of it> <version>. README.md says of which commits.
+# A version that backs the journal up does so into data/backup; earlier ones do not know the variable.
 # The data directory is always named below /proc/self/cwd, the current folder of a process: a fixture works wherever it lies.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +13,7 @@ at() {
   local ahead="Date.parse('$1') - Date.parse('$(date -u +%FT%TZ)')"
   local preload="const { now } = Date; const ahead = $ahead; Date.now = () => now.call(Date) + ahead"
   NODE_OPTIONS="--import=data:text/javascript,$(node -p 'encodeURIComponent(process.argv[1])' "$preload")" \
-    JOBTIDE_DATA_DIR=/proc/self/cwd/data node "$checkout/dist/cli.js" "${@:2}"
+    JOBTIDE_DATA_DIR=/proc/self/cwd/data JOBTIDE_JOURNAL_BACKUP=backup node "$checkout/dist/cli.js" "${@:2}"
 }
 
 # night <time>: the service has seen the events up to then, and a run buys them.
