@@ -11,6 +11,7 @@ import { pipelineFilesIn } from '../run/pipeline-file.ts'
 import { rebuildWarehouse } from '../run/rebuild.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
+import { lookBefore } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { buildText, buildValues, loadText, loadValues } from './run-result.ts'
 import { bytesText } from './text.ts'
@@ -25,6 +26,8 @@ export async function restoreJournalCommand(
   const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
   const lock = await acquireLock(directory.root, request)
   try {
+    // One of a newer version stays, and so does what its user made in it.
+    await lookBefore(directory.warehouse, () => Promise.resolve())
     const restored = await restoreJournal(target, world)
     const journal = openJournal(directory.journal, clock)
     const { load, build } = await rebuildWarehouse(journal, world)

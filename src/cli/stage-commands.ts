@@ -9,8 +9,8 @@ import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown } from '../run/backup/back-up.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readSnapshotTarget } from '../run/job.ts'
-import { refuseLostJournal, type LoadedSegment } from '../run/lost-journal.ts'
-import { withJournal } from '../run/session.ts'
+import { refuseLostJournal } from '../run/lost-journal.ts'
+import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { rebuildWarehouse } from '../run/rebuild.ts'
 import {
@@ -80,9 +80,10 @@ export async function publishCommand(
       values: { ...publish, analystCopy },
     }
   }
-  const code = await runAlone(context, 'publish', work, async () => {
-    await refuseUnbuilt(context.directory)
+  const code = await runAlone(context, 'publish', work, async (bringUp) => {
     await readTarget(kept, world)
+    await bringUp()
+    await refuseUnbuilt(context.directory)
   })
   return endWith(context, stale) ?? code
 }
@@ -136,21 +137,21 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-/** @param ready looks at what `work` needs beside the data directory, before the warehouse is brought to this version */
+/** @param ready looks at what `work` needs beside the data directory, and then brings the warehouse to this version */
 async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<Report>,
-  ready: () => Promise<void> = () => Promise.resolve(),
+  ready: (bringUp: WarehouseBefore['bringUp']) => Promise<void> = (bringUp) => bringUp(),
 ): Promise<ExitCode> {
   const { directory } = context
-  return withLock(context, command, 'refuse', async (journal, loaded) => {
+  return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
     // What loads would take coverage and runs out of the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
-    await ready()
+    await ready(bringUp)
     const writer = journal.writer()
     const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
     try {
@@ -169,12 +170,12 @@ async function withLock(
   context: Context,
   command: string,
   losses: 'refuse' | 'accept',
-  work: (journal: Journal, loaded: readonly LoadedSegment[] | undefined) => Promise<Report>,
+  work: (journal: Journal, before: WarehouseBefore) => Promise<Report>,
 ): Promise<ExitCode> {
   const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
   context.output.report(
-    await withJournal(runWorld(context), request, losses, (journal, _, loaded) =>
-      work(journal, loaded),
+    await withJournal(runWorld(context), request, losses, (journal, _, before) =>
+      work(journal, before),
     ),
   )
   return EXIT.done

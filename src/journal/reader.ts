@@ -38,7 +38,7 @@ export class JournalTooNewError extends JobtideError {
   constructor(path: string, at: number, version: number) {
     super(
       EXIT.usage,
-      `journal segment ${path} holds a record of format ${version} at byte ${at}: it was written by a newer Jobtide`,
+      `journal segment ${path} was written by a newer Jobtide: its format at byte ${at} is ${version}, and this one reads ${VERSION}`,
       {
         hint: 'Use that version of Jobtide for this data directory. Nothing was changed.',
         context: { path, at, version },
@@ -121,7 +121,10 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
   }
 }
 
-/** Whether the segment was closed properly: its last record is a seal. Reads the end of the file only. */
+/**
+ * Whether the segment was closed properly: its last record is a seal. Reads the end of the file only.
+ * @throws JournalTooNewError where that is a record of a later format
+ */
 export function endsWithSeal(path: string): boolean {
   const file = openForReading(path)
   try {
@@ -130,6 +133,10 @@ export function endsWithSeal(path: string): boolean {
     const tail = readAt(file, tailAt, end - tailAt)
     const lastRecordAt = tail.lastIndexOf(`\n${FRAME_MAGIC}`) + 1
     const read = decodeFrame(tail, lastRecordAt)
+    for (const { index } of tail.toString('latin1').matchAll(/(?<=^|\n)J\d/g)) {
+      const later = decodeFrame(tail, index)
+      if (later.kind === 'newer') throw new JournalTooNewError(path, tailAt + index, later.version)
+    }
     return (
       read.kind === 'frame' &&
       read.frame.record.kind === 'seal' &&

@@ -10,11 +10,13 @@
 
 import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
 import { createFile, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
-import { EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import { crc32Hex } from '../support/hash.ts'
 import type { HeldRun } from './held.ts'
 
-const HEADER = 'jobtide seals 1'
+const VERSION = 1
+const HEADER = `jobtide seals ${VERSION}`
+const ANY_HEADER = /^jobtide seals (\d+)$/
 /** Stands in the place of a segment in the lines that say where records may be lost; see SealedSegment. */
 export const GAPS = '(gaps)'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
@@ -69,6 +71,7 @@ export function readSealBytes(folder: string): Buffer | null {
  * The segments that a list names, in the order in which they were sealed.
  * @param damaged what to do with a damaged line
  * @throws SealListError at a damaged line, unless they are skipped
+ * @throws ConfigError for the list of a newer version
  */
 export function parseSeals(
   folder: string,
@@ -77,6 +80,13 @@ export function parseSeals(
 ): Map<string, SealedSegment> {
   const seals = new Map<string, SealedSegment>()
   const [header, ...lines] = bytes.toString('utf8').replace(ZEROED_END, '').split('\n')
+  const format = Number(ANY_HEADER.exec(header ?? '')?.[1] ?? VERSION)
+  if (format > VERSION) {
+    throw new ConfigError(
+      `the list of sealed journal segments ${sealsPath(folder)} was written by a newer Jobtide: its format is ${format}, and this one reads ${VERSION}`,
+      { hint: 'Use that version of Jobtide for this data directory. Nothing was changed.' },
+    )
+  }
   if (header !== HEADER && damaged === 'refuse') throw damagedAt(folder, 1)
   for (const [index, line] of lines.entries()) {
     const said = readLine(line)

@@ -48,6 +48,8 @@ const listSchema = contentSchema.extend({ mac: hashSchema })
 
 // 0.11 knew people by their ids alone. Its MAC is of what it wrote, and stays the name of that list.
 const FORMAT_WITHOUT_PAGES = 4
+/** Those that this version reads. */
+export const LIST_FORMATS = [FORMAT_WITHOUT_PAGES, FORMAT_VERSION]
 const storedSchema = z.union([
   listSchema,
   listSchema.omit({ pages: true }).extend({ format_version: z.literal(FORMAT_WITHOUT_PAGES) }),
@@ -278,7 +280,7 @@ function macOf(content: { readonly key: string }): string {
 
 function parseList(path: string, bytes: Buffer): List {
   const value = jsonOrNull(bytes.toString())
-  refuseOtherFormat(path, value, [FORMAT_WITHOUT_PAGES, FORMAT_VERSION])
+  refuseOtherFormat(path, value, LIST_FORMATS)
   const list = storedSchema.safeParse(value).data
   if (list === undefined) throw lost(`${path} is damaged: it does not hold a suppression list`)
   const { mac, ...content } = list

@@ -35,6 +35,15 @@ export class RefusedError extends PublishError {
   }
 }
 
+/** Of a format that this version does not know: nothing was changed, and the version that wrote it goes on. */
+export class NewerFormatError extends RefusedError {
+  override readonly exitCode = EXIT.usage
+
+  override beforeBuying(): PublishError {
+    return this
+  }
+}
+
 /** The Delta log of a table cannot be gone on with: the next publish begins it again. */
 export class DamagedLogError extends PublishError {}
 

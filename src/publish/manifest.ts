@@ -9,7 +9,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
-import { PublishError, RefusedError } from './errors.ts'
+import { NewerFormatError, PublishError } from './errors.ts'
 import { isPlainKey } from './store/object-store.ts'
 
 /** The key of the pointer, the only object that ever changes. */
@@ -265,7 +265,7 @@ export function parseOutline(bytes: Uint8Array, where: string): ManifestOutline 
   return parse(bytes, where, () => outlineSchema)
 }
 
-/** @throws RefusedError when a newer Jobtide wrote it */
+/** @throws NewerFormatError when a newer Jobtide wrote it */
 function parse<T>(bytes: Uint8Array, where: string, schemaOf: (format: number) => z.ZodType<T>): T {
   let value: unknown
   try {
@@ -277,8 +277,8 @@ function parse<T>(bytes: Uint8Array, where: string, schemaOf: (format: number) =
   const format = typeof said === 'number' ? said : FORMAT_VERSION
   if (format > FORMAT_VERSION) {
     const what = `its format is ${format}, and this one reads up to ${FORMAT_VERSION}`
-    const hint = 'Use the version that wrote it.'
-    throw new RefusedError(`${where} was written by a newer Jobtide: ${what}`, { hint })
+    const hint = 'Use the version that wrote it. Nothing was changed.'
+    throw new NewerFormatError(`${where} was written by a newer Jobtide: ${what}`, { hint })
   }
   const result = schemaOf(format).safeParse(value)
   if (result.success) return result.data

@@ -10,7 +10,7 @@ import { quotePath } from '../warehouse/sql-text.ts'
 import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
 import { logFolder, readStoredLog, sequenceOf, type LogSource } from './delta/log.ts'
 import { planCommit } from './delta/plan.ts'
-import { PublishError } from './errors.ts'
+import { NewerFormatError, PublishError } from './errors.ts'
 import { sha256OfFile } from './export.ts'
 import {
   POINTER_KEY,
@@ -71,6 +71,7 @@ export interface VerifyReport extends SnapshotTotals {
 /**
  * Verifies one snapshot.
  * @throws PublishError when there is no such snapshot or it is swept away meanwhile, or the store refuses
+ * @throws NewerFormatError for a destination of a newer version
  */
 export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
   const { store } = options
@@ -123,6 +124,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     if (stored !== null) pointer = parsePointer(stored.bytes, POINTER_KEY)
     else report('pointer', POINTER_KEY, 'it is not there, so readers find none of the snapshots')
   } catch (error) {
+    if (error instanceof NewerFormatError) throw error
     report('pointer', POINTER_KEY, messageOf(error))
   }
   const id = snapshotId ?? pointer?.snapshot_id ?? ''
@@ -130,9 +132,11 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     const hint = 'List what is there with `jobtide snapshots`.'
     throw new PublishError(`there is no snapshot ${id} in ${store.destination}`, { hint })
   }
-  const found = await readManifests(store, ids, parseManifest, (key, { message }) =>
-    report('manifest', key, message),
-  )
+  const found = await readManifests(store, ids, parseManifest, (key, error) => {
+    // What is whole for the version that wrote it is no damage.
+    if (error instanceof NewerFormatError) throw error
+    report('manifest', key, error.message)
+  })
   if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
     report('missing', pointer.manifest_key, `${POINTER_KEY} names it and it is not there`)
   }

@@ -125,6 +125,7 @@ async function attempt(
   const publishes = command !== 'extract' && job.snapshot !== null
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, store)
+  await session.warehouse.bringUp()
   const about = { job, command, history: before, writer, clock, spentBefore }
   const begun =
     collection === null || suppression === null

@@ -12,7 +12,7 @@ import { JobtideError, messageOf } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { backUp } from './backup/back-up.ts'
-import type { BackupTarget } from './backup/backup-target.ts'
+import { readMemory, type BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
@@ -40,6 +40,17 @@ export interface Session {
   readonly spentBefore: readonly SpentBefore[]
 }
 
+/** The warehouse as a command found it: nothing was changed in it yet. */
+export interface WarehouseBefore {
+  /** The segments that it was loaded from; undefined where there is none, or it cannot be read. */
+  readonly loaded: readonly LoadedSegment[] | undefined
+  /**
+   * Rebuilds one of an older schema; the first call does. To be called when whatever else could refuse the command did not:
+   * after a refusal the version that wrote the warehouse goes on with it.
+   */
+  readonly bringUp: () => Promise<void>
+}
+
 /**
  * Works with the lock of the data directory and a recovered journal, and gives the lock back afterwards.
  * @throws LockedError when another process works in the data directory for longer than `maxWaitMs`; default: not at all
@@ -50,11 +61,7 @@ export async function withJournal<T>(
   world: RebuildWorld,
   request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
   losses: 'refuse' | 'accept',
-  work: (
-    journal: Journal,
-    lock: DataLock,
-    loaded: readonly LoadedSegment[] | undefined,
-  ) => Promise<T>,
+  work: (journal: Journal, lock: DataLock, before: WarehouseBefore) => Promise<T>,
 ): Promise<T> {
   const { directory, clock, stop, logger } = world
   const lock = await acquireLock(directory.root, {
@@ -68,15 +75,17 @@ export async function withJournal<T>(
     const journal = openJournal(directory.journal, clock)
     const before = WRITES_JOURNAL_ALONE.has(request.command)
       ? undefined
-      : await refuseUnreadable(journal, directory, request.command, losses)
+      : await refuseUnreadable(journal, directory, losses)
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
     await takeInbox(journal, { directory, clock, logger })
-    if (before !== undefined && before.newFiles > 0) {
-      await rebuildOlder(journal, world, before.loaded)
+    let isOlder = (before?.newFiles ?? 0) > 0
+    const bringUp = async () => {
+      if (isOlder) await rebuildOlder(journal, world, before?.loaded ?? [])
+      isOlder = false
     }
-    return await work(journal, lock, before?.loaded)
+    return await work(journal, lock, { loaded: before?.loaded, bringUp })
   } finally {
     lock.release()
   }
@@ -92,14 +101,12 @@ const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
 async function refuseUnreadable(
   journal: Journal,
   { root, warehouse }: RunWorld['directory'],
-  command: string,
   losses: 'refuse' | 'accept',
 ): Promise<{ readonly loaded: readonly LoadedSegment[]; readonly newFiles: number } | undefined> {
   // A journal whose losses are to be accepted cannot be read yet.
   readSuppression(journal, losses === 'accept' ? null : undefined)
   readPending(root)
-  // A replay puts another in its place.
-  if (command === 'replay') return undefined
+  readMemory(root)
   return lookBefore(warehouse, async (open, newFiles) => ({
     loaded: await open.all<LoadedSegment>(LOADED),
     newFiles,
@@ -122,12 +129,13 @@ export function withSession<T>(
     world,
     request,
     acceptLoss ? 'accept' : 'refuse',
-    async (journal, lock, loaded) => {
+    async (journal, lock, { loaded, bringUp }) => {
       const lost = await spentWithoutJournal(journal, world.directory, loaded)
       if (lost !== null && !beginAgain) throw lost.problem
       const spentBefore = lost?.spent ?? []
+      const { length: segments } = journal.segments()
       const writer = lockedWriter(journal.writer(), lock)
-      const warehouse = sessionWarehouse(world.directory, lock)
+      const warehouse = sessionWarehouse(world.directory, lock, bringUp)
       const backUp = backingUp(backups, journal, writer, world)
       try {
         const history = readHistory(journal)
@@ -139,7 +147,8 @@ export function withSession<T>(
         // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
         await writer.close()
         lock.refuseLost()
-        keepCheckpoint(journal, world)
+        // A run that was refused wrote nothing, and leaves the directory as it was.
+        if (journal.segments().length > segments) keepCheckpoint(journal, world)
         await backUp()
       }
     },
@@ -163,18 +172,26 @@ async function forgetPauses(
 
 /** The warehouse of a session: opened for its first use and kept open, because to open one takes longer than a quiet night. */
 export interface SessionWarehouse {
+  /** As that of {@link WarehouseBefore}. The first use also does so. */
+  readonly bringUp: () => Promise<void>
   /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
   use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
   /** Writes all of it into its file; a later use opens it again. */
   close(): void
 }
 
-function sessionWarehouse({ warehouse: path }: DataDirectory, lock: DataLock): SessionWarehouse {
+function sessionWarehouse(
+  { warehouse: path }: DataDirectory,
+  lock: DataLock,
+  bringUp: WarehouseBefore['bringUp'],
+): SessionWarehouse {
   let open: Warehouse | null = null
   return {
+    bringUp,
     async use(work) {
       // Of a folder that was moved another warehouse would be made here, an empty one.
       lock.refuseLost()
+      if (open === null) await bringUp()
       open ??= await openWarehouse({ path, mode: 'write' })
       return work(open)
     },

@@ -4,6 +4,7 @@
  */
 
 import {
+  ConfigError,
   EXIT,
   JobtideError,
   LockedError,
@@ -77,11 +78,25 @@ const DAMAGED =
 const ABOUT_THE_SQL =
   /^(?:failed to extract statements: )?(?:parser|binder|catalog|conversion|invalid input|out of range|constraint|not implemented) error/i
 
+// A file of a later engine, which writes another format.
+const NEWER_FILE =
+  /version number (\d+), but we can only read versions? (?:between \d+ and )?(\d+)/i
+
 /** Turns an engine error about the file `path` into the JobtideError that says what to do. */
 export function asWarehouseError(error: unknown, path: string): unknown {
   if (error instanceof JobtideError) return error
   const message = messageOf(error)
   if (ABOUT_THE_SQL.test(message)) return new SqlError(message, error)
+  const [, format, ours] = NEWER_FILE.exec(firstLine(message)) ?? []
+  if (format !== undefined && Number(format) > Number(ours)) {
+    return new ConfigError(
+      `the warehouse ${path} was made by a newer Jobtide: its format is ${format}, and this one reads up to ${ours}`,
+      {
+        hint: 'Use that version of Jobtide, or name another folder with --data-dir.',
+        cause: error,
+      },
+    )
+  }
   if (LOCKED.test(message)) {
     const holder = HOLDER.exec(message)?.[1]
     return new LockedError(

@@ -65,7 +65,7 @@ function refuseNewer(path: string, applied: readonly string[], known: readonly s
   if (unknown.length === 0) return
   throw new JobtideError(
     EXIT.usage,
-    `the warehouse ${path} was made by a newer Jobtide (schema file ${unknown.join(', ')})`,
+    `the warehouse ${path} was made by a newer Jobtide: its schema has ${unknown.join(', ')}, and this one ends with ${known.at(-1)}`,
     { hint: 'Use that version of Jobtide, or name another folder with --data-dir.' },
   )
 }

@@ -194,7 +194,7 @@ describe('a segment of a newer Jobtide', () => {
     for (const read of [() => contentOf(journal), () => journal.recover()]) {
       expect(read).toThrow(expect.objectContaining({ name: 'JournalTooNewError', exitCode: 2 }))
       expect(read).toThrow(
-        /holds a record of format 3 at byte \d+: it was written by a newer Jobtide/,
+        /was written by a newer Jobtide: its format at byte \d+ is 3, and this one reads 2/,
       )
     }
     expect(onlySegment(journal).bytes()).toEqual(before)

@@ -398,7 +398,7 @@ describe('schema files', () => {
     rmSync(file('000004_newer.sql'))
     await expect(apply()).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('made by a newer Jobtide (schema file 000004_newer.sql)'),
+      message: expect.stringContaining('made by a newer Jobtide: its schema has 000004_newer.sql'),
     })
   })
 

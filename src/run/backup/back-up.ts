@@ -26,6 +26,7 @@ import {
 } from './backup-list.ts'
 import {
   JOURNAL_FOLDER,
+  damagedMemory,
   knownBackups,
   readMemory,
   remember,
@@ -239,6 +240,11 @@ export interface ErasedBackup {
 export async function eraseInBackups(world: BackupWorld, isLast: boolean): Promise<ErasedBackup[]> {
   const journal = openJournal(world.directory.journal, world.clock)
   const erased: ErasedBackup[] = []
+  const damaged = damagedMemory(world.directory.root)
+  if (damaged !== null) {
+    const problem = 'it is damaged, so where the journal is backed up is not known'
+    erased.push({ destination: damaged, problem })
+  }
   for (const target of knownBackups(world.directory.root)) {
     const problem = await eraseIn(target, journal, world, isLast)
     erased.push({ destination: target.place, problem })

@@ -6,7 +6,7 @@ import type { S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../../support/atomic-file.ts'
 import { ConfigError } from '../../support/errors.ts'
-import { jsonOrNull, stableJson } from '../../support/json.ts'
+import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { ownEntryAt } from '../data-directory.ts'
 
@@ -73,16 +73,35 @@ const memorySchema = z.object({
 /** What this machine remembers of one place. */
 export type BackupMemory = z.infer<typeof memorySchema>
 
-const fileSchema = z.object({ format_version: z.literal(1), places: z.array(memorySchema) })
+const FORMAT_VERSION = 1
+
+const fileSchema = z.object({
+  format_version: z.literal(FORMAT_VERSION),
+  places: z.array(memorySchema),
+})
 
 const memoryPath = (root: string) => join(root, 'journal.backup.json')
 
-/** The places that this data directory was backed up to. A file that cannot be read counts as none: the places know. */
+/**
+ * The places that this data directory was backed up to. A file that is damaged counts as none: the places know.
+ * @throws ConfigError for the file of a newer version, which may know of places that this one would forget
+ */
 export function readMemory(root: string): readonly BackupMemory[] {
+  return readFile(root)?.places ?? []
+}
+
+/** null for a file that is damaged. */
+function readFile(root: string): z.infer<typeof fileSchema> | null {
   const bytes = readIfThere(memoryPath(root))
-  return bytes === null
-    ? []
-    : (fileSchema.safeParse(jsonOrNull(bytes.toString())).data?.places ?? [])
+  if (bytes === null) return { format_version: FORMAT_VERSION, places: [] }
+  const value = jsonOrNull(bytes.toString())
+  refuseOtherFormat(memoryPath(root), value, [FORMAT_VERSION])
+  return fileSchema.safeParse(value).data ?? null
+}
+
+/** The path of the file where it is damaged: there may be backups then of which this machine does not know; else null. */
+export function damagedMemory(root: string): string | null {
+  return readFile(root) === null ? memoryPath(root) : null
 }
 
 /** The places that this data directory was backed up to, for commands that run no pipeline. */
@@ -93,7 +112,7 @@ export function knownBackups(root: string): BackupTarget[] {
 /** Remembers a place in the stead of what was remembered of it. @throws StorageError when the disk refuses */
 export function remember(root: string, memory: BackupMemory): void {
   const others = readMemory(root).filter(({ place }) => place !== memory.place)
-  const file = { format_version: 1, places: [...others, memory] }
+  const file = { format_version: FORMAT_VERSION, places: [...others, memory] }
   writeFileAtomic(memoryPath(root), `${stableJson(file, 2)}\n`, OWNER_ONLY)
 }
 

@@ -13,9 +13,10 @@ import { IDENTITY_FILE } from '../../journal/identity.ts'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { JournalLossError } from '../../journal/loss.ts'
 import { readHistory, removeCheckpoint } from '../../journal/read-history.ts'
+import { readSegment } from '../../journal/reader.ts'
 import { SealListError, listedIn, sealsPath } from '../../journal/seals.ts'
 import { monthlyCredits } from '../../journal/spending.ts'
-import { SUPPRESSED_FILE } from '../../load/suppression.ts'
+import { LIST_FORMATS, SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { readCurrent } from '../../publish/read-snapshot.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
@@ -28,7 +29,9 @@ import {
   writeFileAtomic,
 } from '../../support/atomic-file.ts'
 import { ConfigError, StorageError, onDisk } from '../../support/errors.ts'
+import { jsonOrNull, refuseOtherFormat } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
+import { PENDING_FILE, PENDING_FORMATS } from '../forget/pending.ts'
 import {
   contentSha256,
   generationOf,
@@ -85,6 +88,7 @@ export async function restoreJournal(
   else {
     const restoring = join(directory.root, 'journal.restoring')
     await fetchSegments(store, list.segments, restoring, world)
+    refuseNewer(list, restoring, world)
     place(list, restoring, journal)
   }
   journal.check('bytes')
@@ -146,7 +150,8 @@ async function mend(
     return sha256 !== null && existsSync(path) && isProven(path, { sha256 })
   }
   const missing = list.segments.filter((segment) => !isWhole(segment))
-  await fetchSegments(store, missing, folder, world)
+  refuseNewerFiles(list, dirname(folder))
+  await fetchSegments(store, missing, folder, world, (path) => `${path}.${process.pid}.tmp`)
   const listed = new Set(list.segments.map(({ segment }) => segment))
   // A list that names more than the backup is not replaced by it.
   const isListLost = seals.size === 0 && journal.segments().every((segment) => listed.has(segment))
@@ -157,11 +162,13 @@ async function mend(
   removeCheckpoint(folder)
 }
 
+/** @param nameOf what a segment is called until it is proved and read; default: as it will be */
 async function fetchSegments(
   store: ObjectStore,
   segments: readonly BackedUpSegment[],
   folder: string,
   { stop, onProgress }: BackupWorld,
+  nameOf = (path: string) => path,
 ): Promise<void> {
   onDisk(folder, () => makeFolders(folder))
   for (const [index, segment] of segments.entries()) {
@@ -169,8 +176,13 @@ async function fetchSegments(
     const path = join(folder, segment.segment)
     // One that a restore which was killed has fetched.
     if (!existsSync(path) || !isProven(path, segment)) {
-      const problem = await fetchSegment(store, segment, path, stop)
+      const fetched = nameOf(path)
+      const problem = await fetchSegment(store, segment, fetched, stop)
       if (problem !== null) throw damaged(problem)
+      if (fetched !== path) {
+        readAll(fetched)
+        onDisk(path, () => renameSync(fetched, path))
+      }
     }
     onProgress({ stage: 'backup', name: 'segments', done: index + 1, total: segments.length })
   }
@@ -182,13 +194,36 @@ function damaged(what: string): StorageError {
   })
 }
 
+/**
+ * Reads all that was fetched, before any of it is in its place: what a newer version wrote is left to that one.
+ * @throws JobtideError for it
+ */
+function refuseNewer(list: BackupList, restoring: string, { directory, clock }: BackupWorld): void {
+  refuseNewerFiles(list, directory.root)
+  writeFileAtomic(sealsPath(restoring), list.seals)
+  readHistory(openJournal(restoring, clock))
+}
+
+function refuseNewerFiles({ files }: BackupList, root: string): void {
+  const formats = { [SUPPRESSED_FILE]: LIST_FORMATS, [PENDING_FILE]: PENDING_FORMATS }
+  for (const [name, read] of Object.entries(formats)) {
+    refuseOtherFormat(join(root, name), jsonOrNull(files[name] ?? ''), read)
+  }
+}
+
+/** @throws JournalTooNewError for a segment of a newer version */
+function readAll(path: string): void {
+  const records = readSegment(path)
+  while (records.next().done !== true);
+}
+
 /** Puts everything into its place. */
 function place(list: BackupList, restoring: string, { folder }: Journal): void {
   const root = dirname(folder)
   writeFileAtomic(join(restoring, IDENTITY_FILE), `${list.journal_id}\n`, OWNER_ONLY)
   placeFiles(list, root)
-  writeFileAtomic(sealsPath(folder), list.seals)
   onDisk(folder, () => {
+    renameSync(sealsPath(restoring), sealsPath(folder))
     // It holds no segment: an identity at most, and what was read of those that are gone.
     rmSync(folder, { recursive: true, force: true })
     renameSync(restoring, folder)

@@ -28,6 +28,7 @@ import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
+import { refuseNewerPlaces } from './newer-places.ts'
 import {
   PENDING_FILE,
   readPending,
@@ -92,12 +93,19 @@ export async function erase(
   request: Erasable,
   maxWaitMs = 0,
 ): Promise<Erasure | null> {
-  return withJournal(world, { command: 'forget', maxWaitMs }, 'refuse', (journal) => {
-    const earlier = readPending(world.directory.root)
-    const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
-    const pending = earlier === null && !isNew ? null : together(earlier, request)
-    return eraseAll(world, journal, pending, isNew)
-  })
+  return withJournal(
+    world,
+    { command: 'forget', maxWaitMs },
+    'refuse',
+    async (journal, _, before) => {
+      const earlier = readPending(world.directory.root)
+      const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
+      const pending = earlier === null && !isNew ? null : together(earlier, request)
+      if (pending !== null) await refuseNewerPlaces(world)
+      await before.bringUp()
+      return eraseAll(world, journal, pending, isNew)
+    },
+  )
 }
 
 async function eraseAll(

@@ -24,6 +24,8 @@ export interface StoreFindings {
 }
 
 const FORMAT_VERSION = 3
+/** Those that this version reads. */
+export const PENDING_FORMATS = [FORMAT_VERSION]
 
 const pendingSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
@@ -46,7 +48,7 @@ export function readPending(dataDir: string): Pending | null {
   const bytes = readIfThere(path)
   if (bytes === null) return null
   const value = jsonOrNull(bytes.toString())
-  refuseOtherFormat(path, value, [FORMAT_VERSION])
+  refuseOtherFormat(path, value, PENDING_FORMATS)
   const pending = pendingSchema.safeParse(value).data
   if (pending !== undefined) return pending
   throw new StorageError(`${path} is damaged: it does not say whom an erasure is about`, {

@@ -1,0 +1,44 @@
+/** What an erasure must not begin with: a destination or a backup from which only a newer version can erase. */
+
+import { readCurrent } from '../../publish/read-snapshot.ts'
+import type { ObjectStore } from '../../publish/store/object-store.ts'
+import { openStore } from '../../publish/store/open-store.ts'
+import { EXIT, JobtideError } from '../../support/errors.ts'
+import { lookBefore } from '../../warehouse/warehouse.ts'
+import { openBackup } from '../backup/back-up.ts'
+import { readBackupList } from '../backup/backup-list.ts'
+import { knownBackups } from '../backup/backup-target.ts'
+import { knownDestinations } from './snapshots.ts'
+import type { ErasureWorld } from './world.ts'
+
+/**
+ * Looks at every place before anything is changed: otherwise half an erasure would be left, which this version cannot finish.
+ * A place that is out of reach or damaged does not keep people in the others.
+ * @throws JobtideError for a place of a newer version
+ */
+export async function refuseNewerPlaces(world: ErasureWorld): Promise<void> {
+  const { directory, clock, s3Endpoint } = world
+  const known = (await lookBefore(directory.warehouse, (open) => knownDestinations(open))) ?? []
+  for (const { to, s3 } of world.targets(known)) {
+    await lookAt(() => openStore(to, { clock, s3, s3Endpoint, access: 'read' }), readCurrent)
+  }
+  for (const target of knownBackups(directory.root)) {
+    await lookAt(() => openBackup(target, world, 'read'), readBackupList)
+  }
+}
+
+async function lookAt(
+  open: () => Promise<ObjectStore>,
+  read: (store: ObjectStore) => Promise<unknown>,
+): Promise<void> {
+  const store = await open().catch(unless(() => false))
+  if (store !== null) await read(store).catch(unless(({ exitCode }) => exitCode === EXIT.usage))
+}
+
+/** Makes nothing of a failure that Jobtide expects, unless it `matters`. */
+function unless(matters: (error: JobtideError) => boolean) {
+  return (error: unknown): null => {
+    if (!(error instanceof JobtideError) || matters(error)) throw error
+    return null
+  }
+}
