@@ -60,7 +60,12 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   load: withVersion(load),
   build: withVersion(build),
   publish: withVersion({ ...publish, analyst_copy: analystCopy }),
-  replay: withVersion({ load: object(load), build: object(build), credits: amount }),
+  replay: withVersion({
+    load: object(load),
+    build: object(build),
+    kept: list(text),
+    credits: amount,
+  }),
   status,
   coverage,
   credits,

@@ -97,7 +97,10 @@ function endWith({ output }: Context, problem: JobtideError | null): ExitCode | 
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
 export async function replayCommand(
   context: Context,
-  { acceptLoss = false }: { readonly acceptLoss?: boolean },
+  {
+    acceptLoss = false,
+    dropOwn = false,
+  }: { readonly acceptLoss?: boolean; readonly dropOwn?: boolean },
 ): Promise<ExitCode> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'
@@ -108,16 +111,18 @@ export async function replayCommand(
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
     await refuseReader(directory.warehouse)
-    const { load, build } = await rebuildWarehouse(journal, runWorld(context))
+    const own = dropOwn ? 'drop' : 'keep'
+    const { load, build, kept } = await rebuildWarehouse(journal, runWorld(context), own)
     return {
       sections: [
         [
           ['replayed', loadText(load)],
           ['built', buildText(build)],
+          kept.length > 0 && ['kept', `of your own: ${kept.join(', ')}`],
           ['spent', '0 credits'],
         ],
       ],
-      values: { load: loadValues(load), build: buildValues(build), credits: 0 },
+      values: { load: loadValues(load), build: buildValues(build), kept, credits: 0 },
     }
   })
 }

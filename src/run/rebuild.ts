@@ -7,11 +7,11 @@ import type { Journal } from '../journal/journal.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
-import { MADE_FROM_MODEL } from '../model/tables.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { openBareFile, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
+import { copyOwn, thingsIn } from './own-tables.ts'
 import { buildStage, loadStage, type RunWorld } from './stages.ts'
 import { copyWatchLists } from './watch-lists.ts'
 
@@ -22,9 +22,22 @@ export interface Rebuilt {
   readonly build: BuildReport
 }
 
-/** Rebuilds the warehouse. The caller holds the lock of the data directory. */
-export function rebuildWarehouse(journal: Journal, world: RebuildWorld): Promise<Rebuilt> {
-  return rebuild(journal, world, (path) => replaceDatabase(world.directory.warehouse, path))
+/**
+ * Rebuilds the warehouse, with what a user made in the old one. The caller holds the lock of the data directory.
+ * @throws ConfigError where some of that cannot be copied; the old one stays then
+ */
+export async function rebuildWarehouse(
+  journal: Journal,
+  world: RebuildWorld,
+  own: 'keep' | 'drop' = 'keep',
+): Promise<Rebuilt & { readonly kept: readonly string[] }> {
+  const { warehouse: path } = world.directory
+  let kept: readonly string[] = []
+  const rebuilt = await rebuild(journal, world, async (made) => {
+    if (own === 'keep') kept = await copyOwn(path, made, world.logger)
+    await replaceDatabase(path, made)
+  })
+  return { ...rebuilt, kept }
 }
 
 /** @param place gives the new warehouse its name, or leaves it: then it goes */
@@ -87,9 +100,9 @@ export async function rebuildOlder(
 
 /** Whether a rebuilt warehouse has every event of the old one, and whatever a user made in it. */
 async function holdsAllOf(old: string, rebuilt: string): Promise<boolean> {
-  const before = await namesIn(old)
-  const now = new Set(await namesIn(rebuilt))
-  if (!before.every((name) => now.has(name))) return false
+  const before = await thingsIn(old)
+  const now = new Set((await thingsIn(rebuilt)).map(({ name }) => name))
+  if (!before.every(({ name }) => now.has(name))) return false
   return withWarehouse({ path: rebuilt, mode: 'read' }, async (warehouse) => {
     await warehouse.run(`attach ${quoteText(old)} as old_warehouse (read_only)`)
     const missing = await warehouse.number(
@@ -97,27 +110,5 @@ async function holdsAllOf(old: string, rebuilt: string): Promise<boolean> {
        where event_key not in (select event_key from job_change_events)`,
     )
     return missing === 0
-  })
-}
-
-/** What a user may have made in a warehouse: all but what builds make, and macros of ours. */
-async function namesIn(path: string): Promise<string[]> {
-  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-    const rows = await warehouse.all<{ name: string }>(
-      `select schema_name || '.' || table_name as name, comment from duckdb_tables()
-       where database_name = current_database() and schema_name not in ('core', 'ops')
-         and not coalesce(regexp_matches(comment, $1), false)
-       union all
-       select schema_name || '.' || view_name, comment from duckdb_views()
-       where database_name = current_database() and schema_name not in ('core', 'ops') and not internal
-         and not coalesce(regexp_matches(comment, $1), false)
-       union all
-       select distinct schema_name || '.' || function_name, null from duckdb_functions()
-       where database_name = current_database() and not internal
-         and not (ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by'])
-         and function_name not in ('end_of_day', 'known_at_end_of')`,
-      [MADE_FROM_MODEL],
-    )
-    return rows.map(({ name }) => name)
   })
 }

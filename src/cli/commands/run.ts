@@ -98,7 +98,10 @@ export const RUN_COMMANDS: readonly Declaration[] = [
   {
     name: 'replay',
     about: 'rebuild the warehouse from the journal for 0 credits',
-    options: [LOSS_OPTION],
+    options: [
+      LOSS_OPTION,
+      ['--drop-own', 'drop tables and views of your own instead of copying them'],
+    ],
     import: async () => (await stages()).replayCommand,
   },
 ]
