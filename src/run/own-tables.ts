@@ -91,6 +91,21 @@ async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnT
   }
 }
 
+/** Statements that make the comments of $1, which is a $2 and is spelt $3. */
+const COMMENTS = `
+  with things as (
+    select schema_name, table_name, comment from duckdb_tables() where database_name = 'old_warehouse'
+    union all
+    select schema_name, view_name, comment from duckdb_views() where database_name = 'old_warehouse'
+  ), comments as (
+    select schema_name, table_name, $2 || ' ' || $3 as subject, comment from things
+    union all
+    select schema_name, table_name, 'column ' || $3 || '."' || replace(column_name, '"', '""') || '"', comment
+    from duckdb_columns() where database_name = 'old_warehouse'
+  )
+  select 'comment on ' || subject || ' is ''' || replace(comment, '''', '''''') || '''' as statement
+  from comments where schema_name || '.' || table_name = $1 and comment is not null`
+
 /** @returns why it cannot be copied; null where it was */
 async function copyThing(warehouse: Warehouse, thing: OwnThing): Promise<string | null> {
   const { name, kind, schema, sql } = thing
@@ -98,8 +113,10 @@ async function copyThing(warehouse: Warehouse, thing: OwnThing): Promise<string 
   try {
     await warehouse.transaction(async () => {
       await warehouse.run(sql)
-      if (kind !== 'table') return
       const table = [schema, name.slice(schema.length + 1)].map(quoteIdentifier).join('.')
+      const comments = await warehouse.all<{ statement: string }>(COMMENTS, [name, kind, table])
+      for (const { statement } of comments) await warehouse.run(statement)
+      if (kind !== 'table') return
       await warehouse.run(`insert into ${table} from old_warehouse.${table}`)
       const indexes = await warehouse.all<{ sql: string }>(
         `select sql from duckdb_indexes() where database_name = 'old_warehouse' and schema_name || '.' || table_name = $1 and sql is not null`,

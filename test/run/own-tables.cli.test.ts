@@ -34,6 +34,8 @@ it('a replay keeps 4 tables, a key, an index, 10,000 rows and 2 views, of which 
     'create schema "of mine"',
     `create table "of mine"."a table" (id integer primary key, note varchar not null default '-')`,
     `insert into "of mine"."a table" select n, 'note ' || n from range(10000) as t(n)`,
+    `comment on table "of mine"."a table" is 'Frieda''s'`,
+    `comment on column "of mine"."a table".note is 'what she wrote'`,
     'create index by_note on "of mine"."a table" (note)',
     'create table z_referred (id integer primary key)',
     'create table referring (id integer references z_referred (id), tags varchar[])',
@@ -63,6 +65,12 @@ it('a replay keeps 4 tables, a key, an index, 10,000 rows and 2 views, of which 
   await expect(
     runIn(site, [`insert into "of mine"."a table" values (1, 'again')`]),
   ).rejects.toThrow(/primary key/i)
+  const comments = `select comment from duckdb_tables() where table_name = 'a table'
+    union all select comment from duckdb_columns() where table_name = 'a table' and comment is not null`
+  expect(await site.query(comments)).toEqual([
+    { comment: "Frieda's" },
+    { comment: 'what she wrote' },
+  ])
   // A build does not mind them.
   done(await site.call(['build']))
 })
