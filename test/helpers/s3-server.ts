@@ -42,6 +42,8 @@ export type S3Fault = {
 /** One request, in the order of the answers. */
 interface S3LogEntry {
   readonly operation: S3Operation | 'Unknown'
+  /** Empty for operations on the bucket. */
+  readonly key: string
   /** The status that was sent; 0 when the connection was dropped instead. */
   readonly status: number
   /** The region that it was signed for. */
@@ -89,7 +91,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
     const [, region] =
       /\/([^/]+)\/s3\/aws4_request/.exec(incoming.headers.authorization ?? '') ?? []
     const operation = request?.operation ?? 'Unknown'
-    log.push({ operation, status: response?.status ?? 0, region })
+    log.push({ operation, key: request?.key ?? '', status: response?.status ?? 0, region })
     if (response === null) {
       incoming.socket.resetAndDestroy()
       return
