@@ -12,6 +12,8 @@ import { realClock } from '../../src/support/clock.ts'
 import { KEY, callCli, startCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
+// A test may open several sites, each of which sets the clock.
+const { now: machineNow } = Date
 const file = (name: string) => join(import.meta.dirname, name)
 
 /** Whom `one-erased` has erased. */
@@ -38,7 +40,6 @@ export async function siteOf(
   const folder = join(around, erased)
   for (const name of ['organizations.csv', 'test.yaml'])
     copyFileSync(file(name), join(folder, name))
-  const { now: machineNow } = Date
   const aheadMs = Date.parse(now) - machineNow()
   const time = vi.spyOn(Date, 'now').mockImplementation(() => machineNow.call(Date) + aheadMs)
   onTestFinished(() => time.mockRestore())
