@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the shared suite of object stores against a real S3 server: Ceph's radosgw, installed from Debian's packages.
+# Runs the shared suite of object stores, broken connections and kills of backups against a real S3 server: Ceph's radosgw,
+# installed from Debian's packages.
 #
 #   test/s3/radosgw.sh [sid|trixie|bookworm [command …]]   the release of Debian that it comes from; default sid, the newest
 #
@@ -153,6 +154,7 @@ export JOBTIDE_TEST_S3_REGION=us-east-1
 export JOBTIDE_TEST_S3_ACCESS_KEY_ID=TESTACCESSKEYID
 export JOBTIDE_TEST_S3_SECRET_ACCESS_KEY=test-secret-access-key
 command=("${@:2}")
-((${#command[@]})) || command=(npx vitest run --project slow
-  test/publish/store/store-conformance.db.test.ts test/publish/store/s3-broken-network.db.test.ts)
+((${#command[@]})) || command=(npx vitest run --project slow --project soak
+  test/publish/store/store-conformance.db.test.ts test/publish/store/s3-broken-network.soak.test.ts
+  test/run/backup/kills.soak.test.ts)
 "${command[@]}"
