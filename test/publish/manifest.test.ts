@@ -7,7 +7,11 @@ import { aFile, aManifest, aTable } from './manifests.ts'
 it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be removed', () => {
   const bytes = Buffer.from(JSON.stringify({ format_version: 6 }))
   const message = 'it was written by a newer Jobtide: its format is 6, and this one reads up to 5'
-  const refused = { exitCode: 7, message, hint: 'Use the version that wrote it.' }
+  const refused = {
+    exitCode: 2,
+    message,
+    hint: 'Use the version that wrote it. Nothing was changed.',
+  }
   expect(() => parseManifest(bytes, 'it')).toThrow(expect.objectContaining(refused) as Error)
   expect(() => parseOutline(bytes, 'it')).toThrow(expect.objectContaining(refused) as Error)
 })
