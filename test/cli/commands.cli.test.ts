@@ -235,7 +235,9 @@ describe('jobtide models', () => {
     expect(nothingYet.stderr).toContain('yet: rows are not known')
     const wrong = await callCli(['models', 'joinrs', '--data-dir', temporaryFolder()])
     expect(wrong.exitCode).toBe(2)
-    expect(wrong.stderr).toMatch(/there is no table joinrs\n {2}→ Did you mean joiners\? `jobtide models` lists the \d+ tables/)
+    expect(wrong.stderr).toMatch(
+      /there is no table joinrs\n {2}→ Did you mean joiners\? `jobtide models` lists the \d+ tables/,
+    )
     const { tables } = JSON.parse(nothingYet.stdout) as Listing
     const names = tables.map(({ name }) => name)
     // Steps on the way: shown when they are asked for by name.
