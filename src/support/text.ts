@@ -95,8 +95,12 @@ function defused(text: string): string {
   return NUMBER.test(text) ? text : text.replaceAll(FORMULA, "'")
 }
 
+// Lists are read with any of three delimiters, `#` for a comment, and blanks around a cell left out: between quotes all of that
+// is text.
+const NEEDS_QUOTES = /[",;\t\r\n]|^[#\s]|\s$/
+
 function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** An address that is shown: without what stands before an `@`, such as a name and a password. */

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { findCommand, suggestCommand } from '../../src/cli/find-command.ts'
 import { runCommand } from '../../src/cli/service-commands.ts'
+import { parseOrganizations } from '../../src/plan/organizations.ts'
 import { yieldThread } from '../../src/support/clock.ts'
 import { JobtideError } from '../../src/support/errors.ts'
 import { jsonOrNull } from '../../src/support/json.ts'
@@ -147,6 +148,20 @@ describe('find', () => {
     expect(begun.text).toContain(`not written  ${site.output}`)
     const whole = await site.find('companies', 'keyword=c', first, second)
     expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
+  })
+
+  it('compares a list with its own: 0 more and 0 gone where names hold a tab, a semicolon and a #', async () => {
+    const site = await openSearches()
+    const names = ['Tab\tCo', 'Semi;Colon', '#1 Ltd', ' Blank', 'Plain']
+    const items = names.map((name, id) => ({ id, name, network_url: `https://n.example/c/${id}` }))
+    const reply: Reply = [200, { data: { items, total: 5, total_pages: 1 }, credit_used: 5 }]
+    await site.find('companies', 'keyword=c', reply)
+    const again = await site.find('companies', 'keyword=c', reply)
+    expect(again).toMatchObject({ exitCode: 0, document: { added: 0, removed: 0 } })
+    const { organizations } = parseOrganizations(readFileSync(site.output), 'found.csv')
+    expect(organizations.map(({ value }) => value)).toEqual(
+      items.map(({ network_url: url }) => url),
+    )
   })
 
   it('names 2 filters that the service does not know where nothing is found, objects as JSON', async () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromText, parseOrganizations } from '../../src/plan/organizations.ts'
+import { fromText, parseOrganizations, readRows } from '../../src/plan/organizations.ts'
+import { csvLine } from '../../src/support/text.ts'
+import { hostileText } from '../helpers/hostile-text.ts'
 
 const parse = (text: string | Uint8Array) =>
   parseOrganizations(typeof text === 'string' ? Buffer.from(text) : text, 'list.csv')
@@ -21,6 +23,21 @@ function utf16(text: string, order: 'le' | 'be'): Buffer {
   const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
   return order === 'le' ? bytes : bytes.swap16()
 }
+
+describe('readRows', () => {
+  it('reads the cells that csvLine wrote, with 3 delimiters, #, blanks and quotes in them (300 random lines)', () => {
+    const part = fc.constantFrom(',', ';', '\t', '#', ' ', '"', 'Smith', '\u00a0')
+    const cell = fc.oneof(hostileText, fc.string({ unit: part, maxLength: 8 }))
+    fc.assert(
+      fc.property(fc.array(cell, { minLength: 1, maxLength: 4 }), (cells) => {
+        const written = csvLine(['name', 'url']) + csvLine([...cells, 'acme'])
+        const [, row] = readRows(Buffer.from(written), 'list.csv', 'companies', '')
+        expect(row?.cells).toEqual([...cells, 'acme'])
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
 
 describe('parseOrganizations', () => {
   const two = ['id:org_1', 'url:acme']
