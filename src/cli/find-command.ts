@@ -1,7 +1,7 @@
 /** `find` and `suggest`: one search, asked now; its answers are kept as those of a pipeline are. */
 
 import { existsSync } from 'node:fs'
-import type { LookupRequest } from '../api/endpoints/endpoint.ts'
+import { filterErrorsIn, type LookupRequest } from '../api/endpoints/endpoint.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
@@ -18,7 +18,7 @@ import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { reportCollection } from './plan-collection.ts'
 import { table, type Column } from './report.ts'
-import { problemOf } from './run-result.ts'
+import { notFilterFact, problemOf } from './run-result.ts'
 import { withService } from './service-commands.ts'
 
 interface FoundRow {
@@ -106,13 +106,14 @@ export async function findCommand(
   }
   const before = file === undefined ? null : listBefore(file, search)
   const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
-    const sql = `select ${search.sql} where lookup_key = $1 order by position`
+    const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
     const found = await warehouse.all<FoundRow>(sql, [key])
-    const bodies = await warehouse.all<{ errors: string | null }>(
-      `select json_text(body, '$.filter_errors') as errors from core.newest_answers where lookup_key = $1`,
+    const bodies = await warehouse.all<{ body: string }>(
+      'select body from core.newest_answers where lookup_key = $1',
       [key],
     )
-    return { found, pages: bodies.length, notFilters: filtersIn(bodies) }
+    const errors = bodies.flatMap(({ body }) => filterErrorsIn(jsonOrNull(body)))
+    return { found, pages: bodies.length, notFilters: [...new Set(errors)] }
   })
   const { found, notFilters } = read
   // What was not read to its end takes the place of no list.
@@ -124,10 +125,7 @@ export async function findCommand(
     sections: [
       table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
       [
-        notFilters.length > 0 && [
-          'no filter',
-          `${notFilters.join(', ')}: the service does not know what that is`,
-        ],
+        notFilterFact(notFilters),
         found.length > 0 &&
           read.pages >= pages && [
             'more',
@@ -155,15 +153,6 @@ export async function findCommand(
     },
   })
   return endOf(context, problem)
-}
-
-/** What the service took for no filter, each once, as text: it may be named by objects. */
-function filtersIn(bodies: readonly { readonly errors: string | null }[]): string[] {
-  const named = bodies.flatMap(({ errors }) =>
-    errors === null ? [] : [jsonOrNull(errors) ?? errors],
-  )
-  const texts = named.flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
-  return [...new Set(texts)]
 }
 
 /** `suggest`: what the filters of a search for people are called. */

@@ -51,6 +51,7 @@ export function runReport(run: RunReport): Report {
           'cut',
           `${countText(extract.listsCut, 'list')} not whole: more pages than pages: of the file allows, or again some that items moved to`,
         ],
+        notFilterFact(extract.filterErrors),
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
         run.load !== null && ['loaded', loadText(run.load)],
         run.build !== null && ['built', buildText(run.build)],
@@ -70,6 +71,15 @@ export function runReport(run: RunReport): Report {
     ],
     values: runValues(run),
   }
+}
+
+/** What a search did without. */
+export function notFilterFact(filters: readonly string[]): Fact {
+  const shown = filters.slice(0, UNKNOWN_SHOWN).map((one) => cut(one, LONGEST_NAME))
+  const more = filters.length - shown.length
+  const rest = more > 0 ? ` and ${numberText(more)} more` : ''
+  const names = `${shown.join(', ')}${rest}`
+  return filters.length > 0 && ['no filter', `${names}: the service does not know what that is`]
 }
 
 function extractText({ endpoint, organizations, extract }: RunReport): string {
@@ -248,7 +258,8 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
   const more = found.length - QUARANTINED_SHOWN
   if (endpoint !== null) {
     const rest = more > 0 ? [`and ${more} more`] : []
-    const hint = '→ correct or remove in the list what the service refuses'
+    const hint =
+      '→ the next run asks again; what the service refuses, correct or remove in the list'
     return (
       found.length > 0 && ['not answered', [...found.slice(0, QUARANTINED_SHOWN), ...rest, hint]]
     )

@@ -55,6 +55,7 @@ export async function statusCommand(
   const judgements = judgementsOf(freshness, directory)
   const runs = runRows(freshness)
   const [last] = runs
+  const unread = unreadOf(history)
   const coverage = coverageStatus(freshness)
   const credits = creditStatus(history, now)
   const { clockDispute, quarantined } = history
@@ -75,7 +76,7 @@ export async function statusCommand(
       ]),
       [
         ['coverage', coverageText(coverage, now)],
-        unreadFact(last),
+        ...unread.map(unreadFact),
         ['credits', creditsLine(credits, runs.length)],
         credits.unexpectedCharges > 0 && [
           '',
@@ -95,6 +96,7 @@ export async function statusCommand(
       fresh: judgements.length === 0,
       judgements: judgements.map(({ since, ...one }) => ({ ...one, since: new Date(since) })),
       runsTotal: runs.length,
+      unread,
       coverage,
       ...credits,
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
@@ -155,12 +157,18 @@ function runRows({ history, working }: Freshness) {
   }))
 }
 
-function unreadFact(last: ReturnType<typeof runRows>[number] | undefined): Fact {
-  const { batches = 0, batchesDone = 0 } = last ?? {}
-  const unread = batches - batchesDone
-  return (
-    unread > 0 && ['', `${unread} of ${batches} that the last run asks for not read to the end`]
+/** What the last run of each pipeline asked for and did not get: the next one asks again. */
+function unreadOf({ runs }: Pick<History, 'runs'>) {
+  const asking = [...runs.values()].filter(({ started }) => started.command !== 'find')
+  const last = new Map(asking.map((run) => [run.started.pipeline, run]))
+  return [...last].flatMap(([pipeline, { batchesPlanned: asked, batchesDone }]) =>
+    asked > batchesDone ? [{ pipeline, asked, unread: asked - batchesDone }] : [],
   )
+}
+
+function unreadFact({ pipeline, asked, unread }: ReturnType<typeof unreadOf>[number]): Fact {
+  const of = `${unread} of ${asked} that the last run of ${pipeline} asks for`
+  return ['unread', `${of} not read to the end; the next one asks again`]
 }
 
 function judgementsOf(

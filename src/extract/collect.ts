@@ -4,8 +4,13 @@
  */
 
 import PQueue from 'p-queue'
-import type { Endpoint, EndpointAnswer, LookupRequest } from '../api/endpoints/endpoint.ts'
-import { BadRequestError } from '../api/errors.ts'
+import {
+  filterErrorsIn,
+  type Endpoint,
+  type EndpointAnswer,
+  type LookupRequest,
+} from '../api/endpoints/endpoint.ts'
+import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
@@ -19,10 +24,12 @@ import {
 import type { AnswerReceived } from '../journal/records.ts'
 import { chargeOf } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
+import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
 import { honourEarlierPause } from './earlier-pause.ts'
+import { UnansweredError, type Patience } from './failed-attempt.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
 
@@ -37,6 +44,15 @@ export interface CollectOptions extends Omit<
   readonly pages: number
 }
 
+/** A thing that was not answered, why, and how the run ends where nothing is. */
+interface Unanswered {
+  readonly history: LookupHistory
+  readonly reason: string
+  readonly error: JobtideError | null
+}
+
+const NOT_YET = 'the service could not say yet'
+
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
   readonly page: number
@@ -45,9 +61,13 @@ interface AskedPage extends SentRequest {
   readonly credits: number
 }
 
-// A thing that the service could not look up is asked for again at the end of the run, and then by the next one.
-const LATER_MAX = 3
+// A thing that is not answered is asked for again at the end of the run, and then by the next one.
+const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
+/** Attempts at one thing before the others are asked for; in each later round it is one. */
+const PATIENCE = 3
+/** Things in a row that are not answered, none of which was alone at fault: the run ends, for each may be billed. */
+const UNANSWERED_IN_A_ROW = 20
 
 /**
  * Asks what the run has not asked yet.
@@ -65,14 +85,22 @@ class Collection {
   readonly #halt = new AbortController()
   readonly #stop: AbortSignal
   #failure: { readonly error: unknown } | null = null
-  /** What the service could not say yet. */
-  #later: LookupHistory[] = []
+  /** What is asked for again. */
+  #later: Unanswered[] = []
+  /** What is asked for by the next run. */
+  readonly #left: Unanswered[] = []
+  #round = 1
+  /** How many things this round asks for, and how many in a row were not answered. */
+  #wanted = 0
+  #unansweredInARow = 0
+  #isAnswered = false
   #pages = 0
   #items = 0
   #done = 0
   #unexpectedCharges = 0
   #listsCut = 0
-  /** What was refused, or could not be said in time. */
+  readonly #filterErrors = new Set<string>()
+  /** What was refused. */
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
@@ -100,20 +128,46 @@ class Collection {
     this.#done = run.lookups.size - open.length
     // What was begun is finished first, so that a small budget finishes something.
     let wanted = [...open.filter(isLookupBegun), ...open.filter((lookup) => !isLookupBegun(lookup))]
-    for (let round = 1; wanted.length > 0 && round <= LATER_MAX; round += 1) {
-      if (round > 1) await clock.sleep(LATER_WAIT_MS * round, this.#stop)
-      const queue = new PQueue({ concurrency })
-      for (const lookup of wanted) void queue.add(() => this.#work(lookup))
-      await queue.onIdle()
-      if (this.#failure !== null) throw this.#failure.error
-      wanted = this.#later
+    for (this.#round = 1; wanted.length > 0; this.#round += 1) {
+      if (this.#round > 1) await clock.sleep(LATER_WAIT_MS * this.#round, this.#stop)
+      await this.#ask(wanted, concurrency)
+      wanted = this.#round < ROUNDS ? this.#later.map(({ history }) => history) : []
+      if (wanted.length === 0) this.#left.push(...this.#later)
       this.#later = []
     }
     stop.throwIfAborted()
-    for (const { lookup } of wanted) {
-      this.#refused.push({ subject: lookup.subject, reason: 'the service could not say yet' })
+    // Where nothing at all is answered, the service is at fault, and says how the run ends.
+    const [first] = this.#left.flatMap(({ error }) => error ?? [])
+    if (first !== undefined && !this.#isWell()) throw first
+    // The next run would buy its first pages again: this one is taken up again in its place.
+    const begun = this.#left.find(({ history }) => isLookupBegun(history))
+    if (begun !== undefined) {
+      const { lookup, pages } = begun.history
+      throw new UnavailableError(`page ${pages + 1} of ${lookup.subject}: ${begun.reason}`, null)
     }
     return this.#progress()
+  }
+
+  async #ask(wanted: readonly LookupHistory[], concurrency: number): Promise<void> {
+    this.#wanted = wanted.length
+    const queue = new PQueue({ concurrency })
+    for (const lookup of wanted) void queue.add(() => this.#work(lookup))
+    await queue.onIdle()
+    if (this.#failure !== null) throw this.#failure.error
+  }
+
+  /** Whether something of what the run asks for was answered, now or before it was taken up again. */
+  #isWell(): boolean {
+    return this.#isAnswered || this.#done > 0
+  }
+
+  // Alone, or where nothing is answered, a thing is asked for as long as a run may wait: the service may be away.
+  #patience(): Patience {
+    const isWell = this.#isWell()
+    const isAgain = this.#round > 1
+    const isOneOfMany = isWell || (!isAgain && this.#wanted > 1)
+    const attempts = isAgain ? 1 : PATIENCE
+    return { attempts: isOneOfMany ? attempts : null, isWell, isAgain }
   }
 
   // The first error stops the others and is thrown when all have ended.
@@ -129,9 +183,27 @@ class Collection {
         this.#report()
         return
       }
-      this.#failure ??= { error }
-      this.#halt.abort(error)
+      if (error instanceof UnansweredError && this.#goesOnWithout(history, error)) return
+      this.#fail(error instanceof UnansweredError ? error.cause : error)
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#halt.abort(error)
+  }
+
+  /** Leaves one thing for later, or for the next run. @returns false where so many are not answered that the run must end */
+  #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
+    const { attempts, isAgain } = this.#patience()
+    this.#unansweredInARow += 1
+    if (attempts === null) return false
+    if (this.#unansweredInARow >= UNANSWERED_IN_A_ROW && !isAgain) return false
+    const unanswered = { history, reason, error: cause as JobtideError }
+    if (isPassing) this.#later.push(unanswered)
+    else this.#left.push(unanswered)
+    this.#report()
+    return true
   }
 
   async #read(history: LookupHistory): Promise<void> {
@@ -145,6 +217,7 @@ class Collection {
         credits: endpoint.price(lookup.request).most,
         statuses: endpoint.statuses ?? [],
         attempts: { page, batchId: lookup.batch_id, ...counts },
+        patience: () => this.#patience(),
       }
       const asked = {
         history,
@@ -155,8 +228,10 @@ class Collection {
       const record = await this.#buyer.buy(request, (answer, sent) =>
         this.#answer({ ...asked, ...sent }, answer),
       )
+      this.#isAnswered = true
+      this.#unansweredInARow = 0
       if (record.outcome === 'later') {
-        this.#later.push(history)
+        this.#later.push({ history, reason: NOT_YET, error: null })
         return
       }
       takeAnswer(history, record)
@@ -186,8 +261,12 @@ class Collection {
     const about = { request, page, status, itemsBefore: history.items }
     const read = json === undefined ? 'it is not JSON' : endpoint.read(json, about)
     if (typeof read !== 'string') {
+      for (const one of filterErrorsIn(json)) this.#filterErrors.add(one)
       return this.#keep(asked, answer, read, this.#kept(body, json))
     }
+    // An error that says so costs nothing, whatever its status.
+    if (status === 200 && isFreeError(json))
+      return { kind: 'status', status: 500, headers, reason: read }
     return status === 200
       ? { kind: 'not-a-page', reason: read }
       : { kind: 'status', status, headers, reason: errorMessage(body) }
@@ -260,12 +339,13 @@ class Collection {
       events: this.#items,
       credits: this.#budget.spent - this.#creditsBefore,
       projection: null,
-      quarantined: this.#refused.map(({ subject, reason }) => ({
-        organization: { by: 'url', value: subject },
-        reason,
-      })),
+      quarantined: [
+        ...this.#refused,
+        ...this.#left.map(({ history, reason }) => ({ subject: history.lookup.subject, reason })),
+      ].map(({ subject, reason }) => ({ organization: { by: 'url', value: subject }, reason })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut,
+      filterErrors: [...this.#filterErrors],
       clockTrouble: null,
     }
   }
@@ -273,6 +353,12 @@ class Collection {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
+}
+
+/** Whether an answer says that it is none, and that it cost nothing. */
+function isFreeError(json: unknown): boolean {
+  if (json === null || typeof json !== 'object' || !('success' in json)) return false
+  return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
 /** Takes a member out of a JSON value. @returns whether it was there, and not empty */

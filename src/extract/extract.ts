@@ -319,6 +319,7 @@ class Extraction {
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,
       listsCut: 0,
+      filterErrors: [],
       clockTrouble: this.#buyer.clockTrouble,
     }
   }

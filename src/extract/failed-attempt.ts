@@ -12,7 +12,7 @@ import {
 } from '../api/retry-policy.ts'
 import { shortened } from '../api/schemas.ts'
 import { isoInstant } from '../support/clock.ts'
-import type { JobtideError } from '../support/errors.ts'
+import { JobtideError } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 
 /** How asking for one page went so far. */
@@ -27,6 +27,60 @@ export interface PageAttempts {
   wrongPages: number
   previousWaitMs: number
 }
+
+/**
+ * One thing is not answered, while others may be: a run of `kind: collect` goes on without it. Its cause is the error that ends a
+ * run of which nothing is answered.
+ */
+export class UnansweredError extends JobtideError {
+  /** In the words of the service or the network. */
+  readonly reason: string
+  /** Whether it may be answered in a moment: an error that passes, and that may not be billed. */
+  readonly isPassing: boolean
+
+  constructor(failed: FailedAttempt, ending: JobtideError) {
+    super(ending.exitCode, ending.message, { cause: ending })
+    const { failure } = failed
+    this.reason =
+      failure.kind === 'status' ? `${failure.status}: ${wordsOf(failure)}` : wordsOf(failure)
+    this.isPassing = failed.decision.kind !== 'refused' && !isUnreadable(failure)
+  }
+}
+
+/** How often one thing is asked for before others are, whatever its failures. */
+export interface Patience {
+  /** Attempts; null for as many as the retry policy allows. */
+  readonly attempts: number | null
+  /** Whether anything was answered: where nothing is, the service is at fault. */
+  readonly isWell: boolean
+  /** Whether all was asked for before. */
+  readonly isAgain: boolean
+}
+
+// An answer that cannot be read may have been billed. One may be cut on its way; the second one is the service's.
+const UNREADABLE_PATIENCE = 2
+
+/**
+ * Whether a failure is that of the thing that was asked for, and no other thing has to wait for it.
+ * @param tries attempts at it, also those by which it is found out whether the service answers again
+ */
+export function isOfOneThing(
+  { decision, failure }: FailedAttempt,
+  tries: number,
+  { attempts, isWell, isAgain }: Patience,
+): boolean {
+  if (decision.kind === 'refused') return !OF_THE_ACCOUNT.has(decision.status)
+  if (decision.kind === 'retry') {
+    const most = isUnreadable(failure) ? UNREADABLE_PATIENCE : Number.POSITIVE_INFINITY
+    return attempts !== null && tries >= Math.min(attempts, most)
+  }
+  if (decision.kind !== 'give-up') return false
+  const { why } = decision
+  return why === 'page' || (isWell && (why === 'unreadable' || (why === 'outage' && isAgain)))
+}
+
+// 400 ends its request alone anyway (BadRequestError). What else is refused may be the address, but then nothing is answered.
+const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
 /** A request that brought no page, and what follows from it. */
 export interface FailedAttempt {

@@ -71,6 +71,8 @@ export interface ExtractProgress {
   readonly unexpectedCharges: number
   /** Lists of other endpoints that were not read whole: they go on, or have gaps, after the most pages that may be asked for. */
   readonly listsCut: number
+  /** What the service took for no filter of searches, as text. */
+  readonly filterErrors: readonly string[]
   /** Where the service's clock and this machine's did not agree; null where they did. */
   readonly clockTrouble: ClockTrouble | null
 }

@@ -16,7 +16,15 @@ import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
-import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
+import {
+  UnansweredError,
+  isInDoubt,
+  isOfOneThing,
+  wordsOf,
+  type FailedAttempt,
+  type PageAttempts,
+  type Patience,
+} from './failed-attempt.ts'
 import type { BuyingOptions } from './options.ts'
 import { Retries } from './retries.ts'
 
@@ -33,6 +41,8 @@ export interface PaidRequest {
   /** Statuses beside 200 that `read` knows. */
   readonly statuses?: readonly number[]
   readonly attempts: PageAttempts
+  /** Where others are to be asked for, whatever becomes of this one; absent: a run ends with what it fails with. */
+  readonly patience?: () => Patience
 }
 
 /** One request on its way. */
@@ -76,18 +86,23 @@ export class RequestBuyer {
 
   /**
    * Asks as often as the retry policy allows.
+   * @throws UnansweredError when only this thing is not answered
    * @throws BadRequestError when the service does not accept the question
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
   async buy<T>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       const result = await this.#tryOnce(request, read)
       if ('bought' in result) {
         this.#retries.answered()
         return result.bought
       }
-      await this.#retries.follow(result, request.attempts)
+      const { attempts, patience } = request
+      if (patience !== undefined && isOfOneThing(result, tries, patience())) {
+        throw new UnansweredError(result, this.#retries.endingOf(result, attempts))
+      }
+      await this.#retries.follow(result, attempts)
     }
   }
 

@@ -20,6 +20,7 @@ import {
   type FailedAttempt,
   type PageAttempts,
 } from './failed-attempt.ts'
+import type { JobtideError } from '../support/errors.ts'
 import type { BuyingOptions } from './options.ts'
 
 export interface FailedRequest {
@@ -110,6 +111,17 @@ export class Retries {
     if (decision.kind !== 'retry') return
     logger.warn({ page: attempts.page, wait_ms: waitMs, reason }, 'retry')
     await clock.sleep(decision.waitMs, stop)
+  }
+
+  /** The error that a run ends with in which nothing else is answered. */
+  endingOf(failed: FailedAttempt, attempts: PageAttempts): JobtideError {
+    const ended: FailedAttempt =
+      failed.decision.kind === 'retry'
+        ? { ...failed, decision: { kind: 'give-up', why: 'page' } }
+        : failed
+    const ending = errorOf(ended, attempts, this.#url, this.#options.maxWaitMs)
+    if (ending === null) throw new TypeError(`a run goes on after ${ended.decision.kind}`)
+    return ending
   }
 
   // The failure of a trial says nothing of its page; an answer that cannot be read does, and more of them would

@@ -175,7 +175,9 @@ function nothingOf(
   run: RunHistory,
 ): JobtideError | null {
   if (command === 'find') return searchRefused(run)
-  return job.collection === null ? nothingCovered(job, history, run) : nothingFound(job, run)
+  return job.collection === null
+    ? nothingCovered(job, history, run)
+    : nothingFound(job, history, run)
 }
 
 // The journal knows every batch that was split while the run went on.

@@ -84,6 +84,7 @@ function together(before: ExtractProgress, after: ExtractProgress): ExtractProgr
     credits: before.credits + after.credits,
     unexpectedCharges: before.unexpectedCharges + after.unexpectedCharges,
     listsCut: before.listsCut + after.listsCut,
+    filterErrors: [...new Set([...before.filterErrors, ...after.filterErrors])],
     quarantined: [...before.quarantined, ...after.quarantined],
     clockTrouble: after.clockTrouble ?? before.clockTrouble,
   }
@@ -99,6 +100,7 @@ const NOTHING_YET: ExtractProgress = {
   projection: null,
   unexpectedCharges: 0,
   listsCut: 0,
+  filterErrors: [],
   clockTrouble: null,
   quarantined: [],
 }

@@ -52,16 +52,28 @@ export function unknownList(
   return { problem, isSure: days >= SURE_DAYS }
 }
 
-/** Why a run of `kind: collect` found nothing of what it asked for; null where it found something, or had nothing to ask. */
+/**
+ * Why a run of `kind: collect` found nothing of what it asked for; null where it, or one before, found something, or had nothing
+ * to ask. What was found before may be gone by now: then the list is right.
+ */
 export function nothingFound(
-  { organizationsFile, collection }: Pick<Job, 'organizationsFile' | 'collection'>,
+  {
+    pipeline,
+    organizationsFile,
+    collection,
+  }: Pick<Job, 'pipeline' | 'organizationsFile' | 'collection'>,
+  { runs }: Pick<History, 'runs'>,
   { lookups, events }: RunHistory,
 ): JobtideError | null {
   if (lookups.size === 0 || events > 0) return null
-  const isLater = [...lookups.values()].some(({ isDone }) => !isDone)
-  if (isLater)
+  const answered = [...lookups.values()].filter(({ isDone }) => isDone)
+  if (answered.length === 0)
     return new UnavailableError('the service could say nothing of what was asked for', null)
-  if (collection?.declared.mayBeEmpty === true) return null
+  const found = [...runs.values()].some(
+    ({ started, events: items }) => started.pipeline === pipeline && items > 0,
+  )
+  if (collection?.declared.mayBeEmpty === true || found || answered.length < lookups.size)
+    return null
   return new ConfigError(`the service has nothing of what ${organizationsFile} names`, {
     hint: 'Correct the list; where that was billed, it is not asked for again before refresh_days.',
   })

@@ -31,12 +31,20 @@ export function aListService(
 
 export type Collecting = ReturnType<typeof aCollection>
 
-/** A run that asks an endpoint for one thing. */
-export function aCollection(service: Service, endpoint: Endpoint, request: LookupRequest = {}) {
+/** A run that asks an endpoint for some things; by default for one, without options. */
+export function aCollection(
+  service: Service,
+  endpoint: Endpoint,
+  ...requests: readonly LookupRequest[]
+) {
   const { clock } = service
   const journal = memoryJournal([], clock.now())
-  const lookup = { batch_id: '000001', subject: 'all', request }
-  const lookups = [{ ...lookup, lookup_key: lookupKey(endpoint.name, request) }]
+  const lookups = (requests.length === 0 ? [{}] : requests).map((request, index) => ({
+    batch_id: String(index + 1).padStart(6, '0'),
+    subject: (request[endpoint.subject] as string | undefined) ?? 'all',
+    request,
+    lookup_key: lookupKey(endpoint.name, request),
+  }))
   const planned = { run_id: 'run_1', at: clock.now(), endpoint: endpoint.name }
   journal.open().writer.write({ kind: 'lookups_planned', ...planned }, JSON.stringify(lookups))
   let process: ReturnType<typeof journal.open> | undefined

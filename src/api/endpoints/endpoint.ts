@@ -145,6 +145,13 @@ export function reading<Found extends { readonly credit_used?: unknown }>(
   }
 }
 
+/** What a search takes for no filter, and does without: as text, though it may be named by objects. */
+export function filterErrorsIn(json: unknown): string[] {
+  if (json === null || typeof json !== 'object' || !('filter_errors' in json)) return []
+  const named = [json.filter_errors ?? []].flat()
+  return [...new Set(named.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))))]
+}
+
 /** A price that is known. */
 export function exactly(credits: number): PriceRange {
   return { least: credits, most: credits }

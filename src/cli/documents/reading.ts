@@ -29,6 +29,7 @@ export const status = withVersion({
     }),
   ),
   runs_total: count,
+  unread: list(object({ pipeline: text, asked: count, unread: count })),
   coverage: object({ organizations: count, covered_to: orNull(instant), with_gaps: count }),
   credits: amount,
   credits_this_month: amount,

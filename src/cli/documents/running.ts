@@ -33,6 +33,7 @@ const extract = object({
   projection: orNull(range),
   unexpected_charges: count,
   lists_cut: count,
+  filter_errors: list(text),
   clocks: orNull(
     object({ ...clocks, answers: count, not_believed: count, service_ahead_ms: amount }),
   ),
@@ -171,6 +172,7 @@ export const collectionPlan = withVersion({
   endpoint: text,
   listed: count,
   duplicates: count,
+  refused: count,
   skipped_lines: skippedLines,
   requests_at_least: count,
   answered_lately: count,

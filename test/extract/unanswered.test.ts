@@ -1,0 +1,150 @@
+/** Things that are never answered, among others that are: what a run does with each, and with how many requests. */
+
+import { describe, expect, it } from 'vitest'
+import { companySearch } from '../../src/api/endpoints/company-search.ts'
+import { jobDetails } from '../../src/api/endpoints/job-details.ts'
+import { MINUTE, SECOND } from '../../src/support/units.ts'
+import { aCollection } from './collect-fixture.ts'
+import { aService, errorOf, type Answered } from './extract-fixture.ts'
+
+const idsOf = (count: number) => Array.from({ length: count }, (_, n) => String(n + 1))
+
+const found = (id: unknown): Answered => ({
+  text: JSON.stringify({ success: true, data: { job_posting_id: id }, credit_used: 1 }),
+  charge: 1,
+})
+
+/** A run over postings 1 to `count`, of which some are answered with `bad` for ever. */
+function postings(count: number, isBad: (id: number) => boolean, bad: Answered) {
+  const service = aService(({ body }) =>
+    isBad(Number(body['job_id']))
+      ? { takesMs: 100, ...bad }
+      : { takesMs: 100, ...found(body['job_id']) },
+  )
+  const run = aCollection(service, jobDetails, ...idsOf(count).map((job_id) => ({ job_id })))
+  const answered = () => run.answers().map(({ subject }) => subject)
+  const asked = (id: string) => service.account.filter(({ body }) => body['job_id'] === id).length
+  return { service, run, answered, asked }
+}
+
+const FREE = { success: false, message: 'try again', data: null, credit_used: 0 }
+const NEVER: readonly (readonly [
+  what: string,
+  Answered,
+  exit: number,
+  says: string,
+  most: number,
+])[] = [
+  ['502', { status: 502, message: 'not retrieved' }, 5, '502: not retrieved', 5],
+  ['500', { status: 500, message: 'no' }, 5, '500: no', 5],
+  ['410', { status: 410, message: 'gone' }, 2, '410: gone', 1],
+  ['422', { status: 422, message: 'odd' }, 2, '422: odd', 1],
+  ['200 and success: false', { text: JSON.stringify(FREE) }, 5, 'no success: try again', 5],
+  ['200 and no posting', { text: '{"data":{},"credit_used":1}' }, 5, 'no posting', 2],
+  ['a connection that breaks', { status: null }, 5, 'connection reset', 5],
+]
+
+describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
+  it.each([1, 4])(
+    `by 1 of 19 postings, asked for first by %i workers: the other 18 are answered, and it is asked ${most} times and noted`,
+    async (concurrency) => {
+      const { run, answered, asked, service } = postings(19, (id) => id === 1, bad)
+      const { quarantined, batchesDone } = await run.collect({ concurrency })
+      expect(answered().toSorted()).toEqual(idsOf(19).slice(1).toSorted())
+      expect(quarantined).toEqual([
+        {
+          organization: { by: 'url', value: '1' },
+          reason: expect.stringContaining(says) as string,
+        },
+      ])
+      expect(batchesDone).toBe(18)
+      expect(asked('1')).toBeLessThanOrEqual(most)
+      expect(service.clock.monotonic()).toBeLessThan(5 * MINUTE)
+      expect(run.ledger()).toBeLessThanOrEqual(18 + most)
+    },
+  )
+
+  it('by 4 of 19 postings, the first ones: the other 15 are answered by 1 worker', async () => {
+    const { run, answered } = postings(19, (id) => id <= 4, bad)
+    const work = run.collect({ concurrency: 1 })
+    // Five answers in a row that cannot be read, each perhaps billed, still end a run that was answered nothing.
+    if (most === 2) expect(await errorOf(work)).toMatchObject({ exitCode })
+    else {
+      expect((await work).quarantined).toHaveLength(4)
+      expect(answered()).toHaveLength(15)
+    }
+  })
+
+  it(`by all of 40: exit ${exitCode}, with the words of the service, after 20 of them at most`, async () => {
+    const { run, service } = postings(40, () => true, bad)
+    const error = await errorOf(run.collect({ concurrency: 1 }))
+    expect(error).toMatchObject({ exitCode })
+    expect(error.message).toContain(says.replace(/^\d+: /, ''))
+    expect(new Set(service.account.map(({ body }) => body['job_id'])).size).toBeLessThanOrEqual(20)
+  })
+
+  it(`by the only one: exit ${exitCode}`, async () => {
+    const { run } = postings(1, () => true, bad)
+    expect(await errorOf(run.collect())).toMatchObject({ exitCode })
+  })
+})
+
+it('an outage of 8 minutes in the middle of 30 postings is waited for: all are answered', async () => {
+  const service = aService(({ body, afterMs }) =>
+    afterMs > SECOND && afterMs < 8 * MINUTE
+      ? { status: 500, message: 'down' }
+      : { takesMs: 100, ...found(body['job_id']) },
+  )
+  const run = aCollection(service, jobDetails, ...idsOf(30).map((job_id) => ({ job_id })))
+  const { quarantined } = await run.collect({ concurrency: 1 })
+  expect(run.answers()).toHaveLength(30)
+  expect(quarantined).toEqual([])
+})
+
+it('an outage without end in the middle of 60 postings ends the run with exit 5', async () => {
+  const service = aService(({ body, afterMs }) =>
+    afterMs > SECOND
+      ? { status: 500, message: 'down' }
+      : { takesMs: 100, ...found(body['job_id']) },
+  )
+  const run = aCollection(service, jobDetails, ...idsOf(60).map((job_id) => ({ job_id })))
+  expect(await errorOf(run.collect({ concurrency: 4 }))).toMatchObject({ exitCode: 5 })
+  expect(run.answers().length).toBeGreaterThan(4)
+})
+
+it('a key that is refused, and an order to wait, end the run at the first posting', async () => {
+  for (const [status, exitCode] of [
+    [401, 3],
+    [402, 4],
+    [403, 3],
+  ] as const) {
+    const { run, service } = postings(19, (id) => id === 1, { status, message: 'no' })
+    expect(await errorOf(run.collect({ concurrency: 1 }))).toMatchObject({ exitCode })
+    expect(service.account).toHaveLength(1)
+  }
+  const wait = { status: 503, message: 'full', headers: { 'retry-after': '3600' } }
+  const { run, service } = postings(19, (id) => id === 1, wait)
+  expect(await errorOf(run.collect({ concurrency: 1 }))).toMatchObject({ exitCode: 5 })
+  expect(service.account).toHaveLength(1)
+})
+
+it('page 2 of 1 of 3 lists fails for ever: the others are read, exit 5, and the run that goes on buys no page again', async () => {
+  let isWell = false
+  const service = aService(({ page, body }) => {
+    if (body['keyword'] === 'a' && page === 2 && !isWell) return { status: 502, message: 'no' }
+    const items = [{ id: page }, { id: page + 10 }]
+    const data = { items, total: 4, total_pages: 2 }
+    return { text: JSON.stringify({ status: 'ok', data, credit_used: 5 }), charge: 5 }
+  })
+  const run = aCollection(
+    service,
+    companySearch,
+    ...['a', 'b', 'c'].map((keyword) => ({ keyword })),
+  )
+  const error = await errorOf(run.collect({ concurrency: 1 }))
+  expect(error).toMatchObject({ exitCode: 5, message: 'page 2 of a: 502: no' })
+  expect(run.answers()).toHaveLength(5)
+  isWell = true
+  expect((await run.collect()).quarantined).toEqual([])
+  expect([run.answers().length, service.charged()]).toEqual([6, 30])
+})
