@@ -19,7 +19,7 @@ export async function reportCollection(
   collection: Collection,
 ): Promise<void> {
   const nowMs = clock.now()
-  const { lookups: listed, duplicates } = await collection.read()
+  const { lookups: listed, duplicates, refused } = await collection.read()
   const journal = openJournal(directory.journal, clock)
   const history = readHistory(journal)
   const lookups = withoutErased(listed, readSuppression(journal, history.suppression))
@@ -43,6 +43,10 @@ export async function reportCollection(
           `${numberText(plan.absent)} of them, which the service does not have`,
         ],
         duplicates > 0 && ['twice', `${countText(duplicates, 'line')} of the list`],
+        refused.length > 0 && [
+          'refused',
+          `${countText(refused.length, 'row')} of the select, the first: ${refused[0]?.reason ?? ''}`,
+        ],
         skippedFact(job.skipped),
       ],
     ],
@@ -52,6 +56,7 @@ export async function reportCollection(
       endpoint,
       listed: lookups.length,
       duplicates,
+      refused: refused.length,
       skippedLines: skippedValues(job.skipped),
       requestsAtLeast: plan.lookups.length,
       answeredLately: plan.fresh,

@@ -24,6 +24,13 @@ interface Asked {
   readonly lookups: readonly Lookup[]
   /** How often others name one of them again. */
   readonly duplicates: number
+  /** Rows of a select that the endpoint would refuse, and why. */
+  readonly refused: readonly RefusedRow[]
+}
+
+export interface RefusedRow {
+  readonly subject: string
+  readonly reason: string
 }
 
 /** What is asked, and of which endpoint. */
@@ -70,7 +77,8 @@ export async function readCollection(
   const list = overrides.organizations ?? named
   const skipped: SkippedLines[] = []
   const readNow = async () => {
-    if (list === null && source === undefined) return lookupsOf([lookupOf(declared, options, file)])
+    if (list === null && source === undefined)
+      return lookupsOf(lookupsWith(declared, options, file))
     const lines =
       list === null
         ? await selected(source as { sql: string }, declared.name, dataDir)
@@ -79,13 +87,23 @@ export async function readCollection(
       const what = list ?? 'the select of for_each'
       throw new ConfigError(`${what} names nothing to ask for`, { hint: CHECK })
     }
-    const all = lines.map(({ subject, place }) => ({
-      subject,
-      request: requestOf(declared, { ...options, [fills]: subject }, `${file}: options`, {
-        [fills]: place,
-      }),
-    }))
-    return lookupsOf(all, overrides.limit)
+    const all: Lookup[] = []
+    const refused: RefusedRow[] = []
+    for (const { subject, place } of lines) {
+      const given = { ...options, [fills]: subject }
+      try {
+        all.push(...lookupsOfLine(declared, given, subject, `${file}: options`, { [fills]: place }))
+      } catch (error) {
+        // A line of a file is corrected there. A row of a select comes from data, and holds up no other.
+        if (list !== null || !(error instanceof ConfigError) || !error.message.startsWith(place))
+          throw error
+        refused.push({ subject, reason: error.message })
+      }
+    }
+    const [first] = refused
+    if (all.length === 0 && first !== undefined)
+      throw new ConfigError(first.reason, { hint: CHECK })
+    return { ...lookupsOf(all, overrides.limit), refused }
   }
   // A list is read once, and checked at once.
   const known = typeof source === 'object' && list === null ? null : await readNow()
@@ -111,7 +129,7 @@ export function collectOnce(
   { pages, refreshMs }: Pick<Collection, 'pages' | 'refreshMs'>,
 ): Collection {
   const declared = declaredAs(endpoint)
-  const known = lookupsOf([lookupOf(declared, options, endpoint)])
+  const known = lookupsOf(lookupsWith(declared, options, endpoint))
   const read = () => Promise.resolve(known)
   return { pipeline, endpoint, declared, read, refreshMs, pages, repeatsRefused: true }
 }
@@ -122,19 +140,45 @@ function declaredAs(endpoint: string): Endpoint {
   return declared
 }
 
-function lookupOf(declared: Endpoint, options: LookupRequest, file: string): Lookup {
-  const request = requestOf(declared, options, file)
-  const texts = Object.entries(request).map(([name, value]) => {
+/** What is asked without a list; of a search, its filters name it. */
+function lookupsWith(declared: Endpoint, options: LookupRequest, file: string): Lookup[] {
+  const texts = Object.entries(requestOf(declared, options, file)).map(([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     return `${name}=${text}`
   })
-  return { subject: texts.join(' '), request }
+  return lookupsOfLine(declared, options, texts.join(' '), file)
+}
+
+/**
+ * What is asked for one line of a list. Tables know a thing by its name, however it comes into the request: by the line, or among
+ * the options, and several there are as many lines.
+ * @param line names a search
+ */
+function lookupsOfLine(
+  declared: Endpoint,
+  given: LookupRequest,
+  line: string,
+  ...where: readonly [where: string, places?: Readonly<Record<string, string>>]
+): Lookup[] {
+  const { subject: member, request } = declared
+  const isThing = request.shape[member]?.safeParse(undefined).success === false
+  const named = isThing ? given[member] : undefined
+  const names: readonly unknown[] = Array.isArray(named) && named.length > 0 ? named : [named]
+  return names.map((name) => ({
+    subject: typeof name === 'string' ? name : line,
+    request: requestOf(
+      declared,
+      name === undefined ? given : { ...given, [member]: name },
+      ...where,
+    ),
+  }))
 }
 
 /** Each thing once, in whatever spelling it is named. */
 function lookupsOf(all: readonly Lookup[], limit = all.length): Asked {
   const unique = new Map(all.map((lookup) => [stableJson(lookup.request), lookup]))
-  return { lookups: [...unique.values()].slice(0, limit), duplicates: all.length - unique.size }
+  const lookups = [...unique.values()].slice(0, limit)
+  return { lookups, duplicates: all.length - unique.size, refused: [] }
 }
 
 interface Line {
