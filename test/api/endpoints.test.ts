@@ -182,6 +182,22 @@ describe('what an answer costs, and whether it is one', () => {
     expect(answered('job-details', asked, 1, billed).price.most).toBe(2)
   })
 
+  it('takes error: null beside a thing for none, at any depth, and an error that is one for one', () => {
+    const withBody = (body: object) =>
+      serviceWith({ faults: [{ status: 200, body, times: 'always' as const }] })
+    const shapes = [{ posted_at: '2024-02-01' }, { message: { posted_at: '2024-02-01' } }]
+    for (const shape of shapes) {
+      const whole = withBody({ ...shape, error: null, credit_used: 1 })
+      expect(answered('post-details', { url: POST }, 1, whole).outcome).toBe('found')
+      const no = withBody({ ...shape, error: 'no', credit_used: 1 })
+      expect(ask('post-details', { url: POST }, 1, no).read).toBe('it is no post')
+    }
+    const message = { company_name: 'Acme', insights: { error: null, headcount: 3 } }
+    const company = withBody({ message, error: null, credit_used: 11 })
+    const asked = { url: PAGE, company_insights: true }
+    expect(answered('company-profile', asked, 1, company).price).toEqual({ least: 11, most: 11 })
+  })
+
   it('takes 404 of a posting or post for an answer, and 502 for none; neither is charged', () => {
     for (const [name, request] of [
       ['job-details', { job_id: POSTING }],

@@ -48,7 +48,7 @@ export const companyProfile: Endpoint = {
     { schema, absent: exactly(PROFILE_CREDITS), otherwise: 'it has no company in message' },
     ({ message }, { request }) => {
       const isThere = (name: 'insights' | 'funding_rounds') =>
-        message[name] !== null && message[name].error === undefined
+        message[name] !== null && (message[name].error ?? null) === null
       return { ...ONE_THING, price: exactly(PROFILE_CREDITS + partsPrice(request, isThere)) }
     },
   ),

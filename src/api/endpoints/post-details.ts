@@ -8,7 +8,7 @@ const PRICE = exactly(1)
 
 // Its members are not documented but for the counts: an object is a post unless it says why it is none.
 const schema = z.looseObject({
-  error: z.undefined().optional(),
+  error: z.null().optional(),
   credit_used: z.unknown().refine((value) => value !== undefined),
 })
 
