@@ -138,10 +138,25 @@ create or replace macro plain_name(name) as
 create or replace macro page_part(page) as
     regexp_replace(page_name(page), '^.*/', '');
 
+-- The id of a job posting, of the id or any address that has it; null where there is none.
+-- spark: posting_id(page string) returns string return nullif(regexp_extract(page, '(?:^|/jobs/view/(?:[^/?#]*-)?|[?&]currentJobId=)([0-9]{1,20})(?:/?[?#].*|&.*|/)?$', 1), '')
+create or replace macro posting_id(page) as
+    nullif(regexp_extract(page, '(?:^|/jobs/view/(?:[^/?#]*-)?|[?&]currentJobId=)([0-9]{1,20})(?:/?[?#].*|&.*|/)?$', 1), '');
+
 -- The text, number or JSON of a member of a JSON document, by a path such as $.message.name; null where it is not there, or null.
 -- spark: json_text(document string, path string) returns string return get_json_object(document, path)
 create or replace macro json_text(document, path) as
     try(json_extract_string(document, path));
+
+-- As json_text, of a thing that an answer holds itself, or below message, data or post: `path` is that in the thing.
+-- spark: thing_text(document string, path string) returns string return coalesce(get_json_object(document, concat('$.', path)), get_json_object(document, concat('$.message.', path)), get_json_object(document, concat('$.data.', path)), get_json_object(document, concat('$.post.', path)))
+create or replace macro thing_text(document, path) as
+    coalesce(
+        json_text(document, '$.' || path),
+        json_text(document, '$.message.' || path),
+        json_text(document, '$.data.' || path),
+        json_text(document, '$.post.' || path)
+    );
 
 -- A count as pages write it, such as 12,345; null for what is none, or does not fit. Some write -1 for one that they do not have.
 -- spark: whole_number(text string) returns int return case when text like '-%' then null else try_cast(regexp_replace(text, '[,. ]', '') as int) end

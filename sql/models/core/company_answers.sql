@@ -3,7 +3,8 @@
 -- kind: view
 -- purpose: What the pages of companies said, as it was received: what the tables of companies are made from.
 -- note: An answer that named a person who was erased is emptied, and says nothing any more. Of several about one page
--- note: that came in the same millisecond, by two spellings of its address, one counts.
+-- note: that came in the same millisecond, by two spellings of its address, one counts. Windows are over what pages say, and not over
+-- note: pages: a page has some 10 KB.
 -- columns:
 --   request_id: The request.
 --   company: The page asked for: the last part of its address, in lower case.
@@ -26,22 +27,55 @@
 --   founded_year: The year it was founded in, as sent; null when not listed.
 --   website: Its website.
 --   url: Address of the page.
---   page: The page itself, JSON; null where there is none.
+--   last_round_amount: Of the last funding round, as sent; null where the page names none.
+--   last_round_on: Its date, as sent.
+--   last_round_type: Its type, as sent.
+--   has_last_round: Whether the page names a last funding round.
+--   is_newest_with_last_round: Whether it is the newest answer that names one.
+--   is_newest_with_rounds: Whether it is the newest answer with the list of rounds, which is there only where it is asked for.
 with
 
-received as (
+said as (
     select
         request_id,
         page_part(subject) as company,
         subject,
         outcome = 'found' as is_found,
         received_at,
-        case when outcome = 'found' then json_text(body, '$.message') end as page,
-        row_number() over (partition by page_part(subject), received_at order by request_id desc) as again
-    from answers
-    where
-        endpoint = 'company-profile'
-        and (outcome = 'absent' or (outcome = 'found' and json_text(body, '$.message') is not null))
+        json_text(body, '$.message.company_id') as company_id,
+        json_text(body, '$.message.company_name') as company_name,
+        json_text(body, '$.message.company_type') as company_type,
+        json_text(body, '$.message.company_size') as company_size,
+        whole_number(json_text(body, '$.message.employee_count')) as employees,
+        whole_number(json_text(body, '$.message.followers')) as followers,
+        whole_number(json_text(body, '$.message.jobs[0].open_jobs_count')) as open_jobs,
+        json_text(body, '$.message.industry') as industry,
+        json_text(body, '$.message.headquarters') as headquarters,
+        json_text(body, '$.message.country_code') as country_code,
+        json_text(body, '$.message.founded_year') as founded_year,
+        json_text(body, '$.message.website') as website,
+        coalesce(json_text(body, '$.message.formatted_url'), json_text(body, '$.message.url')) as url,
+        json_text(body, '$.message.funding.last_round.amount') as last_round_amount,
+        json_text(body, '$.message.funding.last_round.date') as last_round_on,
+        json_text(body, '$.message.funding.last_round.type') as last_round_type,
+        coalesce(
+            json_text(body, '$.message.funding.last_round.amount'),
+            json_text(body, '$.message.funding.last_round.date'),
+            json_text(body, '$.message.funding.last_round.type')
+        ) is not null as has_last_round,
+        coalesce(json_text(body, '$.message.funding_rounds.rounds') like '[%', false) as has_rounds
+    from (
+        -- An answer that asks to ask again says nothing, as one without a page.
+        select request_id, subject, outcome, received_at, case when outcome = 'found' then body end as body
+        from answers
+        where endpoint = 'company-profile'
+    ) as received
+    where outcome = 'absent' or json_text(body, '$.message') is not null
+),
+
+placed as (
+    select *, row_number() over (partition by company, received_at order by request_id desc) as again
+    from said
 )
 
 select
@@ -53,19 +87,28 @@ select
     cast(row_number() over (partition by company order by received_at, request_id) as integer) as answer,
     cast(count(*) over (partition by company) as integer) as answers,
     min(received_at) over (partition by company) as first_asked_at,
-    json_text(page, '$.company_id') as company_id,
-    json_text(page, '$.company_name') as company_name,
-    json_text(page, '$.company_type') as company_type,
-    json_text(page, '$.company_size') as company_size,
-    whole_number(json_text(page, '$.employee_count')) as employees,
-    whole_number(json_text(page, '$.followers')) as followers,
-    whole_number(json_text(page, '$.jobs[0].open_jobs_count')) as open_jobs,
-    json_text(page, '$.industry') as industry,
-    json_text(page, '$.headquarters') as headquarters,
-    json_text(page, '$.country_code') as country_code,
-    json_text(page, '$.founded_year') as founded_year,
-    json_text(page, '$.website') as website,
-    coalesce(json_text(page, '$.formatted_url'), json_text(page, '$.url')) as url,
-    page
-from received
+    company_id,
+    company_name,
+    company_type,
+    company_size,
+    employees,
+    followers,
+    open_jobs,
+    industry,
+    headquarters,
+    country_code,
+    founded_year,
+    website,
+    url,
+    last_round_amount,
+    last_round_on,
+    last_round_type,
+    has_last_round,
+    has_last_round
+    and row_number() over (partition by company, has_last_round order by received_at desc, request_id desc) = 1
+        as is_newest_with_last_round,
+    has_rounds
+    and row_number() over (partition by company, has_rounds order by received_at desc, request_id desc) = 1
+        as is_newest_with_rounds
+from placed
 where again = 1

@@ -1,7 +1,9 @@
--- grain: One row per answer that shows a job posting.
+-- grain: One row per answer about a job posting, from the first that shows it on.
 -- key: request_id
 -- kind: view
 -- purpose: What postings said, as it was received: what the tables of postings are made from.
+-- note: A posting that the service does not have any more is closed: the answer that finds it gone says otherwise what the one before
+-- note: it said. Windows are over what answers say, not over answers: a posting has some KB of text.
 -- columns:
 --   request_id: The request.
 --   job_id: The posting: its id, a number as text.
@@ -12,7 +14,8 @@
 --   state: LISTED or CLOSED; null when it does not say.
 --   listed_at: When it was listed, UTC; of one that is listed again, the last time.
 --   original_listed_at: When it was listed first, UTC.
---   closed_at: When it was closed, UTC; null while it is open.
+--   closed_at: When it was closed, or found gone, UTC; null while it is open.
+--   gone_at: When it was found gone, UTC; null while the service has it.
 --   is_reposted: Whether it was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
@@ -27,38 +30,100 @@
 --   url: Address of the posting.
 with
 
-received as (
+said as (
     select
         request_id,
+        coalesce(json_text(body, '$.data.job_posting_id'), posting_id(subject)) as job_id,
         received_at,
-        json_text(body, '$.data') as posting,
-        row_number() over (partition by json_text(body, '$.data.job_posting_id'), received_at order by request_id desc) as again
+        case when json_text(body, '$.data.job_posting_id') is null then 0 else 1 end as is_there,
+        json_text(body, '$.data.title') as title,
+        json_text(body, '$.data.job_state') as state,
+        instant_of(json_text(body, '$.data.listed_at')) as listed_at,
+        instant_of(json_text(body, '$.data.original_listed_at')) as original_listed_at,
+        instant_of(json_text(body, '$.data.closed_at')) as closed_at,
+        json_text(body, '$.data.is_reposted') = 'true' as is_reposted,
+        json_text(body, '$.data.employment_status') as employment_status,
+        json_text(body, '$.data.experience_level') as experience_level,
+        json_text(body, '$.data.location') as location,
+        try_cast(json_text(body, '$.data.salary_min') as double) as salary_min,
+        try_cast(json_text(body, '$.data.salary_max') as double) as salary_max,
+        json_text(body, '$.data.salary_currency') as salary_currency,
+        json_text(body, '$.data.salary_period') as salary_period,
+        whole_number(json_text(body, '$.data.total_applies')) as applicants,
+        json_text(body, '$.data.company_info.company_id') as company_id,
+        page_part(json_text(body, '$.data.company_info.url')) as company,
+        json_text(body, '$.data.job_url') as url
     from answers
-    where endpoint = 'job-details' and outcome = 'found'
+    where
+        endpoint = 'job-details'
+        and (outcome = 'absent' or (outcome = 'found' and json_text(body, '$.data.job_posting_id') is not null))
+),
+
+-- Two answers of one millisecond are one, and what shows the posting counts.
+placed as (
+    select
+        request_id,
+        job_id,
+        received_at,
+        is_there,
+        row_number() over (partition by job_id, received_at order by is_there desc, request_id desc) as again
+    from said
+    where job_id is not null
+),
+
+-- From each answer that shows the posting on, those that find it gone belong to it.
+shown as (
+    select
+        request_id,
+        job_id,
+        received_at,
+        is_there,
+        sum(is_there) over (
+            partition by job_id order by received_at, request_id rows between unbounded preceding and current row
+        ) as showing
+    from placed
+    where again = 1
+),
+
+numbered as (
+    select
+        request_id,
+        job_id,
+        received_at,
+        row_number() over (partition by job_id order by received_at, request_id) as answer,
+        count(*) over (partition by job_id) as answers,
+        min(case when is_there = 1 then request_id end) over (partition by job_id, showing) as shown_by,
+        case
+            when is_there = 0
+                then min(case when is_there = 0 then received_at end) over (partition by job_id, showing)
+        end as gone_at
+    from shown
+    where showing > 0
 )
 
 select
-    request_id,
-    json_text(posting, '$.job_posting_id') as job_id,
-    received_at,
-    cast(row_number() over (partition by json_text(posting, '$.job_posting_id') order by received_at, request_id) as integer) as answer,
-    cast(count(*) over (partition by json_text(posting, '$.job_posting_id')) as integer) as answers,
-    json_text(posting, '$.title') as title,
-    json_text(posting, '$.job_state') as state,
-    instant_of(json_text(posting, '$.listed_at')) as listed_at,
-    instant_of(json_text(posting, '$.original_listed_at')) as original_listed_at,
-    instant_of(json_text(posting, '$.closed_at')) as closed_at,
-    json_text(posting, '$.is_reposted') = 'true' as is_reposted,
-    json_text(posting, '$.employment_status') as employment_status,
-    json_text(posting, '$.experience_level') as experience_level,
-    json_text(posting, '$.location') as location,
-    try_cast(json_text(posting, '$.salary_min') as double) as salary_min,
-    try_cast(json_text(posting, '$.salary_max') as double) as salary_max,
-    json_text(posting, '$.salary_currency') as salary_currency,
-    json_text(posting, '$.salary_period') as salary_period,
-    whole_number(json_text(posting, '$.total_applies')) as applicants,
-    json_text(posting, '$.company_info.company_id') as company_id,
-    page_part(json_text(posting, '$.company_info.url')) as company,
-    json_text(posting, '$.job_url') as url
-from received
-where again = 1 and json_text(posting, '$.job_posting_id') is not null
+    numbered.request_id,
+    numbered.job_id,
+    numbered.received_at,
+    cast(numbered.answer as integer) as answer,
+    cast(numbered.answers as integer) as answers,
+    said.title,
+    case when numbered.gone_at is null then said.state else 'CLOSED' end as state,
+    said.listed_at,
+    said.original_listed_at,
+    coalesce(said.closed_at, numbered.gone_at) as closed_at,
+    numbered.gone_at,
+    said.is_reposted,
+    said.employment_status,
+    said.experience_level,
+    said.location,
+    said.salary_min,
+    said.salary_max,
+    said.salary_currency,
+    said.salary_period,
+    said.applicants,
+    said.company_id,
+    said.company,
+    said.url
+from numbered
+inner join said on said.request_id = numbered.shown_by

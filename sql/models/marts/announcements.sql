@@ -1,6 +1,5 @@
 -- grain: One row per change and post of the organisation that names the person around that time.
 -- key: event_key, change, post
--- kind: view
 -- endpoint: post-search
 -- purpose: What an organisation said of those who came, rose and went.
 -- note: By the person's full name in the text of a post by the organisation, from 60 days before the change to 60 days after it.

@@ -1,6 +1,5 @@
 -- grain: One row per search for companies and company that its newest answer shows.
 -- key: lookup_key, company_id
--- kind: view
 -- endpoint: company-search
 -- purpose: Companies that a search found: what lists of organisations are made from.
 -- columns:

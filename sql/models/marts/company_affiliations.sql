@@ -1,6 +1,5 @@
 -- grain: One row per company and company that its newest page names as affiliated.
 -- key: company, affiliated_company
--- kind: view
 -- endpoint: company-profile
 -- purpose: Which companies belong together by their own word: what groups of organisations can be made from.
 -- columns:
@@ -19,9 +18,10 @@ named as (
         min(json_text(item, '$.name')) as name,
         min(json_text(item, '$.category')) as category
     from (
-        select company, json_list(page, '$.affiliated_pages') as items
+        select company_answers.company, json_list(answers.body, '$.message.affiliated_pages') as items
         from company_answers
-        where answer = answers
+        inner join answers on answers.request_id = company_answers.request_id
+        where company_answers.answer = company_answers.answers
     ) as lists, lateral json_items(items)
     where json_text(item, '$.url') is not null
     group by company, page_part(json_text(item, '$.url'))

@@ -1,30 +1,34 @@
--- grain: One row per funding round on the newest page of a company that was asked with get_funding_rounds.
+-- grain: One row per funding round of the newest answer about a company that has its rounds.
 -- key: company, round
--- kind: view
 -- endpoint: company-profile
 -- purpose: What companies raised.
--- note: The service does not document what a round says: it is kept as sent. Of the last round the page itself says amount, date and type.
+-- note: Only an answer to get_funding_rounds has rounds: one without it, or of which that part failed, leaves those of the answer before.
+-- note: The service does not document what a round says: it is kept as sent. What pages themselves say of the last round is in company_profiles.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   round: 1 is the most recent.
 --   details: The round, JSON as sent.
---   last_amount: Of the most recent round, as the page says it; null for others.
+--   last_amount: Of the most recent round, as that page says it; null for others.
 --   last_on: Its date, as sent.
 --   last_type: Its type, as sent.
+--   received_at: When the rounds were received, UTC.
 select
     company,
     place as round,
     item as details,
-    case when place = 1 then last_amount end as last_amount,
-    case when place = 1 then last_on end as last_on,
-    case when place = 1 then last_type end as last_type
+    case when place = 1 then last_round_amount end as last_amount,
+    case when place = 1 then last_round_on end as last_on,
+    case when place = 1 then last_round_type end as last_type,
+    received_at
 from (
     select
-        company,
-        json_text(page, '$.funding.last_round.amount') as last_amount,
-        json_text(page, '$.funding.last_round.date') as last_on,
-        json_text(page, '$.funding.last_round.type') as last_type,
-        json_list(page, '$.funding_rounds.rounds') as items
+        company_answers.company,
+        company_answers.last_round_amount,
+        company_answers.last_round_on,
+        company_answers.last_round_type,
+        company_answers.received_at,
+        json_list(answers.body, '$.message.funding_rounds.rounds') as items
     from company_answers
-    where answer = answers
+    inner join answers on answers.request_id = company_answers.request_id
+    where company_answers.is_newest_with_rounds
 ) as lists, lateral json_items(items)

@@ -1,6 +1,5 @@
 -- grain: One row per address on the newest page of a company.
 -- key: company, place
--- kind: view
 -- endpoint: company-profile
 -- purpose: Where companies are.
 -- columns:
@@ -18,7 +17,8 @@ select
     json_text(item, '$.street_address') as street,
     json_text(item, '$.city_state') as city_and_state
 from (
-    select company, json_list(page, '$.locations') as items
+    select company_answers.company, json_list(answers.body, '$.message.locations') as items
     from company_answers
-    where answer = answers
+    inner join answers on answers.request_id = company_answers.request_id
+    where company_answers.answer = company_answers.answers
 ) as lists, lateral json_items(items)

@@ -1,6 +1,5 @@
 -- grain: One row per job posting that the newest page of a company shows.
 -- key: company, url
--- kind: view
 -- endpoint: company-profile
 -- purpose: Postings to ask for: pipelines/postings.yaml takes its list from here.
 -- columns:
@@ -10,9 +9,10 @@
 --   received_at: When the page was received, UTC.
 select company, json_text(item, '$.url') as url, min(json_text(item, '$.title')) as title, received_at
 from (
-    select company, received_at, json_list(page, '$.jobs') as items
+    select company_answers.company, company_answers.received_at, json_list(answers.body, '$.message.jobs') as items
     from company_answers
-    where answer = answers
+    inner join answers on answers.request_id = company_answers.request_id
+    where company_answers.answer = company_answers.answers
 ) as lists, lateral json_items(items)
 where json_text(item, '$.url') like '%/jobs/view/%'
 group by company, json_text(item, '$.url'), received_at

@@ -20,6 +20,9 @@
 --   founded_year: The year it was founded in, as sent; null when not listed.
 --   website: Its website.
 --   url: Address of the page.
+--   last_round_amount: Of the last funding round, as the newest page that names one says it; null where none does.
+--   last_round_on: Its date, as sent.
+--   last_round_type: Its type, as sent.
 --   first_asked_at: When it was first received, UTC.
 --   last_asked_at: When it was last received, UTC.
 select
@@ -39,8 +42,12 @@ select
     newest.founded_year,
     newest.website,
     newest.url,
+    funded.last_round_amount,
+    funded.last_round_on,
+    funded.last_round_type,
     newest.first_asked_at,
     newest.received_at as last_asked_at
 from company_answers as newest
 left join company_organizations on company_organizations.company = newest.company
+left join company_answers as funded on funded.company = newest.company and funded.is_newest_with_last_round
 where newest.answer = newest.answers

@@ -1,6 +1,5 @@
 -- grain: One row per job posting and time during which nothing of what is kept of it changed.
 -- key: job_id, valid_from_at
--- kind: view
 -- endpoint: job-details
 -- purpose: How a posting came to be what it is: listed, listed again, closed (SCD type 2).
 -- note: A version begins with the first answer that says it: when it changed between two answers is not known.
@@ -12,7 +11,8 @@
 --   state: LISTED or CLOSED; null when it does not say.
 --   listed_at: When it was listed, UTC; of one that is listed again, the last time.
 --   original_listed_at: When it was listed first, UTC.
---   closed_at: When it was closed, UTC; null while it is open.
+--   closed_at: When it was closed, or found gone, UTC; null while it is open.
+--   gone_at: When it was found gone: the service has no such posting any more, UTC; null while it has.
 --   is_reposted: Whether it was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
@@ -33,6 +33,7 @@ compared as (
         listed_at,
         original_listed_at,
         closed_at,
+        gone_at,
         is_reposted,
         employment_status,
         experience_level,
@@ -49,6 +50,7 @@ compared as (
                 and lag(listed_at) over history is not distinct from listed_at
                 and lag(original_listed_at) over history is not distinct from original_listed_at
                 and lag(closed_at) over history is not distinct from closed_at
+                and lag(gone_at) over history is not distinct from gone_at
                 and lag(is_reposted) over history is not distinct from is_reposted
                 and lag(employment_status) over history is not distinct from employment_status
                 and lag(experience_level) over history is not distinct from experience_level
@@ -73,6 +75,7 @@ select
     listed_at,
     original_listed_at,
     closed_at,
+    gone_at,
     is_reposted,
     employment_status,
     experience_level,

@@ -1,6 +1,5 @@
 -- grain: One row per job posting that was asked for.
 -- key: job_id
--- kind: view
 -- endpoint: job-details
 -- purpose: What a posting is now, as it said last: whom organisations look for, and since when.
 -- columns:
@@ -12,7 +11,8 @@
 --   state: LISTED or CLOSED; null when it does not say.
 --   listed_at: When it was listed, UTC; of one that is listed again, the last time.
 --   original_listed_at: When it was listed first, UTC.
---   closed_at: When it was closed, UTC; null while it is open.
+--   closed_at: When it was closed, or found gone, UTC; null while it is open.
+--   gone_at: When it was found gone: the service has no such posting any more, UTC; null while it has.
 --   is_reposted: Whether it was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
@@ -24,7 +24,7 @@
 --   applicants: How many applied; null when it does not say.
 --   days_open: Calendar days from when it was listed first until it was closed; until it was last received while it is open.
 --   url: Address of the posting.
---   last_received_at: When it was last received, UTC.
+--   last_received_at: When it was last received, or found gone, UTC.
 select
     job_id,
     company_organizations.organization_id,
@@ -35,6 +35,7 @@ select
     listed_at,
     original_listed_at,
     closed_at,
+    gone_at,
     is_reposted,
     employment_status,
     experience_level,

@@ -1,6 +1,5 @@
 -- grain: One row per organisation of which a job posting is known.
 -- key: organization_id
--- kind: view
 -- endpoint: job-details
 -- purpose: Open roles against joiners: how many an organisation looks for, how long that takes, and who came.
 -- note: Postings are those that were asked for, which need not be all.

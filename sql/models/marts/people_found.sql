@@ -1,6 +1,5 @@
 -- grain: One row per search for people and person that its newest answer shows.
 -- key: lookup_key, profile_url
--- kind: view
 -- endpoint: people-search
 -- purpose: People that a search found: what watch-lists of people are made from.
 -- note: profile_url is the service's name for a person in searches, and no page that can be opened. Who that is in job changes is not said, and not guessed.

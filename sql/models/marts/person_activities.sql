@@ -1,6 +1,5 @@
 -- grain: One row per reaction, comment or reply that a signal delivered.
 -- key: event_id
--- kind: view
 -- endpoint: signal-create, signal-delivery
 -- purpose: What watched people do: who greets whom, before and after a change of job.
 -- note: Each event_id once, however often and in whatever order it was delivered.

@@ -1,8 +1,8 @@
--- grain: One row per post that a search found.
+-- grain: One row per post that a search found, now or before.
 -- key: post
--- kind: view
 -- endpoint: post-search
 -- purpose: What organisations and people say, and how it was received; newest counts.
+-- note: A search for the last week shows another week each time: what it once found stays.
 -- columns:
 --   post: The post: its URN.
 --   url: Its address.
@@ -15,35 +15,55 @@
 --   organization_id: The organisation that wrote it; null where a person did, or no event shows one of that page.
 --   reactions: Reactions of all kinds.
 --   comments: Comments.
+--   first_received_at: When it was first received, UTC.
 --   received_at: When it was last received, UTC.
 with
 
 found as (
     select
         json_text(item, '$.urn') as post,
-        row_number() over (partition by json_text(item, '$.urn') order by received_at desc, request_id, place) as again,
-        item,
-        received_at
+        json_text(item, '$.url') as url,
+        json_text(item, '$.text') as content,
+        instant_of_ms(json_text(item, '$.posted_date_timestamp')) as posted_at,
+        json_text(item, '$.reposted') = 'true' as is_repost,
+        json_text(item, '$.author.full_name') as author_name,
+        json_text(item, '$.author.type') as author_type,
+        json_text(item, '$.author.url') as author_url,
+        whole_number(json_text(item, '$.social_activity_counts_insight.total_reaction_count')) as reactions,
+        whole_number(json_text(item, '$.social_activity_counts_insight.num_comments')) as comments,
+        received_at,
+        request_id,
+        place
     from (
         select request_id, received_at, json_list(body, '$.data.items') as items
-        from newest_answers
-        where endpoint = 'post-search'
+        from answers
+        where endpoint = 'post-search' and outcome = 'found'
     ) as lists, lateral json_items(items)
+),
+
+sighted as (
+    select
+        *,
+        min(received_at) over (partition by post) as first_received_at,
+        row_number() over (partition by post order by received_at desc, request_id, place) as again
+    from found
+    where post is not null
 )
 
 select
-    post,
-    json_text(item, '$.url') as url,
-    json_text(item, '$.text') as content,
-    instant_of_ms(json_text(item, '$.posted_date_timestamp')) as posted_at,
-    json_text(item, '$.reposted') = 'true' as is_repost,
-    json_text(item, '$.author.full_name') as author_name,
-    json_text(item, '$.author.type') as author_type,
-    json_text(item, '$.author.url') as author_url,
+    sighted.post,
+    sighted.url,
+    sighted.content,
+    sighted.posted_at,
+    sighted.is_repost,
+    sighted.author_name,
+    sighted.author_type,
+    sighted.author_url,
     company_organizations.organization_id,
-    whole_number(json_text(item, '$.social_activity_counts_insight.total_reaction_count')) as reactions,
-    whole_number(json_text(item, '$.social_activity_counts_insight.num_comments')) as comments,
-    received_at
-from found
-left join company_organizations on company_organizations.company = page_part(json_text(found.item, '$.author.url'))
-where again = 1 and post is not null
+    sighted.reactions,
+    sighted.comments,
+    sighted.first_received_at,
+    sighted.received_at
+from sighted
+left join company_organizations on company_organizations.company = page_part(sighted.author_url)
+where sighted.again = 1

@@ -1,37 +1,64 @@
--- grain: One row per search for posts and post that its newest answer shows.
+-- grain: One row per search for posts and post that it found, now or before.
 -- key: lookup_key, post
--- kind: view
 -- endpoint: post-search
 -- purpose: Posts that a search found, in the order of the service; what they say is in posts.
 -- columns:
 --   lookup_key: Names the search: the same for the same question.
 --   subject: What was searched for, in words.
 --   post: The post: its URN.
---   position: Its place among all that were found, from 1.
---   received_at: When it was received, UTC.
+--   position: Its place among all that the newest answer shows, from 1; null where that shows it no more.
+--   first_received_at: When the search first found it, UTC.
+--   received_at: When the search last found it, UTC.
 with
 
 found as (
     select
-        lookup_key,
-        subject,
+        lists.lookup_key,
+        lists.subject,
         json_text(item, '$.urn') as post,
-        row_number() over (partition by lookup_key, json_text(item, '$.urn') order by received_at desc, page, place) as again,
-        page,
+        lists.request_id,
+        lists.page,
         place,
-        received_at
+        lists.received_at
     from (
-        select lookup_key, subject, page, received_at, json_list(body, '$.data.items') as items
-        from newest_answers
-        where endpoint = 'post-search'
+        select request_id, lookup_key, subject, page, received_at, json_list(body, '$.data.items') as items
+        from answers
+        where endpoint = 'post-search' and outcome = 'found'
     ) as lists, lateral json_items(items)
+),
+
+sighted as (
+    select
+        found.lookup_key,
+        found.subject,
+        found.post,
+        found.page,
+        found.place,
+        found.received_at,
+        newest_answers.request_id is not null as is_newest,
+        min(found.received_at) over (partition by found.lookup_key, found.post) as first_received_at,
+        row_number() over (
+            partition by found.lookup_key, found.post
+            order by
+                case when newest_answers.request_id is null then 1 else 0 end,
+                found.received_at desc, found.page, found.place, found.request_id
+        ) as again
+    from found
+    left join newest_answers on newest_answers.request_id = found.request_id
+    where found.post is not null
 )
 
 select
     lookup_key,
     subject,
     post,
-    cast(row_number() over (partition by lookup_key order by page, place, received_at, post) as integer) as position,
+    case
+        when is_newest
+            then cast(
+                row_number() over (partition by lookup_key, is_newest order by page, place, received_at, post) as integer
+            )
+    end as position,
+    first_received_at,
     received_at
-from found
-where again = 1 and post is not null
+from sighted
+where again = 1

@@ -1,6 +1,5 @@
 -- grain: One row per post that was asked for and one who shared it.
 -- key: url, page, place
--- kind: view
 -- endpoint: post-reposts
 -- purpose: Who carried a post further, and in what words.
 -- columns:
@@ -13,18 +12,30 @@
 --   headline: Headline of a person, or the followers of a company, as written.
 --   commentary: What they said; null when they only shared it.
 --   received_at: When it was received, UTC.
-select
-    subject as url,
-    page,
-    place,
-    json_text(item, '$.actor.name') as actor_name,
-    json_text(item, '$.actor.image.profile_urn') as actor_urn,
-    json_text(item, '$.actor.image.company_id') as actor_company_id,
-    json_text(item, '$.actor.description') as headline,
-    json_text(item, '$.commentary') as commentary,
-    received_at
-from (
-    select subject, page, received_at, json_list(body, '$.message.reposts') as items
-    from newest_answers
-    where endpoint = 'post-reposts'
-) as lists, lateral json_items(items)
+-- Where items went while the list was read, a page was read twice.
+with
+
+listed as (
+    select
+        lists.subject as url,
+        lists.page,
+        place,
+        json_text(item, '$.actor.name') as actor_name,
+        json_text(item, '$.actor.image.profile_urn') as actor_urn,
+        json_text(item, '$.actor.image.company_id') as actor_company_id,
+        json_text(item, '$.actor.description') as headline,
+        json_text(item, '$.commentary') as commentary,
+        lists.received_at,
+        row_number() over (
+            partition by lists.subject, lists.page, place order by lists.received_at desc, lists.request_id desc
+        ) as again
+    from (
+        select request_id, subject, page, received_at, json_list(body, '$.message.reposts') as items
+        from newest_answers
+        where endpoint = 'post-reposts'
+    ) as lists, lateral json_items(items)
+)
+
+select url, page, place, actor_name, actor_urn, actor_company_id, headline, commentary, received_at
+from listed
+where again = 1

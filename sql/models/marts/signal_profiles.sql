@@ -1,6 +1,5 @@
 -- grain: One row per signal and profile that it watches.
 -- key: signal_id, profile_url
--- kind: view
 -- endpoint: signal-create, signal-delivery
 -- purpose: Who is watched since when, and from whom nothing has come yet: a baseline that was lost is seen here.
 -- columns:

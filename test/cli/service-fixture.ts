@@ -1,0 +1,85 @@
+/** A data directory, and a service over HTTP that answers each request as a test says, on a clock whose hours pass at once. */
+
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { planCommand } from '../../src/cli/plan-command.ts'
+import { runCommand } from '../../src/cli/service-commands.ts'
+import { statusCommand } from '../../src/cli/status-command.ts'
+import { yieldThread } from '../../src/support/clock.ts'
+import { JobtideError } from '../../src/support/errors.ts'
+import { jsonOrNull } from '../../src/support/json.ts'
+import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { START } from '../load/load-fixture.ts'
+import { ledgerSite } from './ledger-fixture.ts'
+
+/** What the service says to a request. */
+export type Reply = readonly [status: number, body: unknown]
+
+/** A request: its path, and what it asks for. */
+export interface ServedRequest {
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Opens both. @param replyTo how the service answers */
+export async function openServed(replyTo: (request: ServedRequest) => Reply) {
+  const asked: ServedRequest[] = []
+  const server = createServer((request, response) => {
+    void text(request).then((sent) => {
+      const body = (jsonOrNull(sent) ?? {}) as ServedRequest['body']
+      const one = { path: request.url ?? '', body }
+      asked.push(one)
+      const [status, answer] = replyTo(one)
+      response.writeHead(status, { date: new Date(site.clock.nowMs).toUTCString() })
+      response.end(JSON.stringify(answer))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const site = ledgerSite(START)
+  const sleep = async (ms: number) => {
+    site.clock.nowMs += ms
+    await yieldThread()
+  }
+  Object.assign(site.clock, { sleep })
+  // A select reads a warehouse, also before the first run.
+  await site.load()
+  const { port } = server.address() as AddressInfo
+  const environment = {
+    JOBTIDE_BASE_URL: `http://127.0.0.1:${port}`,
+    JOBTIDE_API_KEY: 'simulator-key',
+  }
+  const fileOf = (lines: readonly string[]) => {
+    const file = join(site.folder, 'asked.yaml')
+    writeFileSync(file, ['name: asked', 'kind: collect', ...lines, ''].join('\n'))
+    return file
+  }
+  return {
+    clock: site.clock,
+    folder: site.folder,
+    /** Requests since the last call. */
+    requests: () => asked.splice(0),
+    /** Runs a pipeline of `kind: collect` with these lines. What ends it is in `thrown`. */
+    async run(...lines: readonly string[]) {
+      const shown = await site
+        .show((context) => runCommand(context, fileOf(lines), {}), environment)
+        .catch((error: unknown) => {
+          if (error instanceof JobtideError) return error
+          throw error
+        })
+      const { exitCode } = shown
+      return shown instanceof JobtideError
+        ? { exitCode, thrown: shown.message, text: '', document: {} }
+        : { exitCode, thrown: null, text: shown.text, document: shown.document }
+    },
+    plan: (...lines: readonly string[]) =>
+      site.show((context) => planCommand(context, fileOf(lines), {})),
+    status: () => site.show((context) => statusCommand(context, [], {})),
+    rows: (sql: string) =>
+      withWarehouse({ path: site.warehouse, mode: 'read' }, (warehouse) => warehouse.all(sql)),
+  }
+}
