@@ -3,6 +3,7 @@
 import { webhookSecretFrom } from '../config.ts'
 import { Inbox, filesOfInbox } from '../inbox/inbox.ts'
 import { createReceiver, type Signature } from '../inbox/receiver.ts'
+import { Refusals } from '../inbox/refusals.ts'
 import { backUpWhereKnown } from '../run/backup/back-up.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { withJournal } from '../run/session.ts'
@@ -17,13 +18,14 @@ import {
 } from '../support/errors.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import { countText } from '../support/numbers.ts'
-import { HOUR } from '../support/units.ts'
+import { HOUR, MIB } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 
 export interface ListenOptions {
   readonly port: number
   readonly host: string
   readonly path: string
+  readonly largestMib: number
   readonly signatureHeader: string
   readonly signatureEncoding: 'hex' | 'base64'
 }
@@ -34,7 +36,7 @@ const HEADER_NAME = /^[\w-]+$/
 
 export async function listenCommand(context: Context, options: ListenOptions): Promise<ExitCode> {
   const { clock, output, directory, logger } = context
-  const { port, host, path } = options
+  const { port, host, path, largestMib } = options
   const signature = signatureOf(context, options)
   if (!DELIVERY_PATH.test(path) || path === '/health') {
     throw new ConfigError(`--path ${path}: expected a path such as /signals, and not /health`)
@@ -48,14 +50,17 @@ export async function listenCommand(context: Context, options: ListenOptions): P
     )
   }
   onDisk(directory.root, () => makeFolder(directory.root))
+  const refusals = new Refusals(directory.inbox, clock)
   const counts = { kept: 0, refused: 0, failed: 0 }
   const receiver = createReceiver({
     inbox: new Inbox(directory.inbox, clock),
     path,
+    mostBytes: largestMib * MIB,
     ...(signature && { signature }),
     onAnswer: (status, reason, cause) => {
       if (reason === 'health') return
       counts[status < 300 ? 'kept' : status < 500 ? 'refused' : 'failed'] += 1
+      refusals.note(status, reason)
       if (status < 300) logger.debug({ status }, 'delivery.kept')
       else if (status < 500) logger.warn({ status, reason }, 'delivery.refused')
       else logger.error({ status, reason: messageOf(cause) }, 'delivery.failed')
@@ -77,6 +82,7 @@ export async function listenCommand(context: Context, options: ListenOptions): P
   } finally {
     // What is being read now is not acknowledged, and comes again.
     await closeServer(receiver)
+    refusals.flush()
   }
   const { kept, refused, failed } = counts
   output.note(

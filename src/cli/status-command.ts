@@ -6,6 +6,7 @@
 
 import type { ClockTrouble } from '../extract/options.ts'
 import { filesOfInbox } from '../inbox/inbox.ts'
+import { readRefused, type Refused } from '../inbox/refusals.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'
@@ -64,6 +65,7 @@ export async function statusCommand(
   const notBefore = until > now ? new Date(until) : null
   const backups = backupStates(directory.root, listedIn(directory.journal, 'skip').size)
   const waiting = filesOfInbox(directory.inbox).length
+  const notTaken = readRefused(directory.inbox)
   output.report({
     sections: [
       table('runs', runs.slice(0, RUNS_SHOWN), [
@@ -84,6 +86,7 @@ export async function statusCommand(
         ],
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`],
         ...waitingFacts(notBefore, quarantined.size, waiting),
+        notTakenFact(notTaken),
         ...warehouseFacts(warehouse),
         ...backups.map((one): Fact => ['backup', backupText(one, now)]),
         ...dueFacts(freshness),
@@ -102,6 +105,7 @@ export async function statusCommand(
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
       notBefore,
       inboxFiles: waiting,
+      deliveriesRefused: notTaken.deliveries,
       backups,
       clocks: clocks && {
         service: new Date(clocks.date),
@@ -128,6 +132,15 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
       'inbox',
       `${countText(files, 'file')} of deliveries, which the next run or load takes`,
     ],
+  ]
+}
+
+function notTakenFact({ deliveries, last }: Refused): Fact {
+  if (last === null) return false
+  const { at, status, reason } = last
+  return [
+    'not taken',
+    `${countText(deliveries, 'delivery', 'deliveries')}, the last ${minuteText(at)} UTC: ${status}, ${reason}`,
   ]
 }
 

@@ -10,7 +10,7 @@ import { OWNER_ONLY, makeFolder, placeWhole } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
-import { MINUTE } from '../support/units.ts'
+import { MIB, MINUTE } from '../support/units.ts'
 
 /** One delivery, as it came. */
 export interface Delivery {
@@ -22,6 +22,8 @@ export interface Delivery {
 }
 
 const SUFFIX = '.ndjson'
+// A file is read whole: several long deliveries that come at once are several files.
+const FILE_LENGTH = 16 * MIB
 const UNFINISHED = '.tmp'
 
 /** Receives deliveries into a folder. */
@@ -54,11 +56,27 @@ export class Inbox {
     const taken = this.#waiting
     this.#waiting = []
     this.#next = null
-    const name = `${newUlid(this.#clock.now())}${SUFFIX}`
-    const lines = taken.map((delivery) => `${JSON.stringify(delivery)}\n`)
-    const written = writeDurably(join(this.#folder, name), lines.join(''))
+    const written = this.#writeFiles(taken)
     this.#writing = written.catch(() => undefined)
     return written
+  }
+
+  async #writeFiles(taken: readonly Delivery[]): Promise<void> {
+    let lines: string[] = []
+    let length = 0
+    const write = async () => {
+      const name = `${newUlid(this.#clock.now())}${SUFFIX}`
+      await writeDurably(join(this.#folder, name), lines.join(''))
+      lines = []
+      length = 0
+    }
+    for (const delivery of taken) {
+      const line = `${JSON.stringify(delivery)}\n`
+      if (length > 0 && length + line.length > FILE_LENGTH) await write()
+      lines.push(line)
+      length += line.length
+    }
+    await write()
   }
 }
 

@@ -22,14 +22,18 @@ export interface ReceiverOptions {
   readonly path: string
   /** Absent: anybody who reaches the port is believed. */
   readonly signature?: Signature
+  /** The most that a body may have, in bytes; default {@link MOST_BYTES}. */
+  readonly mostBytes?: number
   /** Told what became of each request. */
   readonly onAnswer?: (status: number, reason: string, cause?: unknown) => void
 }
 
-/** What a body may have, in bytes. */
-export const MOST_BYTES = MIB
+/** What a body may have, in bytes: a run of a signal over some hundred people, with texts as long as the service sends them. */
+const MOST_BYTES = 16 * MIB
+/** So many of the longest may be on their way at a time: what is read of them is in memory. */
+const MOST_AT_ONCE = 4
 // What sends a delivery has it ready: one that takes longer only holds a connection.
-const REQUEST_MS = 10 * SECOND
+const REQUEST_MS = 30 * SECOND
 const HEADERS_MS = 5 * SECOND
 const CHECKED_EACH_MS = SECOND
 const MOST_CONNECTIONS = 1_000
@@ -47,6 +51,7 @@ class Refusal extends Error {
 /** A server that is not listening yet. `GET /health` answers 200. */
 export function createReceiver(options: ReceiverOptions): Server {
   const { path, onAnswer } = options
+  const reading = { bytes: 0 }
   const server = createServer(
     {
       requestTimeout: REQUEST_MS,
@@ -54,7 +59,7 @@ export function createReceiver(options: ReceiverOptions): Server {
       connectionsCheckingInterval: CHECKED_EACH_MS,
     },
     (request, response) => {
-      void answer(request, options).then(({ status, reason, cause }) => {
+      void answer(request, options, reading).then(({ status, reason, cause }) => {
         onAnswer?.(status, reason, cause)
         // What was not read of a body that is refused is not read any more.
         if (!request.complete) response.setHeader('connection', 'close')
@@ -74,13 +79,23 @@ interface Answer {
   readonly cause?: unknown
 }
 
-async function answer(request: IncomingMessage, options: ReceiverOptions): Promise<Answer> {
+/** Bytes that are read of all bodies, and not on the disk yet. */
+interface Reading {
+  bytes: number
+}
+
+async function answer(
+  request: IncomingMessage,
+  options: ReceiverOptions,
+  reading: Reading,
+): Promise<Answer> {
+  const own = { bytes: 0 }
   try {
     const [path] = (request.url ?? '').split('?', 1)
     if (request.method === 'GET' && path === '/health') return { status: 200, reason: 'health' }
     if (path !== options.path) throw new Refusal(404, 'no such path')
     if (request.method !== 'POST') throw new Refusal(405, 'only POST')
-    const body = await bodyOf(request)
+    const body = await bodyOf(request, options.mostBytes ?? MOST_BYTES, reading, own)
     if (options.signature !== undefined) refuseUnsigned(body, request, options.signature)
     await options.inbox.keep(textOf(body)).catch((cause: unknown) => {
       // The sender still has it, and may send it again.
@@ -93,21 +108,29 @@ async function answer(request: IncomingMessage, options: ReceiverOptions): Promi
     }
     // The connection broke: nobody hears this.
     return { status: 400, reason: 'the body ended too early' }
+  } finally {
+    reading.bytes -= own.bytes
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const tooLong = () => new Refusal(413, `a body may have ${MOST_BYTES} bytes`)
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLong()
+async function bodyOf(
+  request: IncomingMessage,
+  mostBytes: number,
+  reading: Reading,
+  own: Reading,
+): Promise<Buffer> {
+  const tooLong = () => new Refusal(413, `a body may have ${mostBytes} bytes`)
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw tooLong()
   const pieces: Buffer[] = []
-  let bytes = 0
   // Not `for await`: leaving that would destroy the connection before it is answered.
   await new Promise<void>((resolve, reject) => {
     request.on('data', (piece: Buffer) => {
-      bytes += piece.length
-      if (bytes > MOST_BYTES) {
+      own.bytes += piece.length
+      reading.bytes += piece.length
+      const isTooLong = own.bytes > mostBytes
+      if (isTooLong || reading.bytes > MOST_AT_ONCE * mostBytes) {
         request.pause()
-        reject(tooLong())
+        reject(isTooLong ? tooLong() : new Refusal(503, 'too many bodies at once'))
       } else pieces.push(piece)
     })
     request.once('end', resolve)

@@ -24,7 +24,7 @@ import type { Check } from './constraints.ts'
 import { ChangedPeople, EVENT_TABLES } from './changed-people.ts'
 import { writeDifference } from './difference.ts'
 import type { ProjectNode } from './project.ts'
-import { commentOn, createModelTable } from './tables.ts'
+import { commentOn, createModelTable, proveReadable } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
@@ -118,6 +118,7 @@ class IncrementalBuild {
       return rows
     }
     if (node.kind === 'view') {
+      await proveReadable(warehouse, node)
       this.#noteChange(node, null)
       return 0
     }

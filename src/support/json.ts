@@ -46,6 +46,8 @@ const ESCAPES =
  * is JSON, but no Unicode, and DuckDB reads nothing of a document with it.
  */
 export function withoutLoneSurrogates(json: string): string {
+  // Most texts have none: what is replaced would be a second copy.
+  if (!/\\u[dD]/.test(json)) return json
   return json.replaceAll(ESCAPES, (escape) =>
     /^\\u[dD]/.test(escape) && escape.length < PAIR_LENGTH ? String.raw`\ufffd` : escape,
   )

@@ -192,6 +192,7 @@ export function readModelFile(path: string): ModelFile {
   if (columns.length === 0) throw wrong('no "-- columns:" list')
   const layer = basename(dirname(path))
   const incrementalBy = headerOf(sql, 'incremental_by')
+  const endpoints = headerOf(sql, 'endpoint').flatMap((line) => line.split(/,\s*/))
   const model: ModelFile = {
     name: basename(path, '.sql'),
     grain: field('grain'),
@@ -203,7 +204,8 @@ export function readModelFile(path: string): ModelFile {
     partitionByYearOf: partition,
     leftOut: [],
     kind,
-    endpoints: headerOf(sql, 'endpoint').flatMap((line) => line.split(/,\s*/)),
+    endpoints,
+    ...(endpoints.length > 0 ? { rowGroupRows: ROWS_WITH_TEXTS } : {}),
     schema: layer === 'core' ? 'core' : 'main',
     isPublished: layer === 'marts',
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
@@ -222,6 +224,9 @@ export function readModelFile(path: string): ModelFile {
     throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
   return model
 }
+
+/** Of a row group where rows have texts of some kilobytes, as what endpoints say does. */
+const ROWS_WITH_TEXTS = 8_192
 
 /** The column that names a person; models are `incremental_by` it, or rebuilt. */
 export const PERSON = 'profile_id'

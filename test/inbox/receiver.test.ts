@@ -7,11 +7,14 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Inbox, deliveriesIn, filesOfInbox } from '../../src/inbox/inbox.ts'
-import { createReceiver, MOST_BYTES, type ReceiverOptions } from '../../src/inbox/receiver.ts'
+import { createReceiver, type ReceiverOptions } from '../../src/inbox/receiver.ts'
+import { Refusals, readRefused } from '../../src/inbox/refusals.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { closeServer, listenAt } from '../../src/support/loopback.ts'
 import { Secret } from '../../src/support/secret.ts'
+import { MIB } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { handClock } from '../load/load-fixture.ts'
 
 const SECRET = 'a-secret-for-tests'
 const DELIVERY = '{"event":"person_activity","job_id":"sig-1","changes":[]}'
@@ -83,15 +86,56 @@ describe('a receiver', () => {
     expect(kept()).toEqual([])
   })
 
-  it('takes a body of 1 MiB, and answers 413 to one byte more, announced or not', async () => {
-    const { post, url, kept } = await receiving()
-    const bodyOf = (bytes: number) => `{"text":"${'x'.repeat(bytes - '{"text":""}'.length)}"}`
-    expect((await post(bodyOf(MOST_BYTES))).status).toBe(200)
-    expect((await post(bodyOf(MOST_BYTES + 1))).status).toBe(413)
-    const stream = new Blob([bodyOf(MOST_BYTES + 1)]).stream()
-    const chunked = { method: 'POST', body: stream, duplex: 'half' } as RequestInit
-    expect((await fetch(`${url}/signals`, chunked)).status).toBe(413)
-    expect(kept()).toHaveLength(1)
+  it.each([
+    [undefined, 16 * MIB],
+    [1_000, 1_000],
+  ])(
+    'told a limit of %s takes a body of %i bytes, and answers 413 to one byte more, announced or not',
+    async (mostBytes, limit) => {
+      const { post, url, kept } = await receiving(mostBytes === undefined ? {} : { mostBytes })
+      const bodyOf = (bytes: number) => `{"text":"${'x'.repeat(bytes - '{"text":""}'.length)}"}`
+      expect((await post(bodyOf(limit))).status).toBe(200)
+      expect((await post(bodyOf(limit + 1))).status).toBe(413)
+      const stream = new Blob([bodyOf(limit + 1)]).stream()
+      const chunked = { method: 'POST', body: stream, duplex: 'half' } as RequestInit
+      expect((await fetch(`${url}/signals`, chunked)).status).toBe(413)
+      expect(kept()).toHaveLength(1)
+    },
+  )
+
+  it('answers 503 to what comes while 4 of the longest bodies are on their way, and 200 when these are gone', async () => {
+    const { post, url } = await receiving({ mostBytes: 1_000 })
+    const begun = Array.from({ length: 4 }, () => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      const head = 'POST /signals HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n'
+      socket.write(`${head}${'x'.repeat(999)}`)
+      return socket
+    })
+    const statusOfNext = async () => (await post(DELIVERY)).status
+    await expect.poll(statusOfNext).toBe(503)
+    for (const socket of begun) socket.destroy()
+    await expect.poll(statusOfNext).toBe(200)
+  })
+
+  it('writes down how many it did not take, why the last one, and adds to what was there', async () => {
+    const { folder } = await receiving()
+    const clock = handClock(Date.UTC(2026, 2, 1))
+    const sleep = (ms: number) => {
+      clock.nowMs += ms
+      return Promise.resolve()
+    }
+    for (const round of [1, 2]) {
+      const refusals = new Refusals(folder, { ...clock, now: () => clock.nowMs, sleep })
+      refusals.note(413, 'a body may have 1000 bytes')
+      refusals.note(404, 'no such path')
+      refusals.note(401, 'it is not signed')
+      refusals.flush()
+      expect(readRefused(folder)).toMatchObject({
+        deliveries: 2 * round,
+        by_status: { 413: round, 401: round },
+        last: { status: 401, reason: 'it is not signed' },
+      })
+    }
   })
 
   it('keeps nothing of a body that ends too early', async () => {

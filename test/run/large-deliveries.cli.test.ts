@@ -6,55 +6,17 @@ import { Inbox } from '../../src/inbox/inbox.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite } from '../helpers/run-cli.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { aDelivery } from './activities-fixture.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
 const ACTIVITIES = 1_200
 
-function activityOf(event_id: string, nth: number): object {
-  const type = ['reaction', 'comment', 'reply'][nth % 3]
-  const post = `https://network.example/feed/update/urn:li:activity:${nth}`
-  const own =
-    type === 'reaction'
-      ? { reaction_type: 'PRAISE', target: 'post' }
-      : { comment_text: `${nth} `.repeat(80), comment_url: `${post}?comment=${nth}` }
-  return {
-    event_id,
-    profile_url: `https://network.example/in/person-${nth % 200}`,
-    profile_name: 'Ada Adams',
-    signal_type: type,
-    change_summary: `Ada Adams: ${type}`,
-    confidence: null,
-    detected_at: '2026-03-01T12:00:00Z',
-    change_data: {
-      activity_type: type,
-      occurred_at: new Date(Date.UTC(2026, 1, 1) + nth * 60_000).toISOString(),
-      post_url: post,
-      post_urn: `urn:li:activity:${nth}`,
-      post_text: `${nth} We are hiring. `.repeat(30).slice(0, 300),
-      post_author: { name: 'Acme', url: 'https://network.example/company/acme', headline: 'Acme' },
-      ...own,
-    },
-  }
-}
-
 it('20 deliveries of 1,200 activities are loaded, built, published and counted with a limit of 512 MB, and the first without one', async () => {
   const site = await openSite({ companies: 2 })
   done(await site.call(['run', site.pipeline]))
   const inbox = new Inbox(join(site.dataDir, 'inbox'), realClock)
-  const deliver = (delivery: number) =>
-    inbox.keep(
-      JSON.stringify({
-        event: 'person_activity',
-        user_email: 'account@example.com',
-        signal_type: 'person_activity',
-        job_id: 'sig-1',
-        job_name: 'Person Activity Monitor',
-        changes: Array.from({ length: ACTIVITIES }, (_, nth) =>
-          activityOf(`e${delivery}-${nth}`, nth),
-        ),
-      }),
-    )
+  const deliver = (delivery: number) => inbox.keep(aDelivery(delivery, ACTIVITIES))
   const reader = await memoryWarehouse()
   onTestFinished(() => reader.close())
   const filesOf = (table: string) =>

@@ -16,7 +16,9 @@ const WATCHED = 40
 
 async function openSignals() {
   const site = await openSite({ companies: 12 })
-  const receiver = site.start(['listen', '--port', '0', '--json'], { env: SECRET })
+  const receiver = site.start(['listen', '--port', '0', '--largest-mib', '1', '--json'], {
+    env: SECRET,
+  })
   onTestFinished(() => void receiver.process.kill('SIGKILL'))
   while (!receiver.stdout().includes('\n')) await pause(20)
   const { url } = JSON.parse(receiver.stdout()) as { url: string }
@@ -114,10 +116,16 @@ describe('signals', () => {
         `select count(*) as n from person_activities where profile_url = '${person?.url}'`,
       ),
     ).toEqual([{ n: 0 }])
+    // More than it was told to take.
+    const body = JSON.stringify({ text: 'x'.repeat(1_100_000) })
+    expect((await fetch(site.url, { method: 'POST', body })).status).toBe(413)
     site.receiver.process.kill('SIGTERM')
     const ended = await site.receiver.ended
     expect(ended.exitCode).toBe(0)
-    expect(ended.stderr).toMatch(/kept \d+ deliveries, refused 1 request, failed to write 0/)
+    expect(ended.stderr).toMatch(/kept \d+ deliveries, refused 2 requests, failed to write 0/)
+    const status = await site.call(['status'])
+    expect(status.stdout).toMatch(/not taken +2 deliveries, the last .* UTC: 413, a body may have/)
+    expect(await site.json('status')).toMatchObject({ deliveries_refused: 2 })
   })
 
   it('are refused where anybody could deliver: an address for others needs a secret', async () => {

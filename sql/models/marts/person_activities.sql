@@ -1,5 +1,6 @@
 -- grain: One row per reaction, comment or reply that a signal delivered.
 -- key: event_id
+-- kind: view
 -- endpoint: signal-create, signal-delivery
 -- purpose: What watched people do: who greets whom, before and after a change of job.
 -- note: Each event_id once, however often and in whatever order it was delivered.
@@ -22,22 +23,30 @@
 --   received_at: When it was first received, UTC.
 with
 
-activities as (
-    select activity_of(item) as said, signal_id, received_at, request_id, place
-    from (
-        select request_id, received_at, json_text(body, '$.job_id') as signal_id, json_list(body, '$.changes') as items
-        from answers
-        where endpoint = 'signal-delivery'
-    ) as lists, lateral json_items(items)
-),
-
+-- Which delivery of an activity counts is found by its key alone: a window over what activities say holds all of them at once. What has
+-- no event_id is left out by its number: a condition on items themselves would join each delivery with its list again.
 delivered as (
     select
-        said,
-        row_number() over (partition by said.event_id order by received_at, request_id, place) as again,
-        signal_id,
-        received_at
-    from activities
+        request_id,
+        place,
+        case
+            when event_id is not null
+                then row_number() over (partition by event_id order by received_at, request_id, place)
+        end as again
+    from (
+        select request_id, received_at, place, json_text(item, '$.event_id') as event_id
+        from (
+            select request_id, received_at, json_list(body, '$.changes') as items
+            from answers
+            where endpoint = 'signal-delivery'
+        ) as lists, lateral json_items(items)
+    ) as keys
+),
+
+first_delivered as (
+    select request_id, place
+    from delivered
+    where again = 1
 )
 
 select
@@ -57,7 +66,14 @@ select
     company_organizations.organization_id,
     signal_id,
     received_at
-from delivered
-left join person_names on person_names.name = page_part(delivered.said.profile_url)
-left join company_organizations on company_organizations.company = page_part(delivered.said.change_data.post_author.url)
-where again = 1 and said.event_id is not null
+from (
+    select activity_of(item) as said, signal_id, received_at, request_id, place
+    from (
+        select request_id, received_at, json_text(body, '$.job_id') as signal_id, json_list(body, '$.changes') as items
+        from answers
+        where endpoint = 'signal-delivery'
+    ) as lists, lateral json_items(items)
+) as activities
+inner join first_delivered on first_delivered.request_id = activities.request_id and first_delivered.place = activities.place
+left join person_names on person_names.name = page_part(activities.said.profile_url)
+left join company_organizations on company_organizations.company = page_part(activities.said.change_data.post_author.url)

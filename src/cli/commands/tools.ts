@@ -69,6 +69,7 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     about: 'receive what signals deliver, until it is stopped; the next run loads it',
     options: [
       ['--port <n>', 'port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
+      ['--largest-mib <n>', 'the largest delivery that is taken, in MiB', wholeNumber(1, 256), 16],
       [
         '--host <address>',
         'where to listen; others need JOBTIDE_WEBHOOK_SECRET',

@@ -38,6 +38,7 @@ export const status = withVersion({
   quarantined: left,
   not_before: orNull(instant),
   inbox_files: count,
+  deliveries_refused: count,
   backups: list(
     object({
       place: text,

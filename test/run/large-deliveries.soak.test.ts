@@ -1,0 +1,65 @@
+/** 100,000 activities, in deliveries that the service may well send: what each command holds of them in memory. */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { done, openSite } from '../helpers/run-cli.ts'
+import { aDelivery } from './activities-fixture.ts'
+
+vi.setConfig({ testTimeout: 900_000 })
+
+const DELIVERIES = 10
+const ACTIVITIES = 10_000
+const MOST_MB = 600
+// What the process is told. A delivery of 10 MB is several times in memory while it is taken apart, beside the engine.
+const TOLD = '450MB'
+
+it('100,000 activities in 10 deliveries are received, loaded, built, published and queried within 600 MB', async () => {
+  const site = await openSite({ companies: 2 })
+  const hook = join(site.folder, 'peak.cjs')
+  const peakFile = join(site.folder, 'peak')
+  // Without the pages of programs, which every process shares and the system takes back.
+  const script = [
+    `const { readFileSync, writeFileSync } = require('node:fs')`,
+    `const mapped = () => Number(/^RssFile:\\s+(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])`,
+    `const peak = () => Math.round((process.resourceUsage().maxRSS - mapped()) / 1_000)`,
+    `process.on('exit', () => writeFileSync(${JSON.stringify(peakFile)}, String(peak())))`,
+  ]
+  writeFileSync(hook, script.join('\n'))
+  const peak = () => Number(readFileSync(peakFile, 'utf8'))
+  const env = { JOBTIDE_MEMORY_LIMIT: TOLD, NODE_OPTIONS: `--require ${hook}` }
+  const peaks: Record<string, number> = {}
+
+  done(await site.call(['run', site.pipeline]))
+
+  const receiver = site.start(['listen', '--port', '0', '--json'], { env })
+  onTestFinished(() => void receiver.process.kill('SIGKILL'))
+  while (!receiver.stdout().includes('\n')) await pause(20)
+  const { url } = JSON.parse(receiver.stdout()) as { url: string }
+  for (let delivery = 0; delivery < DELIVERIES; delivery += 1) {
+    const body = aDelivery(delivery, ACTIVITIES)
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(200)
+  }
+  receiver.process.kill('SIGTERM')
+  done(await receiver.ended)
+  peaks['listen'] = peak()
+
+  for (const command of [
+    ['load'],
+    ['build'],
+    ['publish'],
+    [
+      'query',
+      'select count(*) as n, max(length(comment)) as longest from person_activities',
+      '--json',
+    ],
+  ]) {
+    const ended = done(await site.run(command, { env }))
+    peaks[command[0] ?? ''] = peak()
+    if (command[0] === 'query') {
+      expect(JSON.parse(ended.stdout)).toMatchObject([{ n: DELIVERIES * ACTIVITIES }])
+    }
+  }
+  expect(Object.entries(peaks).filter(([, mb]) => mb > MOST_MB)).toEqual([])
+})
