@@ -45,6 +45,17 @@ create or replace macro date_precision(ts) as
         else 'month'
     end;
 
+-- Whether a change can have been at `ts`: careers do not begin before 1940, the instant 0 of computers (1970-01-01) is no date, and
+-- nothing is announced more than 5 years before it happens. `seen_at` is when it was detected, or received where that is earlier.
+-- spark: is_career_date(ts timestamp, seen_at timestamp) returns boolean return to_date(ts) >= date '1940-01-01' and unix_micros(ts) <> 0 and datediff(ts, seen_at) <= 1827
+create or replace macro is_career_date(ts, seen_at) as
+    utc_date(ts) >= date '1940-01-01' and epoch_us(ts) <> 0 and days_between(seen_at, ts) <= 1827;
+
+-- When a change was, as far as it is known: a date that no career has says nothing, and the change had been made when it was seen.
+-- spark: career_date(ts timestamp, seen_at timestamp) returns timestamp return if(is_career_date(ts, seen_at), ts, seen_at)
+create or replace macro career_date(ts, seen_at) as
+    case when is_career_date(ts, seen_at) then ts else seen_at end;
+
 -- The last day on which a change dated `ts` can have happened: the end of the month where only the month is known.
 -- spark: latest_date(ts timestamp) returns date return if(ts = date_trunc('MONTH', ts), last_day(ts), to_date(ts))
 create or replace macro latest_date(ts) as

@@ -8,9 +8,9 @@ counted as (
 ),
 
 happened as (
-    select month_start(changed_at) as month_start_on, event_type, count(*) as events
+    select month_start(career_date(changed_at, least(detected_at, first_seen_at))) as month_start_on, event_type, count(*) as events
     from job_change_events
-    group by month_start(changed_at), event_type
+    group by month_start(career_date(changed_at, least(detected_at, first_seen_at))), event_type
 )
 
 select

@@ -1,7 +1,7 @@
 -- How fresh the page is, and what it cost: one row. With a list the charges are the shares of its organisations.
 with received as (
     select
-        max(detected_at) as newest_detected_at,
+        max(least(detected_at, first_seen_at)) as newest_detected_at,
         max(first_seen_at) as newest_received_at,
         count(case when first_seen_at >= $from_at and first_seen_at < $to_at then 1 end) as received
     from job_change_events

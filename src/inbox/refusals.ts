@@ -32,7 +32,7 @@ export function readRefused(folder: string): Refused {
   const file = fileIn(folder)
   if (!existsSync(file)) return NONE
   const text = new TextDecoder().decode(readNamedFile('count of refused deliveries', file, ''))
-  // Whoever changed it: a status that cannot be shown for it helps nobody.
+  // A file that was changed by hand counts as none: status shows the rest all the same.
   return (jsonOrNull(text) as Refused | null) ?? NONE
 }
 

@@ -53,7 +53,7 @@ export async function spentWithoutJournal(
     }>(
       `select count(*)::int as pages, coalesce(sum(credits_used), 0)::double as credits,
          (select count(*)::int from job_change_events) as events,
-         (select strftime(max(detected_at), '%Y-%m-%d %H:%M') from job_change_events) as up_to
+         (select strftime(max(least(detected_at, first_seen_at)), '%Y-%m-%d %H:%M') from job_change_events) as up_to
        from ops.pages`,
     )
     if (known === undefined || known.pages === 0) return null

@@ -8,10 +8,10 @@
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   event_type: joined, left or title_change.
---   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_at: When the change took effect, UTC; when it was detected, where the date sent is one that no career has. Often known to the month only: then the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
+--   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.
@@ -26,11 +26,13 @@ select
     events.profile_id,
     events.organization_id,
     events.event_type,
-    events.changed_at,
-    utc_date(events.changed_at) as changed_on,
-    month_start(events.changed_at) as month_start_on,
-    date_precision(events.changed_at) as precision,
-    events.changed_at > events.detected_at as is_future,
+    career_date(events.changed_at, least(events.detected_at, events.first_seen_at)) as changed_at,
+    utc_date(career_date(events.changed_at, least(events.detected_at, events.first_seen_at))) as changed_on,
+    month_start(career_date(events.changed_at, least(events.detected_at, events.first_seen_at))) as month_start_on,
+    case
+        when is_career_date(events.changed_at, least(events.detected_at, events.first_seen_at)) then date_precision(events.changed_at) else 'unknown'
+    end as precision,
+    career_date(events.changed_at, least(events.detected_at, events.first_seen_at)) > events.detected_at as is_future,
     events.detected_at,
     events.detection_lag_days,
     events.first_seen_at,

@@ -21,14 +21,18 @@ corrected as (
 lags as (
     select
         events.organization_id,
-        greatest(0, days_between(events.changed_at, coalesce(corrected.first_detected_at, events.detected_at))) as lag_days,
+        greatest(0, days_between(
+                career_date(events.changed_at, least(events.detected_at, events.first_seen_at)), coalesce(corrected.first_detected_at, events.detected_at)
+            )) as lag_days,
         count(*) as events
     from job_change_events as events
     left join corrected on corrected.event_key = events.event_key
     where events.event_type in ('joined', 'left')
     group by
         events.organization_id,
-        greatest(0, days_between(events.changed_at, coalesce(corrected.first_detected_at, events.detected_at)))
+        greatest(0, days_between(
+                career_date(events.changed_at, least(events.detected_at, events.first_seen_at)), coalesce(corrected.first_detected_at, events.detected_at)
+            ))
 ),
 
 counted as (

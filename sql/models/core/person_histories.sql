@@ -14,8 +14,8 @@ select
     profile_id,
     min(lower(person_full_name)) as person_name,
     cast(count(*) as integer) as events,
-    min(changed_at) as first_event_at,
-    max(changed_at) as last_event_at,
+    min(career_date(changed_at, least(detected_at, first_seen_at))) as first_event_at,
+    max(career_date(changed_at, least(detected_at, first_seen_at))) as last_event_at,
     cast(
         sum(
             checksum(

@@ -16,7 +16,7 @@
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
+--   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.

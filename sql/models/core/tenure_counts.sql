@@ -28,10 +28,13 @@ months as (
         stints.organization_id,
         stints.cohort_year,
         month_start(stints.joined_at) as joined_on,
-        month_start(stints.left_at) as left_on,
+        case when stints.left_precision <> 'unknown' then month_start(stints.left_at) end as left_on,
         went.event_key is null as is_leaver,
-        -- Somebody who came back was gone before that, since when is not known.
-        case when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at) end as last_known_on,
+        -- Somebody who came back was gone before that, since when is not known; and so was who left on a date that is none.
+        case
+            when stints.left_precision = 'unknown' then month_start(stints.joined_at)
+            when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at)
+        end as last_known_on,
         data_cutoffs.cutoff_on,
         -- The last whole month before the cutoff.
         days_later(data_cutoffs.cutoff_on, -1) as last_day_on
@@ -41,7 +44,7 @@ months as (
         on came.organization_id = stints.organization_id and came.event_key = stints.joined_event_key
     left join transfers as went
         on went.organization_id = stints.organization_id and went.event_key = stints.left_event_key
-    where stints.is_primary and stints.joined_at is not null and came.event_key is null
+    where stints.is_primary and stints.joined_at is not null and stints.joined_precision <> 'unknown' and came.event_key is null
 ),
 
 ends as (

@@ -23,7 +23,7 @@ versions as (
         profile_id,
         organization_id,
         event_type,
-        changed_at,
+        career_date(changed_at, least(detected_at, first_seen_at)) as changed_at,
         detected_at,
         first_seen_at,
         min(detected_at) over (partition by event_key) as first_detected_at,

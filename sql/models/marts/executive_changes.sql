@@ -17,7 +17,7 @@
 --   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
+--   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: Whether it was detected before it took effect.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.

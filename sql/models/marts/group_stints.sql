@@ -16,7 +16,7 @@
 --   joined_on: The day of joined_at, UTC.
 --   left_at: When the person left last_organization_id, UTC; null when not seen.
 --   left_on: The day of left_at, UTC.
---   tenure_days: Calendar days from joined_at to left_at; null where one of the two was not seen.
+--   tenure_days: Calendar days from joined_at to left_at; null where one of the two was not seen, or its date is unknown.
 --   is_open: True where the last of the stints is open; see stints.
 --   is_primary: False where it is a side role such as board member or adviser.
 --   cohort_year: Calendar year of joined_at, UTC.
@@ -70,7 +70,12 @@ select
     stints.joined_on,
     case when lasts.profile_id is null then stints.left_at else lasts.left_at end as left_at,
     case when lasts.profile_id is null then stints.left_on else lasts.left_on end as left_on,
-    days_between(stints.joined_at, case when lasts.profile_id is null then stints.left_at else lasts.left_at end) as tenure_days,
+    case
+        when
+            stints.joined_precision <> 'unknown'
+            and case when lasts.profile_id is null then stints.left_precision else lasts.left_precision end <> 'unknown'
+            then days_between(stints.joined_at, case when lasts.profile_id is null then stints.left_at else lasts.left_at end)
+    end as tenure_days,
     case when lasts.profile_id is null then stints.is_open else lasts.is_open end as is_open,
     stints.is_primary,
     stints.cohort_year

@@ -28,7 +28,7 @@
 --   is_boomerang: True where the person had been at the organisation before.
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
---   precision: How well joined_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
+--   precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: True where joined_at is after detected_at: the joining was announced, not yet seen.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
@@ -90,7 +90,7 @@ select
     stints.is_boomerang,
     stints.months_away,
     stints.is_primary,
-    date_precision(events.changed_at) as precision,
+    events.precision,
     events.changed_at > events.detected_at as is_future,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,
@@ -107,7 +107,7 @@ select
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder
-from job_change_events as events
+from dated_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key

@@ -27,14 +27,14 @@
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
 --   is_boomerang: True where it was not the person's first stint at the organisation.
 --   is_primary: False where the stint is a side role such as board member or adviser.
---   precision: How well left_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
+--   precision: How well left_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: True where left_at is after detected_at: the leaving was announced, not yet seen.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
---   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen.
+--   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen, or one of the two dates is unknown.
 --   tenure_days_min: The least it can be where only the month of joining or leaving is known.
 --   tenure_days_max: The most it can be where only the month of joining or leaving is known.
---   tenure_months: Whole months from joining to leaving; null when the joining was never seen.
+--   tenure_months: Whole months from joining to leaving; null where tenure_days is.
 --   went_to_organization_id: The organisation that was joined next; null when no joining is linked (see moves).
 --   went_to_organization_name: Name of the organisation that was joined next, as written.
 --   went_to_title: The first title known there, as written.
@@ -80,17 +80,19 @@ select
     stints.function,
     stints.is_boomerang,
     stints.is_primary,
-    date_precision(events.changed_at) as precision,
+    events.precision,
     events.changed_at > events.detected_at as is_future,
     stints.joined_at,
     stints.joined_on,
-    days_between(stints.joined_at, stints.left_at) as tenure_days,
+    case when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between(stints.joined_at, stints.left_at) end as tenure_days,
     case
-        when stints.joined_at is not null
+        when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown'
             then greatest(0, days_between_dates(latest_date(stints.joined_at), utc_date(stints.left_at)))
     end as tenure_days_min,
-    days_between_dates(utc_date(stints.joined_at), latest_date(stints.left_at)) as tenure_days_max,
-    whole_months(utc_date(stints.joined_at), utc_date(stints.left_at)) as tenure_months,
+    case
+        when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between_dates(utc_date(stints.joined_at), latest_date(stints.left_at))
+    end as tenure_days_max,
+    case when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then whole_months(utc_date(stints.joined_at), utc_date(stints.left_at)) end as tenure_months,
     moves.to_organization_id as went_to_organization_id,
     moves.to_organization_name as went_to_organization_name,
     moves.to_title as went_to_title,
@@ -107,7 +109,7 @@ select
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder,
     moves.left_event_key is not null as destination_known
-from job_change_events as events
+from dated_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key

@@ -9,6 +9,7 @@
 --   slug: The trailing part of its page URL, from that event; two organisations can share one.
 --   url: Its public page, from that event.
 --   events: Its events in job_change_events.
+--   undated_events: Those of them whose date is one that no career has, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
 --   people_now: Those of them who have a main job there as far as is known: no headcount, only people who were seen to change something.
 --   joiners: Joinings seen, transfers left out.
@@ -17,7 +18,7 @@
 --   boomerangs: Those joiners who had been there before.
 --   first_event_at: When the earliest change took effect, UTC.
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
---   last_detected_at: When the service saw the newest of its events, UTC.
+--   last_detected_at: When the service saw the newest of its events, UTC; no later than it was received.
 --   observed_from_on: First day of the first whole month of which joinings and leavings were looked for; null from the beginning; see organization_observation.
 --   observed_until_on: First day of the month up to which joinings and leavings were looked for; see organization_observation.
 --   transfers_in: People whom an acquisition or the like brought; see is_transfer in joiners.
@@ -28,9 +29,10 @@ detected as (
     select
         organization_id,
         count(*) as events,
-        min(changed_at) as first_event_at,
-        max(changed_at) as last_event_at,
-        max(detected_at) as last_detected_at
+        count(case when not is_career_date(changed_at, least(detected_at, first_seen_at)) then 1 end) as undated_events,
+        min(career_date(changed_at, least(detected_at, first_seen_at))) as first_event_at,
+        max(career_date(changed_at, least(detected_at, first_seen_at))) as last_event_at,
+        max(least(detected_at, first_seen_at)) as last_detected_at
     from job_change_events
     group by organization_id
 ),
@@ -45,7 +47,8 @@ newest as (
         events.organization_network_url
     from job_change_events as events
     inner join detected
-        on detected.organization_id = events.organization_id and detected.last_detected_at = events.detected_at
+        on detected.organization_id = events.organization_id
+        and detected.last_detected_at = least(events.detected_at, events.first_seen_at)
 ),
 
 first_of_newest as (
@@ -105,6 +108,7 @@ select
     named.organization_slug as slug,
     named.organization_network_url as url,
     cast(coalesce(detected.events, 0) as integer) as events,
+    cast(coalesce(detected.undated_events, 0) as integer) as undated_events,
     cast(coalesce(present.people_ever, 0) as integer) as people_ever,
     cast(coalesce(present.people_now, 0) as integer) as people_now,
     cast(coalesce(joined.joiners, 0) as integer) as joiners,

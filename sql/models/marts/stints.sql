@@ -25,7 +25,7 @@
 --   left_on: The day of left_at, UTC; null when no leaving was seen.
 --   joined_event_key: event_key of the joined event that began the stint; null when never seen.
 --   left_event_key: event_key of the left event that ended the stint; null when never seen.
---   joined_precision: How well joined_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year; null when never seen.
+--   joined_precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected; null when never seen.
 --   left_precision: How well left_at is known, as for joined_precision; null when never seen.
 --   joined_detected_at: When the service saw the joining, UTC; null when never seen.
 --   left_detected_at: When the service saw the leaving, UTC; null when never seen.
@@ -46,9 +46,9 @@
 --   function: Field of work of last_title, as for first_function.
 --   is_open: True when no leaving was seen, nor a later stint of the kind: the person is there as far as is known.
 --   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation.
---   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen.
+--   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen, or the date of this one is unknown.
 --   is_primary: False where every known title of the stint, also one before a change of title, is a side role such as board member or adviser.
---   cohort_year: Year of joined_at, UTC; null when the joining was never seen.
+--   cohort_year: Year of joined_at, UTC; null when the joining was never seen, or its date is unknown.
 --   first_event_at: When the first change in the stint took effect, UTC.
 --   last_event_at: When the last change in the stint took effect, UTC.
 --   last_event_type: The type of that last event: joined, left or title_change.
@@ -75,6 +75,7 @@ arrivals as (
         events.event_key,
         events.event_type,
         events.changed_at,
+        events.precision,
         events.detected_at,
         events.first_seen_at,
         events.person_full_name,
@@ -95,6 +96,7 @@ departures as (
         events.event_key,
         events.event_type,
         events.changed_at,
+        events.precision,
         events.detected_at,
         events.first_seen_at,
         events.person_full_name,
@@ -114,11 +116,13 @@ ends as (
         coalesce(arrivals.stint_number, departures.stint_number) as stint_number,
         arrivals.event_key as joined_event_key,
         arrivals.changed_at as joined_at,
+        arrivals.precision as joined_precision,
         arrivals.detected_at as joined_detected_at,
         arrivals.first_seen_at as joined_first_seen_at,
         arrivals.title as joined_title,
         departures.event_key as left_event_key,
         departures.changed_at as left_at,
+        departures.precision as left_precision,
         departures.detected_at as left_detected_at,
         departures.first_seen_at as left_first_seen_at,
         departures.title as left_title,
@@ -322,10 +326,12 @@ stints as (
         coalesce(ends.stint_number, rest.stint_number) as stint_number,
         ends.joined_event_key,
         ends.joined_at,
+        ends.joined_precision,
         ends.joined_detected_at,
         ends.joined_first_seen_at,
         ends.left_event_key,
         ends.left_at,
+        ends.left_precision,
         ends.left_detected_at,
         ends.left_first_seen_at,
         coalesce(ends.joined_title, rest.earliest_title, ends.left_title) as first_title,
@@ -387,8 +393,8 @@ select
     utc_date(stints.left_at) as left_on,
     stints.joined_event_key,
     stints.left_event_key,
-    date_precision(stints.joined_at) as joined_precision,
-    date_precision(stints.left_at) as left_precision,
+    stints.joined_precision,
+    stints.left_precision,
     stints.joined_detected_at,
     stints.left_detected_at,
     stints.joined_first_seen_at,
@@ -408,9 +414,11 @@ select
     coalesce(last_titles.function, 'unknown') as function,
     stints.left_event_key is null and later.stint_number is null as is_open,
     sequels.previous_stint_number is not null as is_boomerang,
-    returns.months_away,
+    case when stints.joined_precision <> 'unknown' then returns.months_away end as months_away,
     stints.is_primary,
-    cast(extract(year from utc_date(stints.joined_at)) as integer) as cohort_year,
+    case
+        when stints.joined_precision <> 'unknown' then cast(extract(year from utc_date(stints.joined_at)) as integer)
+    end as cohort_year,
     stints.first_event_at,
     case when stints.rest_is_last then stints.rest_at else stints.end_at end as last_event_at,
     case when stints.rest_is_last then stints.rest_event_type else stints.end_event_type end as last_event_type,

@@ -38,7 +38,7 @@
 --   months_in_previous_title: Whole months with previous_title, flips that led back to it included; null when its beginning was not seen.
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
---   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
+--   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
 --   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
@@ -80,13 +80,14 @@ select
             then greatest(0, whole_months(latest_date(steps.previous_step_at), utc_date(steps.changed_at)))
     end as months_in_previous_title_min,
     whole_months(utc_date(steps.previous_step_at), latest_date(steps.changed_at)) as months_in_previous_title_max,
-    date_precision(steps.changed_at) as precision,
+    case when events.precision = 'unknown' then 'unknown' else date_precision(steps.changed_at) end as precision,
     steps.changed_at > steps.detected_at as is_future,
     steps.detected_at,
     steps.known_at,
     steps.detection_lag_days,
     steps.first_seen_at
 from title_steps as steps
+left join dated_events as events on events.event_key = steps.event_key
 left join title_pairs as pairs
     on pairs.ladder = steps.ladder
     and pairs.previous_title = steps.previous_title
