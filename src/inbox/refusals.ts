@@ -41,8 +41,8 @@ export class Refusals {
   readonly #folder: string
   readonly #clock: Clock
   #waiting: { readonly at: number; readonly status: number; readonly reason: string }[] = []
-  /** Writes what came within a second after the last writing. */
-  #later: Promise<void> | null = null
+  /** Whether what came within a second after the last writing is written when that is over. */
+  #isLater = false
   #writtenAt = Number.NEGATIVE_INFINITY
 
   constructor(folder: string, clock: Clock) {
@@ -54,12 +54,15 @@ export class Refusals {
     if (!COUNTED.has(status)) return
     this.#waiting.push({ at: this.#clock.now(), status, reason })
     if (this.#clock.monotonic() - this.#writtenAt >= SECOND) this.flush()
-    else this.#later ??= this.#clock.sleep(SECOND).then(() => this.flush())
+    else if (!this.#isLater) {
+      this.#isLater = true
+      void this.#clock.sleep(SECOND).then(() => this.flush())
+    }
   }
 
   /** Writes what was counted since. What the disk refuses is kept for the next time. */
   flush(): void {
-    this.#later = null
+    this.#isLater = false
     const waiting = this.#waiting
     const last = waiting.at(-1)
     if (last === undefined) return

@@ -63,7 +63,7 @@ said as (
             json_text(body, '$.message.funding.last_round.date'),
             json_text(body, '$.message.funding.last_round.type')
         ) is not null as has_last_round,
-        coalesce(json_text(body, '$.message.funding_rounds.rounds') like '[%', false) as has_rounds
+        json_text(body, '$.message.funding_rounds.rounds') is not null as has_rounds
     from (
         -- An answer that asks to ask again says nothing, as one without a page.
         select request_id, subject, outcome, received_at, case when outcome = 'found' then body end as body
@@ -74,7 +74,31 @@ said as (
 ),
 
 placed as (
-    select *, row_number() over (partition by company, received_at order by request_id desc) as again
+    select
+        request_id,
+        company,
+        subject,
+        is_found,
+        received_at,
+        company_id,
+        company_name,
+        company_type,
+        company_size,
+        employees,
+        followers,
+        open_jobs,
+        industry,
+        headquarters,
+        country_code,
+        founded_year,
+        website,
+        url,
+        last_round_amount,
+        last_round_on,
+        last_round_type,
+        has_last_round,
+        has_rounds,
+        row_number() over (partition by company, received_at order by request_id desc) as again
     from said
 )
 

@@ -43,7 +43,17 @@ found as (
 
 sighted as (
     select
-        *,
+        post,
+        url,
+        content,
+        posted_at,
+        is_repost,
+        author_name,
+        author_type,
+        author_url,
+        reactions,
+        comments,
+        received_at,
         min(received_at) over (partition by post) as first_received_at,
         row_number() over (partition by post order by received_at desc, request_id, place) as again
     from found
