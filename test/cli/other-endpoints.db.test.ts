@@ -55,6 +55,26 @@ describe('a pipeline over job postings', () => {
     )
   })
 
+  it('ends with 5 where the one that is never answered is all that is due, and asks for the other one a week later all the same', async () => {
+    const site = await openServed(({ body }) =>
+      body['job_id'] === '401' ? failed(502, 'not retrieved') : posting(String(body['job_id'])),
+    )
+    const lines = linesFor(['401', '402'])
+    expect(await site.run(...lines)).toMatchObject({ exitCode: 0 })
+    site.clock.nowMs += DAY
+    expect(await site.run(...lines)).toMatchObject({ exitCode: 5 })
+    site.requests()
+    site.clock.nowMs += 6 * DAY
+    const again = await site.run(...lines)
+    expect(again).toMatchObject({
+      exitCode: 0,
+      document: { resumed: true, extract: { credits: 1 } },
+    })
+    expect(new Set(site.requests().map(({ body }) => body['job_id']))).toEqual(
+      new Set(['401', '402']),
+    )
+  })
+
   it('asks for 2 of 3 rows of a select of which one is no id, in every night, and for none where all are', async () => {
     const site = await openServed(({ body }) => posting(String(body['job_id'])))
     const lines = linesFor(['201', 'no id', '202'])
