@@ -107,7 +107,8 @@ export async function findCommand(
   const before = file === undefined ? null : listBefore(file, search)
   const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
-    const found = await warehouse.all<FoundRow>(sql, [key])
+    const rows = await warehouse.all<FoundRow>(sql, [key])
+    const found = rows.map((row) => ({ ...row, url: linkOf(row.url) }))
     const bodies = await warehouse.all<{ body: string }>(
       'select body from core.newest_answers where lookup_key = $1',
       [key],
@@ -258,10 +259,17 @@ function requestOf(filters: readonly string[]): LookupRequest {
   return Object.fromEntries(members) as LookupRequest
 }
 
+// What a program that opens the list follows: a page, and nothing that runs.
+const OTHER_SCHEME = /^(?!https?:\/\/)[a-z][\w+.-]*:/i
+
+function linkOf(url: string | null): string | null {
+  return url === null || OTHER_SCHEME.test(url.trim()) ? null : url
+}
+
 function listOf(found: readonly FoundRow[], { heads }: Search): string {
   const names = Object.keys(heads) as (keyof FoundRow)[]
   const lines = [Object.values(heads), ...found.map((row) => names.map((name) => row[name]))]
-  return lines.map((cells) => csvLine(cells)).join('')
+  return lines.map((cells) => csvLine(cells, true)).join('')
 }
 
 /** What a list that is there names, by its addresses; null where there is none. @throws ConfigError when it is no such list */

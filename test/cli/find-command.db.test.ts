@@ -164,6 +164,24 @@ describe('find', () => {
     )
   })
 
+  it('writes no formula and no link that runs into a list, which is compared with its own all the same', async () => {
+    const site = await openSearches()
+    const items = [
+      { id: 1, name: "-2+3+cmd|' /C calc'!A0", network_url: 'https://n.example/c/1' },
+      { id: 2, name: '=HYPERLINK("https://x")', network_url: 'javascript:alert(1)' },
+    ]
+    const reply: Reply = [200, { data: { items, total: 2, total_pages: 1 }, credit_used: 5 }]
+    await site.find('companies', 'keyword=c', reply)
+    expect(site.list().split('\n')).toEqual([
+      'name,company_url',
+      "'-2+3+cmd|' /C calc'!A0,https://n.example/c/1",
+      `"'=HYPERLINK(""https://x"")",`,
+      '',
+    ])
+    const again = await site.find('companies', 'keyword=c', reply)
+    expect(again).toMatchObject({ exitCode: 0, document: { added: 0, removed: 0 } })
+  })
+
   it('names 2 filters that the service does not know where nothing is found, objects as JSON', async () => {
     const site = await openSearches()
     const filter_errors = ['nowhere', { location: 'nowhere' }, 'nowhere']
