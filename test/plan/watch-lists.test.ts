@@ -96,7 +96,7 @@ describe('watch in a pipeline file', () => {
   it.each([
     [
       '  - { name: a, people: a.csv, level: [vp] }',
-      'nightly.yaml:5: watch.0.level: unknown key; allowed: name, people, organizations, changes, levels, functions',
+      'nightly.yaml:5: watch.0.level: unknown key; did you mean levels? allowed: name, people, organizations, changes, levels, functions',
     ],
     ['  - { name: a }', 'nightly.yaml:5: watch.0: expected people or organizations, one of them'],
     [
