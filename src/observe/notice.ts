@@ -34,10 +34,12 @@ export function sentFrom(
   notice: Notice,
   { host, dataDir }: { readonly host: string; readonly dataDir: string },
 ): Notice {
-  const { paragraphs, document } = notice
+  const { document } = notice
+  const place = { text: `${host}, ${dataDir}`, link: null }
+  const last = [...(notice.paragraphs.at(-1) ?? []), place]
   return {
     ...notice,
-    paragraphs: [...paragraphs, [{ text: `${host}, ${dataDir}`, link: null }]],
+    paragraphs: [...notice.paragraphs.slice(0, -1), last],
     document: { ...document, host, data_dir: dataDir },
   }
 }

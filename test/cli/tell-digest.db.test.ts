@@ -238,7 +238,8 @@ describe('a digest', () => {
     ])
     const mail = plainText(notice.paragraphs).split('\n')
     expect(mail.length).toBeLessThanOrEqual(30)
-    expect(mail.at(-2)).toBe('and 212 more: jobtide report --from 2026-03-01')
+    expect(mail.at(-2)).toMatch(/^\S+, \/.*/)
+    expect(mail.at(-3)).toBe('and 212 more: jobtide report --from 2026-03-01')
     expect(mail[2]).toMatch(
       /^Ada joined: .*Chief Technology Officer, .* https:\/\/example\.com\/in\/200/,
     )

@@ -97,7 +97,7 @@ describe('load, for any sightings in any order', () => {
         const tables = await withLoaded(segments, rows, tablesOf)
         expect(tables).toEqual(reference(sightings))
       }),
-      { numRuns: rounds('JOBTIDE_LOADS', 8, 100) },
+      { numRuns: rounds('JOBTIDE_LOADS', 5, 100) },
     )
   }, 600_000)
 })

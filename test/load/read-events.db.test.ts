@@ -214,7 +214,7 @@ describe('events read in sets', () => {
           )
         },
       ),
-      { numRuns: rounds('JOBTIDE_ODD_PAGES', 50, 3_000) },
+      { numRuns: rounds('JOBTIDE_ODD_PAGES', 30, 3_000) },
     )
   }, 600_000)
 

@@ -18,7 +18,7 @@ import {
 } from '../helpers/warehouse.ts'
 import { anyHistory, Worlds } from './histories.ts'
 
-const WORLDS = rounds('JOBTIDE_WORLDS', 100, 400)
+const WORLDS = rounds('JOBTIDE_WORLDS', 50, 400)
 const WORLDS_AT_ONCE = 100
 const NIGHTS = 2
 const OF_ENDPOINTS = new Set(

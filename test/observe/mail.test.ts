@@ -134,7 +134,7 @@ describe('the address of a mail server', () => {
 
 it('a notice names the machine and the data directory it is about: in words, to Slack, for programs', () => {
   const notice = sentFrom(NOTICE, { host: 'batch-3', dataDir: '/srv/jobtide' })
-  expect(plainText(notice.paragraphs)).toMatch(/\n→ Make room\.\n\nbatch-3, \/srv\/jobtide\n$/)
+  expect(plainText(notice.paragraphs)).toMatch(/\n→ Make room\.\nbatch-3, \/srv\/jobtide\n$/)
   expect(JSON.stringify(slackBody(notice))).toContain('batch-3, /srv/jobtide')
   expect(notice.document).toMatchObject({ host: 'batch-3', data_dir: '/srv/jobtide' })
 })

@@ -31,7 +31,7 @@ import {
   things,
 } from './things.ts'
 
-const RUNS = rounds('JOBTIDE_WORLDS', 4, 24)
+const RUNS = rounds('JOBTIDE_WORLDS', 2, 24)
 
 /** 12 rows changed, 12 are gone, 12 came; nothing of that is published yet. */
 async function afterChanges() {

@@ -1,6 +1,6 @@
 /**
- * The backup of the journal: what it holds, what a restore makes of it, and which places are refused. Erasures take half a minute
- * each, and are skipped outside `npm run test:soak`.
+ * The backup of the journal: what it holds, what a restore makes of it, and which places are refused. Erasures and
+ * nights on S3 take half a minute each, and are skipped outside `npm run test:soak`.
  */
 
 import {
@@ -94,17 +94,20 @@ describe('a backup in a folder', () => {
     expect(said).toContain(`${second} is not as it was written`)
   })
 
-  it('is made by extract and by find as well, and `false` switches it off', async () => {
-    const { site, segments } = await openBackedUp()
-    await site.json('extract', site.pipeline)
-    expect(segments()).toHaveLength(2)
-    done(await site.call(['suggest', 'company', 'a', '--json']))
-    expect(segments()).toHaveLength(segmentsOf(site).length)
-    const off = await openSite()
-    const env = { JOBTIDE_JOURNAL_BACKUP: 'false' }
-    done(await off.call(['run', off.pipeline, '--no-publish'], { env }))
-    expect(existsSync(join(off.dataDir, 'journal.backup.json'))).toBe(false)
-  })
+  it.skipIf(!IS_SOAK)(
+    'is made by extract and by find as well, and `false` switches it off',
+    async () => {
+      const { site, segments } = await openBackedUp()
+      await site.json('extract', site.pipeline)
+      expect(segments()).toHaveLength(2)
+      done(await site.call(['suggest', 'company', 'a', '--json']))
+      expect(segments()).toHaveLength(segmentsOf(site).length)
+      const off = await openSite()
+      const env = { JOBTIDE_JOURNAL_BACKUP: 'false' }
+      done(await off.call(['run', off.pipeline, '--no-publish'], { env }))
+      expect(existsSync(join(off.dataDir, 'journal.backup.json'))).toBe(false)
+    },
+  )
 
   it('that fails ends the run with 7 when all else is done; the next run makes it', async () => {
     const { site, place, run, segments } = await openBackedUp()
@@ -287,43 +290,49 @@ describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json is damaged', () 
 })
 
 describe('a backup on S3', () => {
-  it('lies below the destination by default, takes 4 requests that write and 5 that read a night without news, none where nothing was sealed, and old object versions go with an erasure', async () => {
-    const s3 = await startS3Server()
-    onTestFinished(() => s3.close())
-    const to = `s3://${s3.bucket}/lake`
-    const site = await openSite()
-    vi.stubEnv('AWS_ACCESS_KEY_ID', s3.accessKeyId)
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3.secretAccessKey)
-    const env = { JOBTIDE_S3_ENDPOINT: s3.endpoint }
-    const call = async (...args: string[]) => done(await site.call(args, { env })).stdout
-    const isWrite = ({ operation }: { operation: string }) => /^(?:Put|Delete|Comp)/.test(operation)
-    const ofBackup = () => s3.log().filter(({ key }) => key.startsWith('lake/journal/'))
-    const night = () => call('run', site.pipeline, '--snapshot-to', to)
-    await night()
-    await call('run', site.pipeline, '--snapshot-to', to, '--no-publish')
-    const [before, written] = [ofBackup().length, s3.log().filter(isWrite).length]
-    await night()
-    const asked = ofBackup().slice(before)
-    expect([asked.filter(isWrite).length, asked.length]).toEqual([4, 9])
-    // An unchanged publish writes 3 times where nothing moved, 7 times where only coverage did.
-    expect(s3.log().filter(isWrite).length - written).toBeLessThanOrEqual(7 + 4)
-    const { length } = s3.log()
-    await call('build')
-    await call('load')
-    expect(s3.log()).toHaveLength(length)
-    const keys = () => [...s3.objects().keys()].filter((key) => key.startsWith('lake/journal/'))
-    expect(keys().filter((key) => key.includes('/segments/'))).toHaveLength(segmentsOf(site).length)
+  it.skipIf(!IS_SOAK)(
+    'lies below the destination by default, takes 4 requests that write and 5 that read a night without news, none where nothing was sealed, and old object versions go with an erasure',
+    async () => {
+      const s3 = await startS3Server()
+      onTestFinished(() => s3.close())
+      const to = `s3://${s3.bucket}/lake`
+      const site = await openSite()
+      vi.stubEnv('AWS_ACCESS_KEY_ID', s3.accessKeyId)
+      vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3.secretAccessKey)
+      const env = { JOBTIDE_S3_ENDPOINT: s3.endpoint }
+      const call = async (...args: string[]) => done(await site.call(args, { env })).stdout
+      const isWrite = ({ operation }: { operation: string }) =>
+        /^(?:Put|Delete|Comp)/.test(operation)
+      const ofBackup = () => s3.log().filter(({ key }) => key.startsWith('lake/journal/'))
+      const night = () => call('run', site.pipeline, '--snapshot-to', to)
+      await night()
+      await call('run', site.pipeline, '--snapshot-to', to, '--no-publish')
+      const [before, written] = [ofBackup().length, s3.log().filter(isWrite).length]
+      await night()
+      const asked = ofBackup().slice(before)
+      expect([asked.filter(isWrite).length, asked.length]).toEqual([4, 9])
+      // An unchanged publish writes 3 times where nothing moved, 7 times where only coverage did.
+      expect(s3.log().filter(isWrite).length - written).toBeLessThanOrEqual(7 + 4)
+      const { length } = s3.log()
+      await call('build')
+      await call('load')
+      expect(s3.log()).toHaveLength(length)
+      const keys = () => [...s3.objects().keys()].filter((key) => key.startsWith('lake/journal/'))
+      expect(keys().filter((key) => key.includes('/segments/'))).toHaveLength(
+        segmentsOf(site).length,
+      )
 
-    const restored = join(site.folder, 'restored')
-    const text = await call('restore-journal', `${to}/journal`, '--data-dir', restored)
-    expect(text).toContain('0 credits')
-    copyFileSync(site.organizations, join(site.folder, 'list.csv'))
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people limit 1',
-    )
-    await call('forget', person?.profile_id ?? '', '--yes')
-    for (const key of keys()) expect(s3.versionsOf(key)).toHaveLength(1)
-  })
+      const restored = join(site.folder, 'restored')
+      const text = await call('restore-journal', `${to}/journal`, '--data-dir', restored)
+      expect(text).toContain('0 credits')
+      copyFileSync(site.organizations, join(site.folder, 'list.csv'))
+      const [person] = await site.query<{ profile_id: string }>(
+        'select profile_id from people limit 1',
+      )
+      await call('forget', person?.profile_id ?? '', '--yes')
+      for (const key of keys()) expect(s3.versionsOf(key)).toHaveLength(1)
+    },
+  )
 })
 
 const firstSegment = (data: string) =>
