@@ -5,7 +5,16 @@
  */
 
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,6 +26,10 @@ const OUTSIDE = ['@duckdb/node-bindings', '@opentelemetry/api', '@opentelemetry/
 // A map without lines: stack traces name lines of ours, and maps of packages would be larger than the package.
 const NO_MAP = '{"version":3,"sources":["-"],"mappings":"AAAA"}'
 const NO_MAP_COMMENT = `//# sourceMappingURL=data:application/json;base64,${btoa(NO_MAP)}`
+
+const BUILT = join('dist', 'built.sha256')
+const sources = sourcesHash()
+if (existsSync(BUILT) && readFileSync(BUILT, 'utf8') === sources) process.exit()
 
 rmSync('dist', { recursive: true, force: true })
 const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
@@ -53,7 +66,30 @@ const { keepAll } = await import('./dist/titles/kept.js')
 keepAll()
 const { keepReads } = await import('./dist/model/project.js')
 await keepReads()
-await keepCode()
+// Without it each command compiles what it runs.
+await keepCode().catch((error) => process.stderr.write(`no code is kept: ${error.message}\n`))
+
+writeFileSync(BUILT, sources)
+
+/** A hash of all that dist/ is made from: a build of the same is not made again. */
+function sourcesHash() {
+  const hash = createHash('sha256').update(process.version)
+  const folders = ['src', 'sql', 'config'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  )
+  const files = [
+    'build.mjs',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  ]
+  const paths = [...folders, ...files].toSorted((a, b) => (a < b ? -1 : 1))
+  for (const path of paths) hash.update(path).update(readFileSync(path))
+  return hash.digest('hex')
+}
 
 function makeSmaller({ onLoad }) {
   onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({

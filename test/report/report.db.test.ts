@@ -56,10 +56,10 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('the page', () => {
-  it('has the lists and figures of SQL, for 8 random windows', async () => {
+  it('has the lists and figures of SQL, for 20 random windows', async () => {
     let [burstsSeen, knownSeen] = [0, 0]
     const facts = await readFacts(warehouse)
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 20; round += 1) {
       const from = START + random(360) * DAY
       const window = { from, to: from + (1 + random(round % 2 === 0 ? 8 : 200)) * DAY }
       const page = parsed(await pageOf(window))
