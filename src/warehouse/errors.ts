@@ -9,6 +9,7 @@ import {
   JobtideError,
   LockedError,
   StorageError,
+  asStorageError,
   messageOf,
   storageHint,
 } from '../support/errors.ts'
@@ -64,9 +65,8 @@ const DISK =
 const SYSTEM_WORDS = [
   [/permission denied|operation not permitted/i, 'EACCES'],
   [/read-only file system/i, 'EROFS'],
-  [/too many open files in system/i, 'ENFILE'],
-  [/too many open files/i, 'EMFILE'],
 ] as const
+const FILES_OPEN = /too many open files( in system)?/i
 const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
 // What of the disk is free decides how much may be put aside, so that of a full one it is nothing.
@@ -106,6 +106,11 @@ export function asWarehouseError(error: unknown, path: string): unknown {
         cause: error,
       },
     )
+  }
+  const filesOpen = FILES_OPEN.exec(message)
+  if (filesOpen !== null) {
+    const code = filesOpen[1] === undefined ? 'EMFILE' : 'ENFILE'
+    return asStorageError(Object.assign(new Error(message, { cause: error }), { code }), path)
   }
   if (DISK.test(message) || (NOT_DONE.test(message) && !DAMAGED.test(message))) {
     return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {

@@ -11,13 +11,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, linkOnce, syncFile } from '../support/atomic-file.ts'
-import {
-  LockedError,
-  StorageError,
-  asStorageError,
-  messageOf,
-  storageHint,
-} from '../support/errors.ts'
+import { LockedError, StorageError, asStorageError } from '../support/errors.ts'
 import { removeDatabase } from './database-file.ts'
 import { WarehouseDamagedError, hasNoLocks } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
@@ -107,12 +101,6 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
     return await openBareFile(path, mode)
   } catch (error) {
     if (error instanceof StorageError) throw error
-    if (/too many open files/i.test(messageOf(error))) {
-      throw new StorageError(`the lock file ${path}: this process has too many files open`, {
-        hint: storageHint('EMFILE'),
-        cause: error,
-      })
-    }
     if (!(error instanceof LockedError)) {
       throw new StorageError(`the lock file ${path} cannot be used`, {
         hint: 'Where no Jobtide process works in this folder, remove the file and run the same command again.',

@@ -147,6 +147,18 @@ it('an fsync that the disk refuses to the engine is exit 9, and no defect', () =
     })
 })
 
+it.each([
+  ['this process', 'IO Error: Cannot open file "w.wal": Too many open files'],
+  ['this process', 'libduckdb.so: cannot open shared object file: Too many open files'],
+  ['this machine', 'IO Error: Cannot open file "w": Too many open files in system'],
+])('says that %s has too many files open, and not that the disk refuses: %s', (who, text) => {
+  expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
+    name: 'StorageError',
+    exitCode: 9,
+    message: expect.stringMatching(`^jobtide.duckdb: ${who} has too many files open`),
+  })
+})
+
 it('no room for what does not fit into memory is exit 9, also where a log is read again, and no damage', () => {
   const room = 'failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).'
   for (const text of [
