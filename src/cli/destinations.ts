@@ -24,7 +24,7 @@ export interface Destination {
   readonly on: readonly Told[]
   /** Whether its address can work, as far as this machine knows. @throws Error that says what is wrong */
   check(): Promise<void>
-  /** @throws Error when it was not taken; without an address */
+  /** Sends it with the names of this machine and data directory. @throws Error when it was not taken; without an address */
   deliver(notice: Notice): Promise<void>
 }
 
@@ -39,17 +39,19 @@ export function destinationsOf(context: Context, notify: NotifySpec): Destinatio
     const folder = join(context.directory.root, 'outbox', sha256Hex(id).slice(0, 16))
     return { name, folder, on: on ?? notify.on }
   }
+  const place = { host: hostname(), dataDir: context.directory.root }
   const hooks = webhook === undefined ? [] : [webhook]
   return [
     ...hooks.map((hook) => ({
       ...make('webhook', `webhook ${hook.url} ${hook.format}`, hook.on),
       check: async () => void addressOf(context, WEBHOOK, hook.url),
-      deliver: (notice: Notice) => post(context, hook, notice),
+      deliver: (notice: Notice) => post(context, hook, sentFrom(notice, place)),
     })),
     ...(email?.to ?? []).map((to, at) => ({
       ...make(`email.to, address ${at + 1}`, `email ${to}`, email?.on),
       check: async () => void (await mailing(context)),
-      deliver: (notice: Notice) => mail(context, { from: email?.from ?? '', to }, notice),
+      deliver: (notice: Notice) =>
+        mail(context, { from: email?.from ?? '', to }, sentFrom(notice, place)),
     })),
   ]
 }
@@ -148,9 +150,4 @@ async function insisting({ clock, stop }: Context, work: () => Promise<void>): P
     }
   }
   throw new Error(messageOf(last), { cause: last })
-}
-
-/** A notice with this machine and the data directory. */
-export function hereFrom({ directory }: Pick<Context, 'directory'>, notice: Notice): Notice {
-  return sentFrom(notice, { host: hostname(), dataDir: directory.root })
 }

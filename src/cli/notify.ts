@@ -18,7 +18,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
-import { beat, destinationsOf, hereFrom, type Destination } from './destinations.ts'
+import { beat, destinationsOf, type Destination } from './destinations.ts'
 import { tellDigest } from './tell-digest.ts'
 
 const LONGEST_WAIT_MS = MINUTE
@@ -253,7 +253,7 @@ async function tellOne(
   await alone(context, destination, async () => {
     for (const message of [...pending(), ...notKept]) {
       const name = nameOf(message)
-      if (!delivered.has(name)) await destination.deliver(hereFrom(context, noticeOf(message)))
+      if (!delivered.has(name)) await destination.deliver(noticeOf(message))
       delivered.add(name)
       if (isKept(logger, () => outbox.sent(message, clock.now()))) delivered.delete(name)
     }

@@ -7,7 +7,7 @@ import type { Job } from '../run/job.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { countText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { hereFrom, type Destination } from './destinations.ts'
+import type { Destination } from './destinations.ts'
 import { whileReading } from './reading.ts'
 
 /**
@@ -37,9 +37,7 @@ export async function tellDigest(
     })
     if (next === null) return
     // People who were erased meanwhile are gone from it; nobody is left to tell of.
-    if (next.untold.total > 0) {
-      await destination.deliver(hereFrom(context, noticeOf(next.digest, next.untold)))
-    }
+    if (next.untold.total > 0) await destination.deliver(noticeOf(next.digest, next.untold))
     ledger.sent()
   }
 }

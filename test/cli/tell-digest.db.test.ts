@@ -11,7 +11,7 @@ import { destinationsOf } from '../../src/cli/destinations.ts'
 import type { Context } from '../../src/cli/context.ts'
 import { tellDigest } from '../../src/cli/tell-digest.ts'
 import { buildModels } from '../../src/model/build.ts'
-import { plainText, slackBody, type Notice } from '../../src/observe/notice.ts'
+import { plainText, sentFrom, slackBody, type Notice } from '../../src/observe/notice.ts'
 import { openTold, type ToldChanges } from '../../src/observe/told.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -225,7 +225,8 @@ describe('a digest', () => {
     const notices: Notice[] = []
     const destination = {
       folder: temporaryFolder(),
-      deliver: async (notice: Notice) => void notices.push(notice),
+      deliver: async (notice: Notice) =>
+        void notices.push(sentFrom(notice, { host: 'batch-3', dataDir: '/srv/jobtide' })),
     }
     await tellDigest(context, destination, jobOver('org_many'))
     const [notice] = notices
