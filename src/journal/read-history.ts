@@ -39,9 +39,9 @@ export function readHistory({ folder }: JournalFolder): History {
   return foldAll(folder).history
 }
 
-/** How far this process has read each segment of a folder, and the newest suppression list that is noted up to there. */
-interface ListNoted {
-  readonly read: Map<string, { readonly bytes: number; readonly inode: number }>
+/** The newest suppression list that this process has seen noted, and how far it has read which files. */
+interface ListNoted extends Pick<Checkpoint, 'positions'> {
+  readonly inodes: Map<string, number>
   list: History['suppression']
 }
 
@@ -54,37 +54,37 @@ const listsNoted = new Map<string, ListNoted>()
  */
 export function notedList({ folder }: JournalFolder): History['suppression'] {
   const known = listsNoted.get(folder)
-  const present = listSegments(folder)
-  if (known === undefined || !isContinued(known, folder, present)) {
+  if (known === undefined || !isContinued(known, folder)) {
     return foldAll(folder).history.suppression
   }
-  for (const segment of present) {
-    const path = join(folder, segment)
-    const { inode, bytes } = known.read.get(segment) ?? { inode: statSync(path).ino, bytes: 0 }
-    for (const { record, end } of readSegment(path, bytes)) {
+  const { positions, inodes } = known
+  for (const segment of listSegments(folder)) {
+    if (!inodes.has(segment)) inodes.set(segment, inodeOf(folder, segment))
+    for (const { record, end } of readSegment(join(folder, segment), positions.get(segment) ?? 0)) {
       known.list = newerList(known.list, record)
-      known.read.set(segment, { inode, bytes: end })
+      positions.set(segment, end)
     }
   }
   return known.list
 }
 
 // An erasure puts new files in the place of segments.
-function isContinued({ read }: ListNoted, folder: string, present: readonly string[]): boolean {
-  const there = new Set(present)
-  return [...read].every(([segment, { bytes, inode }]) => {
-    if (!there.has(segment)) return false
-    const { ino, size } = statSync(join(folder, segment))
-    return ino === inode && size >= bytes
-  })
+function isContinued(known: ListNoted, folder: string): boolean {
+  const isSame = ([segment, inode]: readonly [string, number]) => inodeOf(folder, segment) === inode
+  return fits(known, folder) && [...known.inodes].every(isSame)
+}
+
+function inodeOf(folder: string, segment: string): number {
+  return statSync(join(folder, segment), { throwIfNoEntry: false })?.ino ?? 0
 }
 
 function noteRead(folder: string, { history, positions }: Checkpoint): void {
-  const read = [...positions].map(([segment, bytes]) => {
-    const inode = statSync(join(folder, segment), { throwIfNoEntry: false })?.ino ?? 0
-    return [segment, { bytes, inode }] as const
+  const inodes = [...positions.keys()].map((one) => [one, inodeOf(folder, one)] as const)
+  listsNoted.set(folder, {
+    positions: new Map(positions),
+    inodes: new Map(inodes),
+    list: history.suppression,
   })
-  listsNoted.set(folder, { read: new Map(read), list: history.suppression })
 }
 
 /**
@@ -111,16 +111,11 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
+  const nothing = { history: emptyHistory(), positions: new Map(), losses }
   const read =
     kept?.losses === losses && fits(kept, folder)
       ? foldSegments(folder, kept, only)
-      : foldSegments(
-          folder,
-          { history: emptyHistory(), positions: new Map(), losses },
-          only,
-          lost,
-          gapsUpTo,
-        )
+      : foldSegments(folder, nothing, only, lost, gapsUpTo)
   noteRead(folder, read)
   return read
 }
@@ -175,7 +170,7 @@ function readCheckpoint(folder: string): Checkpoint | null {
   }
 }
 
-function fits({ positions }: Checkpoint, folder: string): boolean {
+function fits({ positions }: Pick<Checkpoint, 'positions'>, folder: string): boolean {
   const present = new Set(listSegments(folder))
   for (const [segment, bytes] of positions) {
     if (!present.has(segment)) return false
