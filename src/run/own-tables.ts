@@ -19,7 +19,7 @@ export interface OwnThing {
 }
 
 /** What a user may have made: all but what builds make, and macros of ours. Tables come before the views over them. */
-export async function thingsIn(path: string): Promise<OwnThing[]> {
+async function thingsIn(path: string): Promise<OwnThing[]> {
   return withWarehouse({ path, mode: 'read' }, (warehouse) =>
     warehouse.all<OwnThing>(
       `select schema_name || '.' || table_name as name, 'table' as kind, schema_name as schema, sql
@@ -77,8 +77,8 @@ export async function copyOwn(old: string, rebuilt: string, logger: Logger): Pro
   })
 }
 
-/** What is in the old warehouse and not in the new one. */
-async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
+/** What a user made in the old warehouse: it is not in the new one. */
+export async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
   if (!existsSync(old)) return []
   const ours = new Set((await thingsIn(rebuilt)).map(({ name }) => name))
   try {

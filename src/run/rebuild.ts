@@ -7,11 +7,12 @@ import type { Journal } from '../journal/journal.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
+import type { Logger } from '../support/logger.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { openBareFile, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
-import { copyOwn, thingsIn } from './own-tables.ts'
+import { copyOwn, ownIn } from './own-tables.ts'
 import { buildStage, loadStage, type RunWorld } from './stages.ts'
 import { copyWatchLists } from './watch-lists.ts'
 
@@ -88,7 +89,7 @@ export async function rebuildOlder(
   if (present.size === 0 || loaded.some(({ segment }) => !present.has(segment))) return
   if ((await spentWithoutJournal(journal, directory, loaded)) !== null) return
   await rebuild(journal, world, async (path) => {
-    if (!(await holdsAllOf(directory.warehouse, path))) return
+    if (!(await holdsAllOf(directory.warehouse, path, logger))) return
     // Who reads the file would go on with the old one, and not know.
     const close = await openBareFile(directory.warehouse, 'write')
     close()
@@ -99,10 +100,8 @@ export async function rebuildOlder(
 }
 
 /** Whether a rebuilt warehouse has every event of the old one, and whatever a user made in it. */
-async function holdsAllOf(old: string, rebuilt: string): Promise<boolean> {
-  const before = await thingsIn(old)
-  const now = new Set((await thingsIn(rebuilt)).map(({ name }) => name))
-  if (!before.every(({ name }) => now.has(name))) return false
+async function holdsAllOf(old: string, rebuilt: string, logger: Logger): Promise<boolean> {
+  if ((await ownIn(old, rebuilt, logger)).length > 0) return false
   return withWarehouse({ path: rebuilt, mode: 'read' }, async (warehouse) => {
     await warehouse.run(`attach ${quoteText(old)} as old_warehouse (read_only)`)
     const missing = await warehouse.number(
