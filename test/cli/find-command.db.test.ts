@@ -1,63 +1,30 @@
 /** Searches by hand that the service refuses or does not answer: over HTTP, into a real warehouse, on a clock whose hours pass at once. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { findCommand, suggestCommand } from '../../src/cli/find-command.ts'
 import { runCommand } from '../../src/cli/service-commands.ts'
 import { parseOrganizations } from '../../src/plan/organizations.ts'
-import { yieldThread } from '../../src/support/clock.ts'
-import { JobtideError } from '../../src/support/errors.ts'
-import { jsonOrNull } from '../../src/support/json.ts'
 import { DAY } from '../../src/support/units.ts'
-import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
-import { START } from '../load/load-fixture.ts'
-import { ledgerSite } from './ledger-fixture.ts'
+import { openService, type Reply } from './service-fixture.ts'
 
 // A dozen runs one after another.
 vi.setConfig({ testTimeout: 240_000 })
 
-type Reply = readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>]
-
 /** A data directory, and a service whose n-th page is the n-th of these answers. */
 async function openSearches() {
   let replies: readonly Reply[] = []
-  let requests = 0
-  const server = createServer((request, response) => {
-    void text(request).then((sent) => {
-      const { page = 1 } = (jsonOrNull(sent) ?? {}) as { page?: number }
-      const [status, body, headers] = replies[page - 1] ?? [500, {}]
-      requests += 1
-      response.writeHead(status, { date: new Date(site.clock.nowMs).toUTCString(), ...headers })
-      response.end(JSON.stringify(body))
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const site = ledgerSite(START)
-  const sleep = async (ms: number) => {
-    site.clock.nowMs += ms
-    await yieldThread()
-  }
-  Object.assign(site.clock, { sleep })
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
-  const environment = { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: 'simulator-key' }
-  const asked = async (command: Parameters<typeof site.show>[0], given: readonly Reply[]) => {
+  const service = await openService(
+    ({ body }) => replies[Number(body['page'] ?? 1) - 1] ?? [500, {}],
+  )
+  const { site, ask, requests, rows } = service
+  const asked = async (command: Parameters<typeof ask>[0], given: readonly Reply[]) => {
     replies = given
-    requests = 0
-    const shown = await site.show(command, environment).catch((error: unknown) => {
-      if (error instanceof JobtideError) return error
-      throw error
-    })
-    const { exitCode } = shown
-    return shown instanceof JobtideError
-      ? { exitCode, requests, thrown: shown.message, text: '', document: {} }
-      : { exitCode, requests, thrown: null, text: shown.text, document: shown.document }
+    requests()
+    const outcome = await ask(command)
+    return { ...outcome, requests: requests().length }
   }
   const output = join(site.folder, 'found.csv')
   const isAsked = { pages: 10, refreshDays: 1, output }
@@ -77,8 +44,7 @@ async function openSearches() {
     },
     suggest: (reply: Reply) =>
       asked((context) => suggestCommand(context, 'job_title', 'head of', {}), [reply]),
-    rows: (sql: string) =>
-      withWarehouse({ path: site.warehouse, mode: 'read' }, (warehouse) => warehouse.all(sql)),
+    rows,
   }
 }
 

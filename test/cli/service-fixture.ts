@@ -17,7 +17,11 @@ import { START } from '../load/load-fixture.ts'
 import { ledgerSite } from './ledger-fixture.ts'
 
 /** What the service says to a request. */
-export type Reply = readonly [status: number, body: unknown]
+export type Reply = readonly [
+  status: number,
+  body: unknown,
+  headers?: Readonly<Record<string, string>>,
+]
 
 /** A request: its path, and what it asks for. */
 export interface ServedRequest {
@@ -26,15 +30,15 @@ export interface ServedRequest {
 }
 
 /** Opens both. @param replyTo how the service answers */
-export async function openServed(replyTo: (request: ServedRequest) => Reply) {
+export async function openService(replyTo: (request: ServedRequest) => Reply) {
   const asked: ServedRequest[] = []
   const server = createServer((request, response) => {
     void text(request).then((sent) => {
       const body = (jsonOrNull(sent) ?? {}) as ServedRequest['body']
       const one = { path: request.url ?? '', body }
       asked.push(one)
-      const [status, answer] = replyTo(one)
-      response.writeHead(status, { date: new Date(site.clock.nowMs).toUTCString() })
+      const [status, answer, headers] = replyTo(one)
+      response.writeHead(status, { date: new Date(site.clock.nowMs).toUTCString(), ...headers })
       response.end(JSON.stringify(answer))
     })
   })
@@ -46,13 +50,36 @@ export async function openServed(replyTo: (request: ServedRequest) => Reply) {
     await yieldThread()
   }
   Object.assign(site.clock, { sleep })
-  // A select reads a warehouse, also before the first run.
-  await site.load()
   const { port } = server.address() as AddressInfo
   const environment = {
     JOBTIDE_BASE_URL: `http://127.0.0.1:${port}`,
     JOBTIDE_API_KEY: 'simulator-key',
   }
+  return {
+    site,
+    /** Requests since the last call. */
+    requests: () => asked.splice(0),
+    /** Runs a command. What ends it is in `thrown`. */
+    ask: async (command: Parameters<typeof site.show>[0]) => {
+      const shown = await site.show(command, environment).catch((error: unknown) => {
+        if (error instanceof JobtideError) return error
+        throw error
+      })
+      const { exitCode } = shown
+      return shown instanceof JobtideError
+        ? { exitCode, thrown: shown.message, text: '', document: {} }
+        : { exitCode, thrown: null, text: shown.text, document: shown.document }
+    },
+    rows: (sql: string) =>
+      withWarehouse({ path: site.warehouse, mode: 'read' }, (warehouse) => warehouse.all(sql)),
+  }
+}
+
+/** As {@link openService}, with commands over one pipeline. */
+export async function openServed(replyTo: (request: ServedRequest) => Reply) {
+  const { site, requests, ask, rows } = await openService(replyTo)
+  // A select reads a warehouse, also before the first run.
+  await site.load()
   const fileOf = (lines: readonly string[]) => {
     const file = join(site.folder, 'asked.yaml')
     writeFileSync(file, ['name: asked', 'kind: collect', ...lines, ''].join('\n'))
@@ -61,25 +88,12 @@ export async function openServed(replyTo: (request: ServedRequest) => Reply) {
   return {
     clock: site.clock,
     folder: site.folder,
-    /** Requests since the last call. */
-    requests: () => asked.splice(0),
-    /** Runs a pipeline of `kind: collect` with these lines. What ends it is in `thrown`. */
-    async run(...lines: readonly string[]) {
-      const shown = await site
-        .show((context) => runCommand(context, fileOf(lines), {}), environment)
-        .catch((error: unknown) => {
-          if (error instanceof JobtideError) return error
-          throw error
-        })
-      const { exitCode } = shown
-      return shown instanceof JobtideError
-        ? { exitCode, thrown: shown.message, text: '', document: {} }
-        : { exitCode, thrown: null, text: shown.text, document: shown.document }
-    },
+    requests,
+    /** Runs a pipeline of `kind: collect` with these lines. */
+    run: (...lines: readonly string[]) => ask((context) => runCommand(context, fileOf(lines), {})),
     plan: (...lines: readonly string[]) =>
       site.show((context) => planCommand(context, fileOf(lines), {})),
     status: () => site.show((context) => statusCommand(context, [], {})),
-    rows: (sql: string) =>
-      withWarehouse({ path: site.warehouse, mode: 'read' }, (warehouse) => warehouse.all(sql)),
+    rows,
   }
 }
