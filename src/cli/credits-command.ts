@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
+import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
@@ -29,12 +30,13 @@ export interface CreditsOptions {
  */
 async function readLedger<T>(
   context: Context,
+  history: History,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { directory, clock } = context
   if (existsSync(directory.warehouse)) return whileReading(context, work)
   return withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    await load({ warehouse, journal: openJournal(directory.journal, clock) })
+    await load({ warehouse, journal: openJournal(directory.journal, clock), history })
     return work(warehouse)
   })
 }
@@ -74,11 +76,12 @@ export async function creditsCommand(
   const { directory, clock, output } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
   const name = job?.pipeline ?? null
-  const months = monthlyCredits((await historyShown(context)).spending, name)
+  const history = await historyShown(context)
+  const months = monthlyCredits(history.spending, name)
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)
   const recentDays = days ?? RECENT_DAYS
-  const found = await readLedger(context, async (warehouse) => {
+  const found = await readLedger(context, history, async (warehouse) => {
     const read = <Of extends object>(query: string, choices: object = {}) => {
       const scope = { pipeline: name, since, by: 'day' }
       return queryReport<Of>(warehouse, query, { ...scope, ...choices })
