@@ -3,9 +3,8 @@
  * it. The file is written once a second at most, whatever is sent.
  */
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { OWNER_ONLY, readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
+import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
@@ -29,9 +28,7 @@ const fileIn = (folder: string) => join(folder, 'refused.json')
 
 /** What receivers refused whose inbox is this folder. */
 export function readRefused(folder: string): Refused {
-  const file = fileIn(folder)
-  if (!existsSync(file)) return NONE
-  const text = new TextDecoder().decode(readNamedFile('count of refused deliveries', file, ''))
+  const text = readIfThere(fileIn(folder))?.toString() ?? ''
   // A file that was changed by hand counts as none: status shows the rest all the same.
   return (jsonOrNull(text) as Refused | null) ?? NONE
 }

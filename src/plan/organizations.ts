@@ -39,7 +39,7 @@ const OTHER_FILE = /^[^/?=:]*(?:=|:(?!\/\/|\d+\/))/
 // Cells of a spreadsheet that stand where an organisation would, and name none.
 const NO_NAME =
   /^(?:#?n[/.]?a[.!]?|null|none|nil|unknown|tbd|[-\u2013\u2014?.*]+|(?:grand |sub-?)?totals?:?|sum:?)$/i
-// Pages of people and of schools' alumni are no company's.
+// The page of a person names no company.
 const PERSON_PAGE = /(?:^|\/)(?:in|pub)\/[^/?#]/i
 
 // The example lines of a new folder (config/init/organizations.csv).

@@ -29,8 +29,8 @@ export function pipelineFilesIn(folder: string): string[] {
 }
 
 function pipelinesIn(folder: string): string[] {
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  return names.filter((name) => name.endsWith('.yaml')).map((name) => basename(name, '.yaml'))
+  const files = pipelineFilesIn(folder).filter((path) => path.endsWith('.yaml'))
+  return files.map((path) => basename(path, '.yaml'))
 }
 
 /** The file of the pipeline `name`, or the one at that path; undefined where there is none. */

@@ -71,8 +71,9 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
       lookAt = clock.monotonic()
       logger.error({ reason: messageOf(error) }, 'schedule_failed')
     }
-    const wait = Math.min(TICK_MS, Math.max(0, dueAt - clock.now()))
-    await clock.sleep(wait > 0 ? wait : TICK_MS, stop).catch(() => undefined)
+    const untilDue = dueAt - clock.now()
+    const wait = untilDue > 0 ? Math.min(TICK_MS, untilDue) : TICK_MS
+    await clock.sleep(wait, stop).catch(() => undefined)
   }
 }
 
