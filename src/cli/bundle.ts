@@ -3,7 +3,7 @@
  * takes a third off `query` and `titles`. Code of another Node.js is left aside, and all is compiled then.
  */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,8 +17,17 @@ type Program = (require: NodeJS.Require, filename: string, dirname: string) => v
 
 export const program = new Script(readFileSync(BUNDLE, 'latin1'), {
   filename: pathToFileURL(BUNDLE).href,
-  cachedData: existsSync(CODE) ? readFileSync(CODE) : undefined,
+  cachedData: kept(),
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 })
 const run = program.runInThisContext() as Program
 run(createRequire(BUNDLE), BUNDLE, dirname(BUNDLE))
+
+/** The code that the build kept; undefined where there is none, or this account may not read it. */
+function kept(): Buffer | undefined {
+  try {
+    return readFileSync(CODE)
+  } catch {
+    return undefined
+  }
+}

@@ -77,7 +77,7 @@ function foldersOf(pipeline: string): string[] {
 }
 
 function readEnvFile(file: string) {
-  const { bytes, mode, isGroups } = onDisk(file, () => readBelieved(file))
+  const { bytes, mode, isGroups } = onDisk(file, () => refusingUnreadable(file))
   const values = parseEnv(decodeText(bytes)) as Record<string, string>
   for (const [name, value] of Object.entries(values)) {
     if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
@@ -90,6 +90,20 @@ function readEnvFile(file: string) {
     warnings.push(`${file} may be written by a group, which could send the key elsewhere`)
   if (isExposed(mode, values)) warnings.push(`${file} holds a key and others may read it`)
   return { values, warnings }
+}
+
+// Settings that are left out in silence would be another service, or another key.
+function refusingUnreadable(file: string) {
+  try {
+    return readBelieved(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
+    throw new ConfigError(`this account may not read ${file}`, {
+      hint:
+        'Let it read the file (`ls -l` shows whose it is), or set these variables in the environment: under systemd with ' +
+        '`EnvironmentFile=` and `LoadCredential=`, as deploy/systemd does.',
+    })
+  }
 }
 
 // What is judged is what is read, also where another file takes its place meanwhile.

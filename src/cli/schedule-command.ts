@@ -96,7 +96,7 @@ export async function scheduleCommand(
         await tellAll(context, freshness, delivered)
         for (const { name, problem } of freshness.pipelines) {
           if (problem !== null && unreadable.get(name) !== problem)
-            tell(context, 'unreadable', problem)
+            tell(context, 'unreadable', problem, 'warn')
           unreadable.set(name, problem)
         }
         const next = dueText(freshness)
@@ -113,7 +113,8 @@ export async function scheduleCommand(
 function refuseNone(freshness: Freshness): void {
   if (scheduled(freshness).length > 0) return
   const broken = freshness.pipelines.flatMap(({ problem }) => problem ?? [])
-  throw new ConfigError(['no pipeline has a schedule', ...broken].join('\n'), {
+  if (broken.length > 0) throw new ConfigError(broken.join('\n'))
+  throw new ConfigError('no pipeline has a schedule', {
     hint: 'Give a file of pipelines/ a `schedule:`, such as "15 2 * * *", or name one.',
   })
 }
@@ -127,7 +128,9 @@ const NOTHING_SCHEDULED = {
 
 function healthOf(freshness: Freshness) {
   const { nowMs } = freshness
-  const nothing = scheduled(freshness).length === 0 ? [NOTHING_SCHEDULED] : []
+  // A pipeline that cannot be read has a judgement of its own, and perhaps a schedule.
+  const areRead = freshness.pipelines.every(({ problem }) => problem === null)
+  const nothing = scheduled(freshness).length === 0 && areRead ? [NOTHING_SCHEDULED] : []
   const judgements = [...freshness.judgements, ...nothing]
   const isFresh = judgements.length === 0
   return toldAsJson(isFresh ? 200 : 503, {
@@ -153,9 +156,15 @@ function dueText(freshness: Freshness): string {
     .join(', ')
 }
 
-function tell({ log, output }: Context, event: string, about: string): void {
-  if (log === null) output.note(`schedule: ${event.replaceAll('_', ' ')}: ${about}`)
-  else log.info({ about }, event)
+function tell(
+  { log, output }: Context,
+  event: string,
+  about: string,
+  level: 'info' | 'warn' = 'info',
+): void {
+  if (log !== null) log[level]({ about }, event)
+  else if (level === 'warn') output.note(`warning: schedule: ${about}`)
+  else output.note(`schedule: ${event.replaceAll('_', ' ')}: ${about}`)
 }
 
 /** Runs a pipeline in a process of its own, to its end. */

@@ -1,6 +1,6 @@
 /** A folder that works at once: a pipeline, the list it reads, an example of the environment, and what git leaves out. */
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, extname, join, relative, resolve } from 'node:path'
 import { refuseDamaged, type SkippedLines } from '../plan/skipped-lines.ts'
 import { packageRoot } from '../support/assets.ts'
@@ -45,6 +45,7 @@ export async function makeProjectFolder(
   }
   const list = listFile === undefined ? LIST : `organizations${extname(listFile).toLowerCase()}`
   const source = resolve(listFile ?? join(root, list))
+  if (listFile !== undefined) refusePipe(source)
   const isExample = listFile === undefined && isExampleList(source)
   const read = isExample ? null : await readOrganizations(source)
   if (read !== null) refuseDamaged(read.skipped)
@@ -64,6 +65,15 @@ export async function makeProjectFolder(
   })
   const organizations = read === null ? null : read.organizations.length
   return { folder: root, files, organizations, skipped: read?.skipped ?? [] }
+}
+
+// A pipe gives its lines once, and the list is read before it is copied.
+function refusePipe(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || found.isFile() || found.isDirectory()) return
+  throw new ConfigError(`${path} is not a file`, {
+    hint: 'Save the list as a file first; `plan` and `run` read a pipe as well.',
+  })
 }
 
 // What the folder has wins nowhere in silence.

@@ -140,7 +140,7 @@ export function storageHint(code: string): string {
 }
 
 const OWNER =
-  'See who owns what is named here (`ls -l`), and whether it is immutable (`lsattr`); let the account that runs Jobtide write there'
+  'See who owns what is named here (`ls -l`), and whether it is immutable (`lsattr`); let the account that runs Jobtide read and write there'
 const TO_MEND: Readonly<Record<string, string>> = {
   EACCES: OWNER,
   EPERM: OWNER,

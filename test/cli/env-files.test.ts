@@ -1,7 +1,9 @@
-import { chmodSync, chownSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { withEnvFiles } from '../../src/cli/env-files.ts'
+import { CLI } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** What a `.env` in the current folder says. */
@@ -66,5 +68,23 @@ describe('a .env file', () => {
     expect(warned).toEqual([expect.stringContaining('.env may be written by a group')])
     expect(readFiles(text, given(0, 0, 0o660)).warnings).toEqual([])
     expect(readFiles(text, given(0, 12_345, 0o640)).warnings).toEqual([])
+  })
+
+  it('that this account may not read is refused with exit 2, by the program that root installed', (context) => {
+    context.skip(process.getuid?.() !== 0, 'only root can become another account')
+    const folder = temporaryFolder()
+    chmodSync(folder, 0o755)
+    writeFileSync(join(folder, '.env'), 'JOBTIDE_API_KEY=sk-1\n', { mode: 0o600 })
+    const call = () => {
+      const how = { cwd: folder, uid: 65_534, encoding: 'utf8' as const }
+      const { status, stderr } = spawnSync(process.execPath, [CLI, 'plan', 'nightly'], how)
+      return [status, stderr] as const
+    }
+    expect(call()).toEqual([
+      2,
+      expect.stringMatching(/^jobtide: this account may not read .*[.]env\n.*`LoadCredential=`/s),
+    ])
+    rmSync(join(folder, '.env'))
+    expect(call()).toEqual([0, ''])
   })
 })

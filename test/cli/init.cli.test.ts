@@ -1,5 +1,6 @@
 /** `init`: from an empty folder to the first run. */
 
+import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -30,6 +31,12 @@ describe('jobtide init', () => {
     const again = done(await callCli(init))
     expect(again.stdout.match(/^kept /gm)).toHaveLength(4)
     expect(readFileSync(join(folder, FILES[0] ?? ''), 'utf8')).toBe('# mine\n')
+    const pipe = join(site.folder, 'pipe.csv')
+    execFileSync('mkfifo', [pipe])
+    expect(await callCli(['init', folder, '--organizations', pipe])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`${pipe} is not a file`) as string,
+    })
     const other = join(site.folder, 'other.csv')
     writeFileSync(other, 'org_1\n')
     const refused = await callCli(['init', folder, '--organizations', other])

@@ -104,6 +104,34 @@ describe('schedule', () => {
     }
   })
 
+  it('warns of a pipeline whose list is away, and says neither then nor of it alone that none has a schedule', async () => {
+    const site = await openSite({ companies: 1 })
+    const other = join(site.folder, 'other.yaml')
+    const scheduled = `${readFileSync(site.pipeline, 'utf8')}schedule: "15 2 * * *"\n`
+    writeFileSync(site.pipeline, scheduled)
+    const listless = scheduled.replace('name: test', 'name: other')
+    writeFileSync(other, listless.replace('organizations.csv', 'gone.csv'))
+    const args = ['schedule', site.pipeline, other, '--health-port', '0', '--log-level', 'info']
+    const schedule = site.start(args)
+    await until(() => schedule.stderr().includes('"msg":"unreadable"'), schedule.stderr)
+    expect(schedule.stderr()).toMatch(/"level":"warn".*gone[.]csv.*"msg":"unreadable"/)
+    const url = /http:\/\/127\.0\.0\.1:\d+\/health/.exec(schedule.stderr())?.[0] ?? ''
+    renameSync(site.organizations, `${site.organizations}.away`)
+    const { judgements } = (await (await fetch(url)).json()) as { judgements: { id: string }[] }
+    expect(judgements.map(({ id }) => id)).toEqual([
+      'pipeline_unreadable',
+      'never_run',
+      'pipeline_unreadable',
+      'never_run',
+    ])
+    schedule.process.kill('SIGTERM')
+    expect((await schedule.ended).exitCode).toBe(0)
+
+    const { exitCode, stderr } = await site.call(['schedule', other])
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/gone[.]csv: /)])
+    expect(stderr).not.toContain('has a schedule')
+  })
+
   it('refuses to stay up for nothing', async () => {
     const site = await openSite({ companies: 1 })
     const { exitCode, stderr } = await site.call(['schedule'])
