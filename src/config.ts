@@ -366,3 +366,8 @@ export function refuseKeyInArguments(argv: readonly string[], environment: Envir
     },
   )
 }
+
+/** How this program was started, for commands to copy: npm names what it runs for `npx`. */
+export function commandName(environment: Environment): string {
+  return environment['npm_command'] === 'exec' ? 'npx jobtide' : 'jobtide'
+}

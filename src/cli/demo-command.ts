@@ -7,6 +7,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { createTransport } from '../api/transport.ts'
+import { commandName } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import type { RunCommand } from '../run/begin.ts'
 import { readJob, type Overrides } from '../run/job.ts'
@@ -73,11 +74,11 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
       ended(await runJob(await readJob(name, more, directory.root), command, api, world))
 
     context.output.note('Pages of made-up organisations:')
-    await run('companies', 'extract', { organizations: pages })
+    const companies = await run('companies', 'extract', { organizations: pages })
     context.output.note('A year of their job changes, backfilled from a simulator of the service:')
     const first = await run('demo', 'backfill', { organizations, days: 365, publish: false })
     context.output.note('The openings that their pages show:')
-    await run('postings', 'extract', {})
+    const postings = await run('postings', 'extract', {})
 
     context.output.note('A weekend passes, and the nightly run asks what is new:')
     clock.advance(3 * DAY)
@@ -88,7 +89,10 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const tookMs = clock.monotonic() - beganAt
     const { values, ...report } = await withWarehouse(
       { path: directory.warehouse, mode: 'read' },
-      (warehouse) => demoReport(warehouse, directory.root, { first, second }, tookMs),
+      (warehouse) => {
+        const runs = { companies, first, postings, second }
+        return demoReport(warehouse, directory.root, runs, tookMs, commandName(context.environment))
+      },
     )
     context.output.report({ ...report, values: { ...values, service: { requests, credits } } })
     return EXIT.done
@@ -133,18 +137,28 @@ interface DemoOrganization {
   readonly open_roles: number
 }
 
-function runsTable(first: RunReport, second: RunReport, tookMs: number): Table {
-  const runs = [
-    { name: 'a year back', run: first },
-    { name: 'after a weekend', run: second },
+type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunReport>>
+
+/** What the service charged: the credits add up to those of `credits`. */
+function runsTable({ companies, first, postings, second }: Runs, tookMs: number): Table {
+  const others = [companies.extract, postings.extract]
+  const sum = (of: 'pages' | 'credits') => others.reduce((all, one) => all + one[of], 0)
+  const rows = [
+    { name: 'a year back', extract: first.extract, load: first.load },
+    { name: 'after a weekend', extract: second.extract, load: second.load },
+    {
+      name: 'their pages and openings',
+      extract: { pages: sum('pages'), credits: sum('credits'), events: null },
+      load: null,
+    },
   ]
-  return table(null, runs, [
+  return table(null, rows, [
     [`${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`, 'name'],
-    ['pages', ({ run }) => run.extract.pages, 'number'],
-    ['credits', ({ run }) => run.extract.credits, 'number'],
-    ['events', ({ run }) => run.extract.events, 'number'],
-    ['new rows', ({ run }) => run.load?.inserted, 'number'],
-    ['changed', ({ run }) => run.load?.updated, 'number'],
+    ['pages', ({ extract }) => extract.pages, 'number'],
+    ['credits', ({ extract }) => extract.credits, 'number'],
+    ['events', ({ extract }) => extract.events, 'number'],
+    ['new rows', ({ load }) => load?.inserted, 'number'],
+    ['changed', ({ load }) => load?.updated, 'number'],
   ])
 }
 
@@ -167,13 +181,15 @@ const ORGANIZATIONS_SHOWN = 4
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
 
-// 26 lines, so that all of it stands in most terminals with the prompt below it.
+// 27 lines, so that all of it stands in most terminals with the prompt below it.
 async function demoReport(
   warehouse: Warehouse,
   root: string,
-  { first, second }: Readonly<Record<'first' | 'second', RunReport>>,
+  runs: Runs,
   tookMs: number,
+  name: string,
 ): Promise<Report> {
+  const { first, second } = runs
   const below = relative(process.cwd(), root)
   const folder = below.startsWith('..') ? root : below
   type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
@@ -196,7 +212,7 @@ async function demoReport(
   )
   return {
     sections: [
-      runsTable(first, second, tookMs),
+      runsTable(runs, tookMs),
       table(
         null,
         kinds.flatMap(({ what, count, latest }) =>
@@ -225,8 +241,8 @@ async function demoReport(
     ],
     notes: [
       'next',
-      `  npx jobtide query --data-dir ${folder} "from organization_weekly limit 5"`,
-      `  npx jobtide status --data-dir ${folder}`,
+      `  ${name} query --data-dir ${folder} "from organization_weekly limit 5"`,
+      `  ${name} status --data-dir ${folder}`,
     ],
     values: {
       dataDir: root,
