@@ -371,3 +371,8 @@ export function refuseKeyInArguments(argv: readonly string[], environment: Envir
 export function commandName(environment: Environment): string {
   return environment['npm_command'] === 'exec' ? 'npx jobtide' : 'jobtide'
 }
+
+/** Whether lines may be drawn again: a log of a CI server that calls itself a terminal keeps each of them. */
+export function redraws({ CI: ci = '', TERM: term }: Environment): boolean {
+  return (ci === '' || ci === 'false' || ci === '0') && term !== 'dumb'
+}

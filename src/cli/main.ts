@@ -63,7 +63,7 @@ export async function runCommandLine(
     const log = isLog
       ? (await import('../support/json-log.ts')).createJsonLog(level, scrubber, write, logFields)
       : null
-    output = streamOutput(options.json ?? false, scrubber, streams, log)
+    output = streamOutput(options.json ?? false, scrubber, streams, environment, log)
     const parts = {
       ...given,
       environment,
@@ -92,7 +92,7 @@ export async function runCommandLine(
       if (error.code === 'commander.help') return EXIT.usage
     }
     const { streamOutput } = await import('./output.ts')
-    output ??= streamOutput(argv.includes('--json'), scrubber, streams)
+    output ??= streamOutput(argv.includes('--json'), scrubber, streams, given.environment)
     if (error instanceof CommanderError) return output.failure(usageError(error, argv))
     const { path = 'the disk' } = Object(error) as NodeJS.ErrnoException
     return output.failure(asStorageError(error, path))

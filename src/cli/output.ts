@@ -3,6 +3,7 @@
  * `--json` stdout carries exactly one JSON document.
  */
 
+import { redraws, type Environment } from '../config.ts'
 import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
@@ -48,18 +49,22 @@ type OutputStream = NodeJS.WritableStream & {
   readonly columns?: number
 }
 
-/** @param log where it is given, what else stands on stderr is lines of it */
+/**
+ * @param environment of the process
+ * @param log where it is given, what else stands on stderr is lines of it
+ */
 export function streamOutput(
   json: boolean,
   scrubber: Scrubber,
   streams: Streams,
+  environment: Environment,
   log: Logger | null = null,
 ): Output {
   const { stdout, stderr } = streams
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
   const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
-  const isTerminal = stderr.isTTY === true
+  const isTerminal = stderr.isTTY === true && redraws(environment)
   const stderrColumns = isTerminal ? Math.max(NARROWEST, stderr.columns ?? 0) : columns
   const problem = (error: unknown) => {
     if (log === null) err(describeProblem(error, stderrColumns, isTerminal))

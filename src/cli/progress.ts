@@ -56,7 +56,7 @@ export class ProgressDisplay {
     this.#hasEnded = step.isEnd
     const line = printable(lineOf(this.#stage, step, now - this.#beganAt, isTerminal))
     // One column stays free: a full line would make some terminals wrap.
-    if (isTerminal) this.#bar = line.slice(0, columns - 1)
+    if (isTerminal) this.#bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
     const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS
     if (!step.isEnd && now - this.#shownAt < every) return
     this.#shownAt = now

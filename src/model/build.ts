@@ -97,6 +97,7 @@ export async function buildModels(
       if (!isIncremental) await warehouse.run(project.macros)
       const built = await (isIncremental ? buildIncrementally(work) : refreshFully(work))
       const { models, outcomes, skipped } = built
+      if (done < total) finished('', total - done)
       if (outcomes.some((outcome) => outcome.offenders > 0)) throw new CheckFailedError(outcomes)
       await recordChecks(warehouse, buildId, builtAt, outcomes)
       await writeState(warehouse, project)

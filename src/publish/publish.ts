@@ -281,6 +281,7 @@ async function putFiles(
   files: readonly ScratchFile[],
 ): Promise<void> {
   let done = 0
+  if (files.length === 0) onProgress?.({ phase: 'upload', done, total: 0, name: '' })
   await atOnce(files, AT_ONCE, async ({ key, path, rows, bytes }) => {
     signal?.throwIfAborted()
     await store.putFile(key, path, signal)

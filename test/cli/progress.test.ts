@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/cli/output.ts'
 import { ProgressDisplay, type CommandProgress } from '../../src/cli/progress.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
+import { redraws } from '../../src/config.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 
@@ -62,6 +63,29 @@ describe('progress on a terminal', () => {
       expect.stringMatching(/^load {5}█{12} 100% {2}1\.0 kB in [\d.]+ s$/),
       'publish  ███░░░░░░░░░  25%  tables/joiners/abc.parquet',
     ])
+  })
+})
+
+describe('progress of a stage', () => {
+  it('on a terminal of 60 columns is cut with an ellipsis, and nothing is drawn again on a CI server', () => {
+    const pages = { pages: 3_006, events: 131_811, credits: 30_060, projection: null } as const
+    const all = { stage: 'extract', fraction: 1, batchesDone: 9, batches: 9, ...pages } as const
+    expect(written(60, (display) => display.show(all as CommandProgress))).toEqual([
+      'extract  ████████████ 100%  3,006 pages, 131,811 events, 3…',
+    ])
+    expect(['1', 'true', '', 'false', undefined].map((CI) => redraws({ CI }))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ])
+    expect(redraws({ TERM: 'dumb' })).toBe(false)
+  })
+
+  it('of a publish without a new file ends at 100 %', () => {
+    const steps = [publish('export', 2), { ...publish('upload', 0), total: 0 } as RunProgress]
+    expect(linesOf(steps)).toEqual(['publish  100%  0 files in 1.0 s'])
   })
 })
 

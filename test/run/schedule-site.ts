@@ -52,7 +52,7 @@ export async function openScheduleSite(
     stop = new AbortController()
     const scrubber = createScrubber()
     const stream = new PassThrough().on('data', (part: Buffer) => (said += part.toString()))
-    const output = streamOutput(false, scrubber, { stdout: stream, stderr: stream })
+    const output = streamOutput(false, scrubber, { stdout: stream, stderr: stream }, {})
     const context = createContext(
       { dataDir: site.dataDir },
       {
