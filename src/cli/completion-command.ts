@@ -1,9 +1,12 @@
 /** `completion`: a script by which a shell completes commands, options and their values, from how commands are declared. */
 
+import { computedModels } from '../model/computed-models.ts'
+import { readModelFiles } from '../warehouse/catalog.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import type { Declaration } from './commands/declaration.ts'
+import { PIPELINE, type Declaration } from './commands/declaration.ts'
 import type { Context } from './context.ts'
 import { COMMON_OPTIONS, type OptionDeclaration } from './options.ts'
+import { recipeNames } from './recipes.ts'
 
 const SHELLS: readonly string[] = ['bash', 'zsh', 'fish']
 
@@ -32,20 +35,38 @@ function nameOf([flags]: OptionDeclaration): string {
   return flags.split(' ', 1)[0] ?? ''
 }
 
-function valuesOf([, , values]: OptionDeclaration): readonly string[] {
+function valuesOf([flags, , values]: OptionDeclaration): readonly string[] {
+  if (flags.startsWith('--recipe ')) return recipeNames()
   return Array.isArray(values) ? (values as readonly string[]) : []
 }
 
-// What is no option is completed as a file.
+/** What may stand where no option does; a pipeline is asked of the folder when Tab is pressed, and paths are completed by the shell. */
+function wordsOf({ arguments: given = [] }: Declaration, commands: readonly Declaration[]) {
+  const [name = '', about = ''] = given[0] ?? []
+  if (about.startsWith(PIPELINE)) return { words: [], hasPipelines: true }
+  const words: Readonly<Record<string, () => readonly string[]>> = {
+    '[table]': () => [...readModelFiles(), ...computedModels].map((one) => one.name),
+    '[command]': () => commands.map((one) => one.name),
+    '<shell>': () => SHELLS,
+    '<what>': () => about.split(/, | or /),
+    '<type>': () => about.split(/, | or /),
+  }
+  return { words: words[name]?.() ?? [], hasPipelines: false }
+}
+
+const PIPELINES = `$(ls pipelines 2>/dev/null | sed -n 's/[.]yaml$//p')`
+
 function bashScript(commands: readonly Declaration[], isZsh: boolean): string {
   const values = commands.flatMap((command) =>
     optionsOf(command)
       .filter((option) => valuesOf(option).length > 0)
       .map((one) => `    '${command.name} ${nameOf(one)}') words='${valuesOf(one).join(' ')}' ;;`),
   )
-  const options = commands.map(
-    (command) => `    '${command.name} '*) words='${optionsOf(command).map(nameOf).join(' ')}' ;;`,
-  )
+  const options = commands.map((command) => {
+    const { words, hasPipelines } = wordsOf(command, commands)
+    const all = [...words, ...optionsOf(command).map(nameOf)].join(' ')
+    return `    '${command.name} '*) words='${all}'${hasPipelines ? `" ${PIPELINES}"` : ''} ;;`
+  })
   return [
     `# eval "$(jobtide completion ${isZsh ? 'zsh' : 'bash'})"`,
     ...(isZsh ? ['autoload -U +X compinit bashcompinit && compinit && bashcompinit'] : []),
@@ -67,6 +88,7 @@ function fishScript(commands: readonly Declaration[]): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "\\'")}'`
   const lines = commands.flatMap((command) => [
     `complete -c jobtide -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.about)}`,
+    ...fishWords(command, commands),
     ...optionsOf(command).map((option) => {
       const takes = !option[0].includes(' ') ? '' : valuesOf(option).length === 0 ? ' -r' : ' -x'
       const values = valuesOf(option).length === 0 ? '' : ` -a '${valuesOf(option).join(' ')}'`
@@ -74,4 +96,11 @@ function fishScript(commands: readonly Declaration[]): string {
     }),
   ])
   return ['# jobtide completion fish | source', ...lines, ''].join('\n')
+}
+
+function fishWords(command: Declaration, commands: readonly Declaration[]): string[] {
+  const { words, hasPipelines } = wordsOf(command, commands)
+  const all = [...words, ...(hasPipelines ? [`(${PIPELINES.slice(2, -1)})`] : [])]
+  const seen = `complete -c jobtide -n '__fish_seen_subcommand_from ${command.name}'`
+  return all.length === 0 ? [] : [`${seen} -a "${all.join(' ').replaceAll('$', String.raw`\$`)}"`]
 }

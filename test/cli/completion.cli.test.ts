@@ -1,7 +1,7 @@
 /** The completion of real shells; one that is not installed is skipped, and the test says so. */
 
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
@@ -19,13 +19,18 @@ const ASK: Readonly<Record<string, (script: string, words: readonly string[]) =>
 }
 
 it.each(Object.keys(ASK))(
-  '%s completes commands, options and values (skipped without it)',
+  '%s completes commands, options, values, pipelines, tables and recipes (skipped without it)',
   async (shell) => {
     if (!isThere(shell)) return
     const script = join(temporaryFolder(), 'completion')
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'pipelines'))
+    writeFileSync(join(folder, 'pipelines', 'nightly.yaml'), '')
     writeFileSync(script, done(await callCli(['completion', shell])).stdout)
     const complete = (...words: readonly string[]) => {
-      const { stdout, stderr } = spawnSync(shell, ['-c', ASK[shell]?.(script, words) ?? ''])
+      const { stdout, stderr } = spawnSync(shell, ['-c', ASK[shell]?.(script, words) ?? ''], {
+        cwd: folder,
+      })
       expect(String(stderr)).toBe('')
       return String(stdout).trim().split('\n').toSorted()
     }
@@ -37,6 +42,11 @@ it.each(Object.keys(ASK))(
     )
     expect(complete('jobtide', 'run', 'nightly', '--cred')).toEqual(['--credits'])
     expect(complete('jobtide', 'credits', '--by', 'm')).toEqual(['month'])
+    expect(complete('jobtide', 'plan', 'n')).toContain('nightly')
+    expect(complete('jobtide', 'query', '--recipe', 'watch_m')).toEqual(['watch_misses'])
+    expect(complete('jobtide', 'models', 'joi')).toContain('joiners')
+    expect(complete('jobtide', 'find', 'comp')).toContain('companies')
+    expect(complete('jobtide', 'completion', 'zs')).toContain('zsh')
   },
 )
 
