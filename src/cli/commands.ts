@@ -21,7 +21,7 @@ export function addCommands(program: Command, start: Start): void {
   for (const declared of COMMANDS) {
     const command = program.command(declared.name).description(declared.about)
     for (const one of declared.arguments ?? []) command.argument(...one)
-    for (const one of [...COMMON_OPTIONS, ...(declared.options ?? [])])
+    for (const one of [...(declared.options ?? []), ...COMMON_OPTIONS])
       command.addOption(toOption(one))
     command.action((...given: unknown[]) => {
       // Commander gives the arguments, then the options, then the command.
