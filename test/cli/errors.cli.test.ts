@@ -1,17 +1,9 @@
 /** What goes wrong for an operator: one sentence, what to do next, the exit code, and nothing lost. */
 
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect, type AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -31,6 +23,7 @@ import {
   type CliResult,
   type Site,
 } from '../helpers/run-cli.ts'
+import { installedWith } from '../helpers/installed.ts'
 import { smallDisk } from '../helpers/small-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -389,19 +382,4 @@ describe('after the extraction', () => {
     expect(snapshots?.n).toBe(1)
     expect((await site.call(['status'])).stdout).toMatch(/1 failed check\b/)
   })
-
-  /** Jobtide installed once more, with other files in it. */
-  function installedWith(files: Readonly<Record<string, string>>): string {
-    const home = dirname(dirname(CLI))
-    const copy = temporaryFolder()
-    for (const part of ['dist', 'sql', 'config', 'pipelines', 'package.json']) {
-      cpSync(join(home, part), join(copy, part), { recursive: true })
-    }
-    symlinkSync(join(home, 'node_modules'), join(copy, 'node_modules'))
-    for (const [path, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(copy, path)), { recursive: true })
-      writeFileSync(join(copy, path), text)
-    }
-    return join(copy, 'dist', 'cli.js')
-  }
 })
