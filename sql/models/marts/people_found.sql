@@ -1,4 +1,4 @@
--- grain: One row per search for people and person that its newest answer shows.
+-- grain: One row per search for people and person that it found, now or before.
 -- key: lookup_key, profile_url
 -- endpoint: people-search
 -- purpose: People that a search found: what watch-lists of people are made from.
@@ -7,7 +7,7 @@
 --   lookup_key: Names the search: the same for the same question.
 --   subject: What was searched for, in words.
 --   profile_url: What the service calls the person.
---   position: Their place among all that were found, from 1.
+--   position: Their place among all that the newest answer shows, from 1; null where that shows them no more.
 --   full_name: Name, as written.
 --   title: Title, as written.
 --   company_name: Name of the company, as written.
@@ -16,24 +16,47 @@
 --   location: Region, as written.
 --   is_current: Whether the role is the present one; null when it does not say.
 --   started_on: First day of the month in which the role began; null when it does not say.
---   received_at: When it was received, UTC.
+--   first_received_at: When the search first found them, UTC.
+--   received_at: When the search last found them, UTC.
 with
 
 found as (
     select
-        lookup_key,
-        subject,
+        lists.lookup_key,
+        lists.subject,
         json_text(item, '$.profile_url') as profile_url,
-        row_number() over (partition by lookup_key, json_text(item, '$.profile_url') order by received_at desc, page, place) as again,
-        page,
+        lists.request_id,
+        lists.page,
         place,
         item,
-        received_at
+        lists.received_at
     from (
-        select lookup_key, subject, page, received_at, json_list(body, '$.results') as items
-        from newest_answers
-        where endpoint = 'people-search'
+        select request_id, lookup_key, subject, page, received_at, json_list(body, '$.results') as items
+        from answers
+        where endpoint = 'people-search' and outcome = 'found'
     ) as lists, lateral json_items(items)
+),
+
+sighted as (
+    select
+        found.lookup_key,
+        found.subject,
+        found.profile_url,
+        found.page,
+        found.place,
+        found.item,
+        found.received_at,
+        newest_answers.request_id is not null as is_newest,
+        min(found.received_at) over (partition by found.lookup_key, found.profile_url) as first_received_at,
+        row_number() over (
+            partition by found.lookup_key, found.profile_url
+            order by
+                case when newest_answers.request_id is null then 1 else 0 end,
+                found.received_at desc, found.page, found.place, found.request_id
+        ) as again
+    from found
+    left join newest_answers on newest_answers.request_id = found.request_id
+    where found.profile_url is not null
 ),
 
 companies as (
@@ -49,7 +72,12 @@ select
     lookup_key,
     subject,
     profile_url,
-    cast(row_number() over (partition by lookup_key order by page, place, received_at, profile_url) as integer) as position,
+    case
+        when is_newest
+            then cast(
+                row_number() over (partition by lookup_key, is_newest order by page, place, received_at, profile_url) as integer
+            )
+    end as position,
     json_text(item, '$.full_name') as full_name,
     json_text(item, '$.title') as title,
     json_text(item, '$.company') as company_name,
@@ -58,7 +86,8 @@ select
     json_text(item, '$.location') as location,
     json_text(item, '$.is_current') = 'true' as is_current,
     try_cast(json_text(item, '$.started_on.year') || '-' || json_text(item, '$.started_on.month') || '-1' as date) as started_on,
+    first_received_at,
     received_at
-from found
-left join companies on companies.company_id = json_text(found.item, '$.company_id')
-where again = 1 and profile_url is not null
+from sighted
+left join companies on companies.company_id = json_text(sighted.item, '$.company_id')
+where again = 1
