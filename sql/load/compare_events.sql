@@ -36,7 +36,8 @@ select * exclude (nth, position, is_read, fields), attributes_of(staged) as attr
 from jobtide_load.staged_sightings as staged
 semi join repeated_keys on repeated_keys.event_key = staged.event_key;
 
--- One row per repeated event, with the attributes of its newest sighting (by detected_at, then by receipt, then by content),
+-- One row per repeated event, with the attributes of its newest sighting (by detected_at, then by receipt, then by content; what
+-- claims to be detected after its receipt counts as detected then),
 -- what all its sightings in the chunk add up to, and how it compares with what is known.
 create or replace temp table repeated_events as
 with
@@ -45,7 +46,7 @@ with
             *,
             row_number() over (
                 partition by event_key
-                order by detected_at desc, received_at desc, attributes desc
+                order by least(detected_at, received_at) desc, received_at desc, attributes desc, detected_at desc
             ) as nth
         from repeated_sightings
     ),
@@ -69,8 +70,11 @@ select
     known.event_key is null as is_new,
     -- A newer sighting replaces attributes; an older or equal one only counts.
     known.event_key is not null
-        and row(ranked.detected_at, ranked.received_at, ranked.attributes)
-            > row(known.detected_at, known.attributes_seen_at, known.attributes) as is_newer,
+        and row(
+            least(ranked.detected_at, ranked.received_at), ranked.received_at, ranked.attributes, ranked.detected_at
+        ) > row(
+            least(known.detected_at, known.attributes_seen_at), known.attributes_seen_at, known.attributes, known.detected_at
+        ) as is_newer,
     is_newer and row(ranked.detected_at, ranked.attributes) <> row(known.detected_at, known.attributes) as is_changed,
     known.event_key is not null and totals.first_seen_at < known.first_seen_at as is_seen_earlier
 from ranked

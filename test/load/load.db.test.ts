@@ -93,7 +93,16 @@ const refused = (organization: OrganizationRef, at: number, reason: string): Jou
   reason,
 })
 
+const YEAR_9999 = Date.UTC(9999, 0, 1)
+
 describe('load', () => {
+  it('lets no sighting that says it is of the year 9999 win over what is received later', async () => {
+    const far = aPage([wireEvent({ name: 'Ada', detectedAt: YEAR_9999 })], { at: START })
+    const later = { name: 'Bea', detectedAt: START + DAY }
+    const { report } = await loaded([far], [aPage([wireEvent(later)], { at: START + 2 * DAY })])
+    expect(report).toMatchObject({ inserted: 1, updated: 1 })
+  })
+
   it('counts what it did: pages, sightings, new events, changed ones, rejects', async () => {
     const { report } = await loaded([
       aPage([wireEvent(), wireEvent(), wireEvent({ person: 'per_2' })]),

@@ -32,13 +32,21 @@ const anyText = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(null, 'A', 'B', 'b') },
   { weight: 1, arbitrary: fc.constantFrom(...odd) },
 )
+// Detected long after it was received.
+const FAR = Date.UTC(9999, 0, 1)
 const anyEvent = fc
   .record({
     person: fc.constantFrom('per_1', 'per_2'),
     organization: fc.constantFrom('org_1', 'org_2'),
     type: fc.constantFrom('joined', 'left', 'title_change'),
     changedAt: fc.constantFrom(START - 90 * DAY, START - 60 * DAY, START - 60 * DAY + 1),
-    detectedAt: fc.constantFrom(START - 9 * DAY, START - 8 * DAY, START - 8 * DAY + 1),
+    detectedAt: fc.constantFrom(
+      START - 9 * DAY,
+      START - 8 * DAY,
+      START - 8 * DAY + 1,
+      FAR,
+      FAR + 1,
+    ),
     lagDays: fc.constantFrom(1, 2, 10),
     title: anyText,
     previousTitle: anyText,
@@ -159,11 +167,15 @@ function seenIn(group: readonly Sighting[]) {
 }
 
 function isNewer(a: Sighting, b: Sighting): boolean {
-  const detected = Date.parse(a.event.detected_at) - Date.parse(b.event.detected_at)
-  if (detected !== 0) return detected > 0
+  const said = ({ event }: Sighting) => Date.parse(event.detected_at)
+  // Nothing is detected after it was received, whatever a record says.
+  const detected = (one: Sighting) => Math.min(said(one), one.at)
+  const attributes = ({ event }: Sighting) =>
+    JSON.stringify(Object.values({ ...columnsOf(event), detected_at: null }))
+  if (detected(a) !== detected(b)) return detected(a) > detected(b)
   if (a.at !== b.at) return a.at > b.at
-  const attributes = ({ event }: Sighting) => JSON.stringify(Object.values(columnsOf(event)))
-  return attributes(a) > attributes(b)
+  if (attributes(a) !== attributes(b)) return attributes(a) > attributes(b)
+  return said(a) > said(b)
 }
 
 function columnsOf({ person, organization, title, ...event }: JobChangeEvent) {
