@@ -103,6 +103,15 @@ describe('load', () => {
     expect(report).toMatchObject({ inserted: 1, updated: 1 })
   })
 
+  it('names an organisation by its newest event, not by one that says it is of the year 9999', async () => {
+    const far = wireEvent({ organizationName: 'Far', detectedAt: YEAR_9999 })
+    const near = wireEvent({ person: 'per_2', organizationName: 'Near', detectedAt: START + DAY })
+    const pages = [aPage([far], { at: START }), aPage([near], { at: START + 2 * DAY })]
+    const { warehouse } = await loaded(pages)
+    const sql = 'select name, epoch_ms(last_event_at) as last from ops.organizations'
+    expect(await warehouse.all(sql)).toEqual([{ name: 'Near', last: BigInt(START + DAY) }])
+  })
+
   it('counts what it did: pages, sightings, new events, changed ones, rejects', async () => {
     const { report } = await loaded([
       aPage([wireEvent(), wireEvent(), wireEvent({ person: 'per_2' })]),
