@@ -17,6 +17,8 @@ export interface Signature {
 }
 
 export interface ReceiverOptions {
+  /** After so many milliseconds a connection ends that has sent nothing. Default 5 s. */
+  readonly silentMs?: number
   readonly inbox: Inbox
   /** The path that deliveries are sent to. */
   readonly path: string
@@ -59,6 +61,7 @@ export function createReceiver(options: ReceiverOptions): Server {
       connectionsCheckingInterval: CHECKED_EACH_MS,
     },
     (request, response) => {
+      request.setTimeout(REQUEST_MS)
       void answer(request, options, reading).then(({ status, reason, cause }) => {
         onAnswer?.(status, reason, cause)
         // What was not read of a body that is refused is not read any more.
@@ -70,6 +73,8 @@ export function createReceiver(options: ReceiverOptions): Server {
     },
   )
   server.maxConnections = MOST_CONNECTIONS
+  // Of a connection on which nothing was ever sent; the limits above begin with the first byte.
+  server.timeout = options.silentMs ?? HEADERS_MS
   return server
 }
 

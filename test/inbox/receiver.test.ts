@@ -138,6 +138,17 @@ describe('a receiver', () => {
     }
   })
 
+  it('ends 1,200 connections that send nothing, and answers then', async () => {
+    const { url } = await receiving({ silentMs: 300 })
+    const ends = Array.from({ length: 1_200 }, async () => {
+      const silent = connect(Number(new URL(url).port), '127.0.0.1')
+      silent.on('error', () => undefined)
+      await once(silent, 'close')
+    })
+    await Promise.all(ends)
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+  })
+
   it('keeps nothing of a body that ends too early', async () => {
     const { url, kept } = await receiving()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
