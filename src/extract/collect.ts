@@ -140,8 +140,7 @@ class Collection {
     const [first] = this.#left.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
     // The next run would buy its first pages again: this one is taken up again in its place.
-    const failed = this.#left.filter(({ error }) => error !== null)
-    const begun = failed.find(({ history }) => isLookupBegun(history))
+    const begun = this.#left.find(({ history }) => isLookupBegun(history))
     if (begun !== undefined) {
       const { lookup, pages } = begun.history
       throw new UnavailableError(`page ${pages + 1} of ${lookup.subject}: ${begun.reason}`, null)

@@ -128,23 +128,31 @@ it('a key that is refused, and an order to wait, end the run at the first postin
   expect(service.account).toHaveLength(1)
 })
 
-it('page 2 of 1 of 3 lists fails for ever: the others are read, exit 5, and the run that goes on buys no page again', async () => {
-  let isWell = false
-  const service = aService(({ page, body }) => {
-    if (body['keyword'] === 'a' && page === 2 && !isWell) return { status: 502, message: 'no' }
-    const items = [{ id: page }, { id: page + 10 }]
-    const data = { items, total: 4, total_pages: 2 }
-    return { text: JSON.stringify({ status: 'ok', data, credit_used: 5 }), charge: 5 }
-  })
-  const run = aCollection(
-    service,
-    companySearch,
-    ...['a', 'b', 'c'].map((keyword) => ({ keyword })),
-  )
-  const error = await errorOf(run.collect({ concurrency: 1 }))
-  expect(error).toMatchObject({ exitCode: 5, message: 'page 2 of a: 502: no' })
-  expect(run.answers()).toHaveLength(5)
-  isWell = true
-  expect((await run.collect()).quarantined).toEqual([])
-  expect([run.answers().length, service.charged()]).toEqual([6, 30])
-})
+const LATER = { error: 'not yet', retryable: true, credit_used: 0 }
+
+it.each<[string, Answered, string]>([
+  ['fails for ever', { status: 502, message: 'no' }, '502: no'],
+  ['is for later for ever', { text: JSON.stringify(LATER) }, 'the service could not say yet'],
+])(
+  'page 2 of 1 of 3 lists %s: the others are read, exit 5, and the run that goes on buys no page again',
+  async (_, bad, says) => {
+    let isWell = false
+    const service = aService(({ page, body }) => {
+      if (body['keyword'] === 'a' && page === 2 && !isWell) return bad
+      const items = [{ id: page }, { id: page + 10 }]
+      const data = { items, total: 4, total_pages: 2 }
+      return { text: JSON.stringify({ status: 'ok', data, credit_used: 5 }), charge: 5 }
+    })
+    const run = aCollection(
+      service,
+      companySearch,
+      ...['a', 'b', 'c'].map((keyword) => ({ keyword })),
+    )
+    const error = await errorOf(run.collect({ concurrency: 1 }))
+    expect(error).toMatchObject({ exitCode: 5, message: `page 2 of a: ${says}` })
+    expect(run.answers().filter(({ outcome }) => outcome === 'found')).toHaveLength(5)
+    isWell = true
+    expect((await run.collect()).quarantined).toEqual([])
+    expect(service.charged()).toBe(30)
+  },
+)
