@@ -6,7 +6,7 @@ import { rowsIn } from '../model/tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { didYouMean } from '../support/nearest.ts'
-import { loadedTables } from '../warehouse/catalog.ts'
+import { TIERS, loadedTables, type Tier } from '../warehouse/catalog.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -24,13 +24,30 @@ export async function modelsCommand(
     : withWarehouse({ path: IN_MEMORY, mode: 'write' }, readTables))
   const one = table === undefined ? null : tableNamed(tables, table)
   // Steps on the way are shown only when they are asked for by name.
-  const shown = one === null ? tables.filter(({ schema }) => schema === 'main') : [one]
+  const shown = one === null ? TIERS.flatMap((tier) => inTier(tables, tier)) : [one]
   output.report({
-    ...(one === null ? { notes: shown.flatMap(shortNotes) } : fullReport(one)),
+    ...(one === null
+      ? {
+          notes: TIERS.flatMap((tier) => [
+            HEADS[tier],
+            ...inTier(tables, tier).flatMap(shortNotes),
+          ]),
+        }
+      : fullReport(one)),
     values: { dataDir: directory.root, tables: shown },
   })
   if (!isThere) output.note(`there is no warehouse in ${directory.root} yet: rows are not known`)
   return EXIT.done
+}
+
+const HEADS: Readonly<Record<Tier, string>> = {
+  main: 'for every day',
+  detail: '\ndetails (schema detail)',
+  service: '\nfrom other endpoints (schema service)',
+}
+
+function inTier(tables: readonly TableEntry[], tier: Tier): TableEntry[] {
+  return tables.filter(({ schema }) => schema === tier)
 }
 
 type TableEntry = Awaited<ReturnType<typeof readTables>>[number]

@@ -24,7 +24,7 @@ interface ReadingModel {
   readonly reads: readonly string[]
   readonly columns: ReadonlyMap<string, unknown>
   /** Models of `core` get no macro of their own. */
-  readonly schema?: 'main' | 'core'
+  readonly schema?: string
 }
 
 const CREATE = 'create or replace temp macro'

@@ -37,8 +37,13 @@ export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled
   if (there.size === named.length) return []
   const { nodes } = await readProject(warehouse)
   const made = new Set(await withoutAbsent(warehouse, nodes))
-  for (const { name, storedSql } of nodes.filter((node) => !made.has(node))) {
-    await warehouse.run(`create temp view ${quoteIdentifier(name)} as ${storedSql}`)
+  const absent = nodes.filter((node) => !made.has(node))
+  // They read each other as temporary views, which stand in no schema of ours.
+  const names = absent.map(({ name }) => name).join('|')
+  const ofAbsent = new RegExp(String.raw`\b(?:main|detail|service)\.(${names})\b`, 'g')
+  for (const { name, storedSql } of absent) {
+    const sql = storedSql.replaceAll(ofAbsent, '$1')
+    await warehouse.run(`create temp view ${quoteIdentifier(name)} as ${sql}`)
   }
   return named.filter((model) => !there.has(model))
 }

@@ -8,6 +8,7 @@
 
 import { replaceIfOther } from '../support/atomic-file.ts'
 import { realClock, type Clock } from '../support/clock.ts'
+import { TIERS } from '../warehouse/catalog.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnFile } from './as-known-on.ts'
@@ -80,7 +81,9 @@ export async function buildModels(
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const total = project.nodes.length + project.checks.length
   // Models name each other without a schema, so that Spark runs them and temporary views can stand in for them.
-  await warehouse.run(`create schema if not exists core; set search_path = 'main,core'`)
+  await warehouse.run(
+    `create schema if not exists core; set search_path = '${[...TIERS, 'core'].join()}'`,
+  )
   try {
     const report = await warehouse.transaction(async () => {
       const mostChanged = options.mostChanged ?? MOST_CHANGED
@@ -115,6 +118,8 @@ export async function buildModels(
     throw error
   } finally {
     // A session that is broken cannot be reset; the error before says why it is.
-    await warehouse.run('reset search_path; reset preserve_insertion_order').catch(() => undefined)
+    await warehouse
+      .run(`set search_path = '${TIERS.join()}'; reset preserve_insertion_order`)
+      .catch(() => undefined)
   }
 }

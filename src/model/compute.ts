@@ -19,7 +19,7 @@ export async function computeAll(warehouse: Warehouse, model: ComputedModel): Pr
   if (model.sql === '') {
     const columns = await model.rowsFor({})
     await warehouse.run(`delete from ${name}`)
-    await warehouse.append(model.name, columns)
+    await warehouse.append(`${model.schema}.${model.name}`, columns)
     return Object.values(columns)[0]?.length ?? 0
   }
   await warehouse.run(`create or replace temp table mentioned_keys as ${model.sql}`)
@@ -43,7 +43,7 @@ export async function computeAll(warehouse: Warehouse, model: ComputedModel): Pr
     )
     const count = Object.values(keys)[0]?.length ?? 0
     if (count === 0) break
-    await warehouse.append(model.name, await model.rowsFor(keys))
+    await warehouse.append(`${model.schema}.${model.name}`, await model.rowsFor(keys))
     added += count
   }
   await warehouse.run('drop table mentioned_keys; drop table missing_keys')

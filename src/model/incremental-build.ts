@@ -164,7 +164,7 @@ class IncrementalBuild {
   /** @param years in which rows changed; null where that is not known */
   #noteChange(node: ProjectNode, years: readonly (number | null)[] | null): void {
     this.#changed.add(node.name)
-    if (node.schema !== 'main') return
+    if (node.schema === 'core') return
     this.#noted.set(node.name, node.partitionByYearOf === null ? null : years)
   }
 

@@ -29,7 +29,7 @@ export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly kind: 'computed' | 'table' | 'view'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
-  /** As `sql`, with the schema before each table of `core`: a view is read by those who do not search that schema. */
+  /** As `sql`, with the schema before each table outside `main`: a view is read by those who do not search that schema. */
   readonly storedSql: string
   /** Null for other models. */
   readonly computed: ComputedModel | null
@@ -68,7 +68,7 @@ export async function readProject(
   const treeOf = await syntaxTrees(warehouse, unknown)
   const readsOf = (kind: string, one: NamedSql) =>
     keptOf.get(one.sql) ?? tablesRead(treeOf(one.sql), `${kind} ${one.name}`)
-  const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
+  const schemas = new Map([...models, ...computedModels].map(({ name, schema }) => [name, schema]))
   const modelNodes = models.map((model): ProjectNode => {
     const sql = withoutSemicolon(model.sql)
     const reads = readsOf('model', model)
@@ -77,7 +77,7 @@ export async function readProject(
       reads,
       sql,
       // Not of a part of the select that has the name of a table which it does not read.
-      storedSql: withSchemas(sql, new Set(reads.filter((name) => core.has(name)))),
+      storedSql: withSchemas(sql, (name) => (reads.includes(name) ? schemas.get(name) : undefined)),
       computed: null,
       file: relative(modelFolder, model.path),
     }
@@ -129,11 +129,13 @@ export async function keepReads(): Promise<void> {
   writeFileSync(KEPT, JSON.stringify(Object.fromEntries(reads)))
 }
 
-function withSchemas(sql: string, core: ReadonlySet<string>): string {
+function withSchemas(sql: string, schemaOf: (name: string) => string | undefined): string {
   return sql.replaceAll(
     /\b(from|join)(\s+)(\w+)/g,
-    (text, verb: string, space: string, name: string) =>
-      core.has(name) ? `${verb}${space}core.${name}` : text,
+    (text, verb: string, space: string, name: string) => {
+      const schema = schemaOf(name)
+      return schema === undefined ? text : `${verb}${space}${schema}.${name}`
+    },
   )
 }
 

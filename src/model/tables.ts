@@ -1,6 +1,7 @@
 /** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
+import { IN_BUILT } from '../warehouse/catalog.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -43,7 +44,7 @@ export async function refuseForeignTables(
   const there = await warehouse.all<{ name: string; kind: string }>(
     `select table_name as name, case table_type when 'VIEW' then 'view' else 'table' end as kind
      from information_schema.tables
-     where table_catalog = current_database() and table_schema in ('main', 'core')`,
+     where table_catalog = current_database() and table_schema in ${IN_BUILT}`,
   )
   const foreign = there.find(({ name }) => reserved.has(name))
   if (foreign === undefined) return
@@ -90,11 +91,11 @@ export function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
   return warehouse.number(`select count(*) from ${source}`)
 }
 
-/** The columns of a table in `main` or `core`, in order; none when it is not there. */
+/** The columns of a table of a build or a load, in order; none when it is not there. */
 export async function columnsOf(warehouse: Warehouse, table: string): Promise<string[]> {
   const rows = await warehouse.all<{ name: string }>(
     `select column_name as name from duckdb_columns()
-     where database_name = current_database() and schema_name in ('main', 'core') and table_name = $1
+     where database_name = current_database() and schema_name in ${IN_BUILT} and table_name = $1
      order by column_index`,
     [table],
   )
@@ -130,7 +131,9 @@ export async function createComputedTable(
 ): Promise<void> {
   const columns = await columnsOf(warehouse, table.name)
   if (columns.join() === [...table.columns.keys()].join()) return
-  await warehouse.run(`create or replace table ${quoteIdentifier(table.name)} (${table.types})`)
+  await warehouse.run(
+    `create or replace table ${table.schema}.${quoteIdentifier(table.name)} (${table.types})`,
+  )
 }
 
 /** Says what a table and each of its columns hold. */

@@ -1,5 +1,5 @@
 /**
- * Temporary tables, and temporary views that stand in for tables of `main` and `core`. A name without a schema means the
+ * Temporary tables, and temporary views that stand in for tables of the warehouse. A name without a schema means the
  * temporary one first: so the SQL of a model, unchanged, sees only the rows that a temporary view lets through.
  * Everything is made inside the build's transaction: a rollback removes it.
  */
@@ -13,7 +13,7 @@ type Placed = Pick<ModelFile, 'name' | 'schema'>
 export class Temporaries {
   readonly warehouse: Warehouse
   readonly #database: string
-  readonly #core: ReadonlySet<string>
+  readonly #schemas: ReadonlyMap<string, string>
   readonly #tables = new Set<string>()
   readonly #shadows = new Set<string>()
   #made = 0
@@ -21,7 +21,7 @@ export class Temporaries {
   private constructor(warehouse: Warehouse, database: string, nodes: readonly Placed[]) {
     this.warehouse = warehouse
     this.#database = database
-    this.#core = new Set(nodes.filter(({ schema }) => schema === 'core').map(({ name }) => name))
+    this.#schemas = new Map(nodes.map(({ name, schema }) => [name, schema]))
   }
 
   static async in(warehouse: Warehouse, nodes: readonly Placed[]): Promise<Temporaries> {
@@ -31,7 +31,7 @@ export class Temporaries {
 
   /** The stored table, whatever stands in for it; SQL. */
   stored(name: string): string {
-    const schema = this.#core.has(name) ? 'core' : 'main'
+    const schema = this.#schemas.get(name) ?? 'main'
     return `${quoteIdentifier(this.#database)}.${schema}.${quoteIdentifier(name)}`
   }
 

@@ -1,6 +1,6 @@
 /** The columns of a published table: which they are, and the ids they keep for ever. */
 
-import type { TableDefinition } from '../warehouse/catalog.ts'
+import { IN_TIERS, type TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { PublishError } from './errors.ts'
@@ -15,18 +15,14 @@ export interface PublishedColumns {
 
 type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
 
-/** The columns of every table and view of a schema, in order, by its name. */
+/** The columns of every table and view for analysts, in order, by its name. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>
 
-export async function readColumns(
-  warehouse: Warehouse,
-  schema: 'main' | 'core',
-): Promise<TableColumns> {
+export async function readColumns(warehouse: Warehouse): Promise<TableColumns> {
   const all = await warehouse.all<Column & { table_name: string }>(
     `select table_name, column_name as name, data_type as type, comment from duckdb_columns()
-     where database_name = current_database() and schema_name = $1 and not internal
+     where database_name = current_database() and schema_name in ${IN_TIERS} and not internal
      order by table_name, column_index`,
-    [schema],
   )
   const columns = new Map<string, Column[]>()
   for (const { table_name: table, ...column } of all) {

@@ -149,15 +149,15 @@ async function exportTable(
   ) {
     return known
   }
-  work.columns ??= await readColumns(warehouse, 'main')
+  work.columns ??= await readColumns(warehouse)
   const { columns, lastFieldId } = publishedColumns(work.columns, definition, known)
   const isKept =
     known !== undefined && hasSameColumns(known, columns) && known.key.join() === key.join()
   // Several statements read a view that may be split, and each would compute it again.
   const isCopied = definition.kind === 'view' && partitionByYearOf !== null
-  const source = isCopied ? 'temp."copied view"' : `main.${quoteIdentifier(name)}`
-  if (isCopied)
-    await warehouse.run(`create temp table ${source} as from main.${quoteIdentifier(name)}`)
+  const stored = `${definition.schema ?? 'main'}.${quoteIdentifier(name)}`
+  const source = isCopied ? 'temp."copied view"' : stored
+  if (isCopied) await warehouse.run(`create temp table ${source} as from ${stored}`)
   const split = await splitColumn(work, definition, source, known)
   const partitions = await partitionsOf(warehouse, columns, split, source)
   const files: ManifestFile[] = []

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
-import { loadedTables } from '../warehouse/catalog.ts'
+import { loadedTables, schemasOfModels } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -118,7 +118,7 @@ async function fillTable(
   source: ObjectSource,
   jobtide: string,
 ): Promise<void> {
-  const target = `main.${quoteIdentifier(table.name)}`
+  const target = `${schemaOf(table.name)}.${quoteIdentifier(table.name)}`
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
   for (const [at, file] of table.files.entries()) {
     await withObject(source, file.key, async (path) => {
@@ -149,6 +149,11 @@ async function fillTable(
       return `comment on column ${target}.${quoteIdentifier(name)} is ${quoteText(comment ?? '')};`
     })
   await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
+}
+
+// One that this version does not know stands in `main` until the next build drops it.
+function schemaOf(table: string): string {
+  return schemasOfModels().get(table) ?? 'main'
 }
 
 // What stays out of snapshots, from what is in them: the nearest that is surely true.

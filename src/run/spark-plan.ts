@@ -26,7 +26,7 @@ export async function planSparkBuild(
   const { warehouse, splitAboveRows = SPLIT_ABOVE_ROWS } = options
   const project = await readProject(warehouse)
   const shown = current !== null && isOfThisFormat(current.manifest) ? current.manifest : null
-  const columnsOfMain = await readColumns(warehouse, 'main')
+  const columnsOf = await readColumns(warehouse)
   const rowsOf = new Map(inputs.tables.map(({ name, rows }) => [name, rows]))
   const isLarge = (rowsOf.get('job_change_events') ?? 0) > splitAboveRows
   // What reads a table that is not an input, such as the watch-lists, stays in the warehouse.
@@ -46,7 +46,7 @@ export async function planSparkBuild(
     }
     const node = { ...definition, name, key }
     const before = shown?.tables.find((table) => table.name === name)
-    const columns = publishedColumns(columnsOfMain, node, before)
+    const columns = publishedColumns(columnsOf, node, before)
     const splitBy = isLarge || before?.partition_by ? node.partitionByYearOf : null
     const split = splitBy && { column: splitBy, stem: partitionStem(splitBy) }
     expected.set(name, { definition: node, columns, before, splitBy })

@@ -9,6 +9,14 @@ import { basename, dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
+/** Where tables for analysts stand: those for every day in `main`, details, and what endpoints brought. No two have one name. */
+export type Tier = 'main' | 'detail' | 'service'
+export const TIERS: readonly Tier[] = ['main', 'detail', 'service']
+/** All of them in SQL, after `schema_name in`. */
+export const IN_TIERS = `(${TIERS.map((tier) => `'${tier}'`).join(', ')})`
+/** They and the steps of the build. */
+export const IN_BUILT = `(${[...TIERS, 'core'].map((schema) => `'${schema}'`).join(', ')})`
+
 /** One table for analysts. */
 export interface TableDefinition {
   readonly name: string
@@ -24,6 +32,8 @@ export interface TableDefinition {
   readonly rowGroupRows?: number
   /** A view stores no rows of its own: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
+  /** Default: `main`. */
+  readonly schema?: Tier | 'core'
   /** The endpoints whose answers fill it: it is there from the first answer of one of them on. Default: it always is. */
   readonly endpoints?: readonly string[]
 }
@@ -37,8 +47,8 @@ export interface ModelFile extends TableDefinition {
   readonly isByPerson: boolean
   /** A view stores no rows of its own: it is computed where it is read. */
   readonly kind: 'table' | 'view'
-  /** `core` holds steps on the way that analysts need not see, `main` everything else. */
-  readonly schema: 'main' | 'core'
+  /** `core` holds steps on the way that analysts need not see; the others see {@link Tier}. */
+  readonly schema: Tier | 'core'
   /** Whether snapshots hold it: only the models in `marts/`. */
   readonly isPublished: boolean
   /** Columns that hold only certain values. */
@@ -123,6 +133,12 @@ export function readModelFiles(folder: string = join(sqlFolder, 'models')): Mode
   return LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
 }
 
+/** The schema of each table for analysts that a build makes, by its name; loaded tables stand in `main`. */
+export function schemasOfModels(): ReadonlyMap<string, string> {
+  const computed = sqlFilesIn(join(sqlFolder, 'models', 'computed')).map(readModelFile)
+  return new Map([...readModelFiles(), ...computed].map(({ name, schema }) => [name, schema]))
+}
+
 // Its last interval ends later with every run, so a night without news would not be one: the manifest sums coverage up, and
 // organization_observation tells it to the month.
 const CHANGES_WITH_EVERY_RUN = 'organization_coverage'
@@ -148,14 +164,15 @@ export function sqlFilesIn(folder: string): string[] {
 }
 
 /**
- * Reads the header of one model. Its folder says where it stands: models of `core/` in the schema `core`, those of `staging/` and
- * `marts/` in `main`; snapshots hold those of `marts/`.
+ * Reads the header of one model. Those of the folder `core/` stand in the schema `core`, others in the schema of their tier;
+ * snapshots hold those of `marts/`.
  *
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
  *     -- incremental_by: profile_id               (optional: a row depends on rows of the same person alone)
  *     -- partition: year of column                (optional)
+ *     -- tier: detail                             (optional: not for every day; what has an endpoint is in `service`)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
  *     -- endpoint: name, name                     (optional: there is no such table before the first answer of one of them)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
@@ -179,6 +196,7 @@ export function readModelFile(path: string): ModelFile {
       return parsed
     })
   const [kind = 'table'] = each('kind', 'view', (line) => (line === 'view' ? line : null))
+  const [tier = 'main'] = each('tier', 'detail', (line) => (line === 'detail' ? line : null))
   const [partition = null] = each(
     'partition',
     'year of column',
@@ -206,7 +224,7 @@ export function readModelFile(path: string): ModelFile {
     kind,
     endpoints,
     ...(endpoints.length > 0 ? { rowGroupRows: ROWS_WITH_TEXTS } : {}),
-    schema: layer === 'core' ? 'core' : 'main',
+    schema: layer === 'core' ? 'core' : endpoints.length > 0 ? 'service' : tier,
     isPublished: layer === 'marts',
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,

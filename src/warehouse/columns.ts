@@ -1,5 +1,6 @@
 /** The columns that tables of the warehouse have now. */
 
+import { IN_BUILT } from './catalog.ts'
 import type { Warehouse } from './warehouse.ts'
 
 export interface TypedColumn {
@@ -8,14 +9,14 @@ export interface TypedColumn {
   readonly type: string
 }
 
-/** The columns of every table in `main` and `core`, by its name, in order. */
+/** The columns of every table that a build or a load makes, by its name, in order. */
 export async function columnsOfAll(
   warehouse: Warehouse,
 ): Promise<ReadonlyMap<string, readonly TypedColumn[]>> {
   const rows = await warehouse.all<{ table: string; columns: TypedColumn[] }>(
     `select table_name as table, list({name: column_name, type: data_type} order by column_index) as columns
      from duckdb_columns()
-     where database_name = current_database() and schema_name in ('main', 'core')
+     where database_name = current_database() and schema_name in ${IN_BUILT}
      group by table_name`,
   )
   return new Map(rows.map(({ table, columns }) => [table, columns]))

@@ -1,7 +1,7 @@
 /** Tables of endpoints (`-- endpoint:` in the header of a model): none is there before the first answer of one of its endpoints. */
 
 import { ConfigError } from '../support/errors.ts'
-import { readModelFiles, type TableDefinition } from './catalog.ts'
+import { IN_TIERS, readModelFiles, type TableDefinition } from './catalog.ts'
 import type { Warehouse } from './warehouse.ts'
 
 export type Filled = Pick<TableDefinition, 'name' | 'endpoints'>
@@ -18,7 +18,7 @@ export async function withoutAbsent<T extends Filled>(
 ): Promise<T[]> {
   const rows = await warehouse.all<{ name: string }>(
     `select table_name as name from information_schema.tables
-     where table_catalog = current_database() and table_schema = 'main'`,
+     where table_catalog = current_database() and table_schema in ${IN_TIERS}`,
   )
   const there = new Set(rows.map(({ name }) => name))
   return tables.filter((table) => !isOfEndpoints(table) || there.has(table.name))

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { makeFolders, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
 import { didYouMean } from '../support/nearest.ts'
+import { IN_TIERS } from './catalog.ts'
 import { unaskedTable } from './endpoint-tables.ts'
 import { SqlError, WarehouseDamagedError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
@@ -32,7 +33,7 @@ const COLUMNS = `select c.table_name, c.column_name, c.data_type, c.comment,
   left join duckdb_tables() as t using (database_name, schema_name, table_name)
   left join duckdb_views() as v on v.database_name = c.database_name
     and v.schema_name = c.schema_name and v.view_name = c.table_name
-  where c.database_name = current_database() and c.schema_name = 'main' and not c.internal
+  where c.database_name = current_database() and c.schema_name in ${IN_TIERS} and not c.internal
   order by c.table_name, c.column_index`
 /** The script of a folder; by its first line a folder is known to be an export. */
 export const LOAD_SCRIPT = 'load.sql'
@@ -44,7 +45,7 @@ const MARK = 'made_by_jobtide_export'
 
 /**
  * Writes tables to `to`: a file that ends in `.duckdb`, else a folder.
- * @param names of tables of `main`; null: all
+ * @param names of tables for analysts; null: all
  * @throws ConfigError for a table that is not there, or when `to` is something that no export made
  * @throws StorageError when the disk refuses
  */
@@ -128,7 +129,7 @@ async function writeDatabase(warehouse: Warehouse, path: string, tables: Tables)
     )
     for (const [name, columns] of tables) {
       const table = `exported.main.${quoteIdentifier(name)}`
-      await warehouse.run(`create table ${table} as from main.${quoteIdentifier(name)}`)
+      await warehouse.run(`create table ${table} as from ${quoteIdentifier(name)}`)
       await warehouse.run(commentsOn(table, columns))
     }
   } finally {
@@ -141,7 +142,7 @@ async function writeFolder(warehouse: Warehouse, folder: string, tables: Tables)
   for (const [name, columns] of tables) {
     const cells = columns.map(cellOf).join(', ')
     const file = quoteText(join(folder, `${name}.csv`))
-    const rows = `select ${cells} from main.${quoteIdentifier(name)}`
+    const rows = `select ${cells} from ${quoteIdentifier(name)}`
     await warehouse.run(`copy (${rows}) to ${file} (format csv, header, null '')`)
   }
   onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), loadScript(tables)))

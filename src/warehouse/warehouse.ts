@@ -10,6 +10,7 @@ import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support/errors.ts'
+import { TIERS } from './catalog.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
@@ -65,12 +66,18 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     try {
       removeSpilled(path)
       await applySchema(warehouse, SCHEMA_FOLDER)
+      await searchTiers(warehouse)
     } catch (error) {
       warehouse.close()
       throw error
     }
-  }
+  } else await searchTiers(warehouse)
   return warehouse
+}
+
+/** Lets a table be named without its tier. In a warehouse of before 0.16 all of them are in `main`. */
+async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
+  await warehouse.run(`set search_path = '${TIERS.join()}'`).catch(() => undefined)
 }
 
 /**
@@ -195,7 +202,9 @@ class OpenWarehouse {
   /** Another connection to the same file, with temporary tables of its own; to be closed before this one. */
   async connect(): Promise<Warehouse> {
     const connection = await this.#guard(() => newConnection(this.#instance, this.#options))
-    return new OpenWarehouse(this.#options, this.#instance, connection, false)
+    const another = new OpenWarehouse(this.#options, this.#instance, connection, false)
+    await searchTiers(another)
+    return another
   }
 
   /** Runs one or more statements and returns nothing. */

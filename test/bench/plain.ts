@@ -21,7 +21,7 @@ export async function plainBuild(path: string): Promise<Took> {
   const warehouse = await openWarehouse({ path, mode: 'write' })
   const { nodes, checks, macros } = await askedOnly(warehouse, await readProject(warehouse))
   const models = nodes.filter(({ computed }) => computed === null)
-  await warehouse.run(`set search_path = 'main,core'; ${macros}`)
+  await warehouse.run(`set search_path = 'main,detail,service,core'; ${macros}`)
   for (const { schema, name, kind } of models.toReversed()) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
   }

@@ -84,7 +84,8 @@ describe('find', () => {
     'says why where page %i is refused or not to be had, and changes neither list nor table',
     async (at, outcomes) => {
       const site = await openSearches()
-      const found = 'select company_name from companies_found order by position'
+      const found =
+        'select company_name from companies_found where position is not null order by position'
       await site.find('companies', 'keyword=c', ...PAGES)
       const [list, rows] = [site.list(), await site.rows(found)]
       expect(list.trim().split('\n').length - 1).toBe(3)
@@ -95,6 +96,8 @@ describe('find', () => {
         expect(answer, what).toMatchObject({ exitCode, thrown: expect.stringContaining(says) })
         expect([site.list(), await site.rows(found)], what).toEqual([list, rows])
       }
+      // What was begun is read on first.
+      await site.find('companies', 'keyword=c', ...PAGES)
       site.clock.nowMs += 2 * DAY
       const again = await site.find('companies', 'keyword=c', page([4], 1))
       expect(again).toMatchObject({ exitCode: 0, document: { added: 1, removed: 3 } })
@@ -166,7 +169,8 @@ describe('find', () => {
 describe('a pipeline over a search', () => {
   it('changes no table where page 2 is refused or not to be had', async () => {
     const site = await openSearches()
-    const found = 'select company_name from companies_found order by position'
+    const found =
+      'select company_name from companies_found where position is not null order by position'
     await site.run(...PAGES)
     const rows = await site.rows(found)
     expect(rows).toHaveLength(3)
@@ -176,6 +180,7 @@ describe('a pipeline over a search', () => {
       expect([0, 5], what).toContain((await site.run(PAGES[0], reply)).exitCode)
       expect(await site.rows(found), what).toEqual(rows)
     }
+    await site.run(...PAGES)
     site.clock.nowMs += 2 * DAY
     expect(await site.run(page([4], 1))).toMatchObject({ exitCode: 0 })
     expect(await site.rows(found)).toEqual([{ company_name: 'C4' }])

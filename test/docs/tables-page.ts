@@ -16,6 +16,7 @@ the same with rows and lineage. Times are UTC; columns in \`_at\` are instants, 
 `
 
 interface Section {
+  readonly schema?: string
   readonly name: string
   readonly grain: string
   readonly key: readonly string[]
@@ -53,7 +54,7 @@ export async function tablesPage(): Promise<string> {
     const analysts = [
       ...loadedTables.map(loaded),
       ...computedModels.map(described),
-      ...models.filter(({ schema }) => schema === 'main').map(described),
+      ...models.filter(({ schema }) => schema !== 'core').map(described),
     ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const operators = ops.map(({ name, comment }) => ({
       name: `ops.${name}`,
@@ -65,10 +66,17 @@ export async function tablesPage(): Promise<string> {
     const core = models
       .filter(({ schema }) => schema === 'core')
       .map((model) => ({ ...described(model), name: `core.${model.name}` }))
+    const tiers = TIERS_SHOWN.map(({ tier, title, about }) => {
+      const tables = analysts.filter(({ schema = 'main' }) => schema === tier)
+      return { title, about, tables }
+    })
     return [
       HEAD,
-      '## For analysts\n',
-      ...analysts.map(sectionText),
+      ...tiers.map(({ title, tables }) => `${wrapped(`**${title}**: ${linksTo(tables)}`, '')}\n`),
+      ...tiers.flatMap(({ title, about, tables }) => [
+        `## ${title}\n\n${wrapped(about, '')}\n`,
+        ...tables.map(sectionText),
+      ]),
       '## For operators\n',
       ...operators.map(sectionText),
       '## Steps of the build\n\nSchema `core` serves the other models only. It is not published.\n',
@@ -77,6 +85,30 @@ export async function tablesPage(): Promise<string> {
   } finally {
     warehouse.close()
   }
+}
+
+const TIERS_SHOWN = [
+  {
+    tier: 'main',
+    title: 'For every day',
+    about: 'Schema `main`: most questions need no other table.',
+  },
+  {
+    tier: 'detail',
+    title: 'Details',
+    about:
+      "Schema `detail`: what the tables for every day are made from, and answers to rarer questions. `jobtide query` finds them without the schema; other programs name it, as in `detail.tenure_survival`, or `set search_path = 'main,detail,service'`.",
+  },
+  {
+    tier: 'service',
+    title: 'From other endpoints',
+    about:
+      'Schema `service`: each table comes with the first answer of its endpoint ([endpoints](endpoints.md)).',
+  },
+] as const
+
+function linksTo(tables: readonly { readonly name: string }[]): string {
+  return tables.map(({ name }) => `[${name}](#${name})`).join(', ')
 }
 
 function sectionText({ name, grain, key, purpose, endpoints = [], columns }: Section): string {

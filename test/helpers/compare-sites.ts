@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { IN_TIERS } from '../../src/warehouse/catalog.ts'
 import { quoteText } from '../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from './warehouse.ts'
@@ -50,11 +51,11 @@ export async function compareDataDirs(one: string, other: string) {
   }
 }
 
-/** Tables of a warehouse, as `.main.<name>`, and views of a snapshot, as `_snapshot.<name>`. */
+/** Tables of a warehouse, as `.<schema>.<name>`, and views of a snapshot, as `_snapshot.<name>`. */
 async function relationsOf(engine: Warehouse, site: 'one' | 'other'): Promise<string[]> {
   const rows = await engine.all<{ name: string }>(
-    `select concat('.main.', table_name) as name from duckdb_tables()
-     where database_name = $1 and schema_name = 'main'
+    `select concat('.', schema_name, '.', table_name) as name from duckdb_tables()
+     where database_name = $1 and schema_name in ${IN_TIERS}
      union all
      select concat('_snapshot.', view_name) from duckdb_views()
      where database_name = 'memory' and schema_name = concat($1, '_snapshot')

@@ -1,7 +1,7 @@
 /** A warehouse in memory with the shipped schema, and events to put straight into it. */
 
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
-import { SIGNAL_DELIVERY } from '../../src/warehouse/catalog.ts'
+import { IN_BUILT, SIGNAL_DELIVERY } from '../../src/warehouse/catalog.ts'
 import type { SqlValue } from '../../src/warehouse/rows.ts'
 import type { WarehouseOptions } from '../../src/warehouse/engine-settings.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -118,11 +118,11 @@ export function naturalKey(event: GivenEvent): string {
   return `${event.profile_id}|${event.organization_id}|${event.event_type}|${event.changed_at}${title}`
 }
 
-/** Every row of the tables and views of main and core as JSON, by name. */
+/** Every row of the tables and views that a build makes as JSON, by name. */
 export async function contentsOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
   const names = await warehouse.all<{ name: string }>(
     `select concat(nullif(table_schema, 'main') || '.', table_name) as name from information_schema.tables
-     where table_schema in ('main', 'core') order by all`,
+     where table_schema in ${IN_BUILT} order by all`,
   )
   const contents = new Map<string, string[]>()
   for (const { name } of names) {

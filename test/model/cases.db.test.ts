@@ -54,7 +54,7 @@ beforeAll(async () => {
   ;({ nodes } = await readProject(warehouse))
   await insertGiven()
   await buildModels(warehouse, { buildId: 'cases', builtAt })
-  await warehouse.run(`set search_path = 'main,core'`)
+  await warehouse.run(`set search_path = 'main,detail,service,core'`)
 })
 afterAll(() => warehouse.close())
 

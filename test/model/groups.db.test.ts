@@ -98,7 +98,7 @@ beforeAll(async () => {
   for (const night of [0, 1, 2, 3]) worlds.take(night)
   await worlds.put(warehouse, false)
   await buildModels(warehouse, { buildId: 'worlds', builtAt: new Date('2024-12-10T03:00:00Z') })
-  await warehouse.run(`set search_path = 'main,core'`)
+  await warehouse.run(`set search_path = 'main,detail,service,core'`)
 })
 afterAll(() => warehouse.close())
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
     covered_to: organizations.map(() => new Date(TODAY)),
   })
   await buildModels(warehouse, { buildId: 'world', builtAt: new Date(TODAY) })
-  await warehouse.run(`set search_path = 'main,core'`)
+  await warehouse.run(`set search_path = 'main,detail,service,core'`)
 }, 240_000)
 afterAll(() => warehouse.close())
 

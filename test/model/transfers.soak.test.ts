@@ -77,7 +77,7 @@ describe('a check of transfers', () => {
         ...move('eve', '2018-01-01', '2023-01-01'),
       ])
       await build(warehouse)
-      await warehouse.run(`set search_path = 'main,core'`)
+      await warehouse.run(`set search_path = 'main,detail,service,core'`)
       const checks = readChecks(join(sqlFolder, 'checks'))
       for (const [name, damage = ''] of damages) {
         const sql = checks.find((check) => check.name === name)?.sql ?? ''

@@ -122,7 +122,7 @@ it('each view has one row for each key', async () => {
 it('no model and no check joins two tables by comparing each row with each', async () => {
   const files = [...readModelFiles(), ...readChecks(join(sqlFolder, 'checks'))]
   const compared: string[] = []
-  await warehouse.run(`set search_path = 'main,core'`)
+  await warehouse.run(`set search_path = 'main,detail,service,core'`)
   for (const { name, sql } of files) {
     const [plan] = await warehouse.all<{ explain_value: string }>(`explain (format json) ${sql}`)
     const nodes = (JSON.parse(plan?.explain_value ?? '') as PlanNode[]).flatMap(allNodes)

@@ -36,7 +36,7 @@ describe('a pipeline of kind collect', () => {
     const site = await openCollection()
     done(await site.call(['run', join(site.folder, 'test.yaml')]))
     const ofEndpoints = `select table_name as name from information_schema.tables
-      where table_schema = 'main' and regexp_matches(table_name, '^(company_[^i]|job_posting|posts|reposts|people_found)')`
+      where table_schema = 'service' and regexp_matches(table_name, '^(company_[^i]|job_posting|posts|reposts|people_found)')`
     const published = async () =>
       (await manifestIn(newStore(join(site.dataDir, 'snapshots')))).tables.flatMap(({ name }) =>
         /^company_[^i]/.test(name) ? name : [],

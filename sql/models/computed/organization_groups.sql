@@ -1,5 +1,6 @@
 -- grain: One row per organisation and group of organisations that it belongs to.
 -- key: organization_id, organization_group
+-- tier: detail
 -- purpose: What config/organization-groups.yaml says: which organisations are one company, and from when until when.
 -- columns:
 --   organization_id: The service’s stable id of the organisation.

@@ -1,5 +1,6 @@
 -- grain: One row per ladder and two titles that one person had one after the other at one organisation.
 -- key: ladder, previous_title, title
+-- tier: detail
 -- purpose: What kind of change it is from the one title to the other, and how sure that is.
 -- columns:
 --   ladder: The ladder it is read by: standard, or the name of one in config/ladders.yaml.

@@ -1,5 +1,6 @@
 -- grain: One row per organisation and function, and one of all functions.
 -- key: organization_id, function
+-- tier: detail
 -- kind: view
 -- purpose: How fast places that fell vacant are filled from outside, and how many of them are.
 -- note: Kaplan-Meier over time_to_backfill: an open vacancy counts as long as it was followed. Two questions, two answers.

@@ -1,5 +1,6 @@
 -- grain: One row per thing that happened to a person at an organisation.
 -- key: event_key, change
+-- tier: detail
 -- purpose: One feed of all that joiners, leavers and title_changes tell: what is new since a day is one condition on first_seen_at.
 -- incremental_by: profile_id
 -- note: A move is two rows, one at each organisation; other_organization_id links them. Flips (titles that were taken back) are none.

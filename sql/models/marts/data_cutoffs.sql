@@ -1,5 +1,6 @@
 -- grain: One row per organisation that was looked at, or in an event.
 -- key: organization_id
+-- tier: detail
 -- purpose: Up to when what is known of each organisation is complete enough to be counted: the data cutoff of survival curves.
 -- note: Who left last week is mostly not known to have left yet, and would count as somebody who stayed. So survival curves go by
 -- note: the changes before cutoff_on only, and cut off (censor) there who was still there: by then 90 of 100 changes had been seen.

@@ -1,5 +1,6 @@
 -- grain: One row per organisation, month of the change and type of event.
 -- key: organization_id, month_start_on, event_type
+-- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: event_type: joined | left | title_change
 -- purpose: How long after a change it was seen: how far the newest months can be trusted, and when an old one is complete.

@@ -1,5 +1,6 @@
 -- grain: One row per profile that has the same history as another one.
 -- key: profile_id
+-- tier: detail
 -- purpose: Several profiles of one person, so that one can be kept: counted apart, they look like a team that moves together.
 -- note: At least 4 events each, all of them with the same organisation, type, date and titles; and the same name, or none.
 -- columns:

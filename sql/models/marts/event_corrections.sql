@@ -1,5 +1,6 @@
 -- grain: One row per corrected event and month in which a correction of it became known, for both who can know it.
 -- key: event_key, known_to, known_month_on
+-- tier: detail
 -- incremental_by: profile_id
 -- references: event_key -> job_change_events.event_key
 -- values: known_to: service | warehouse

@@ -1,5 +1,6 @@
 -- grain: One row per person's time in a seat at the top.
 -- key: event_key, seat, is_interim
+-- tier: detail
 -- incremental_by: profile_id
 -- purpose: Who held which seat at the top of an organisation, from when until when, and how it began and ended.
 -- note: A seat is an office at the level cxo, or level and function of vice presidents and directors, of whom several can hold

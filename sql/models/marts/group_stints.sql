@@ -1,5 +1,6 @@
 -- grain: One row per stint that no transfer began, put together with those that transfers led to from there.
 -- key: profile_id, organization_id, stint_number
+-- tier: detail
 -- incremental_by: profile_id
 -- purpose: Time with an employer across acquisitions and renames: tenure does not begin again because the company was bought.
 -- note: At most 4 transfers one after another are followed. A group of organization_groups is that of last_organization_id.

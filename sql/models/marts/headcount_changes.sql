@@ -1,5 +1,6 @@
 -- grain: One row per organisation, month, function and level in which the headcount changed.
 -- key: organization_id, month_start_on, function, level
+-- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: By how many people each organisation grew and shrank. Added up over months: organization_headcount_monthly.

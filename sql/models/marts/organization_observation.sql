@@ -1,5 +1,6 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
+-- tier: detail
 -- purpose: Since when and until when each organisation was looked at. What is still open is cut off (censored) at the end.
 -- note: The last unbroken interval: what lies before a gap in coverage was looked at, too, but what happened in the gap was not.
 -- note: Apart from organizations because it changes with the month and not with every night: what reads it need not be made

@@ -1,5 +1,6 @@
 -- grain: One row per organisation, week, function and level in which anybody joined, left or was promoted.
 -- key: organization_id, week_start_on, function, level
+-- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: How many people came, went and rose each week. No row means that no change was seen, not that none happened.

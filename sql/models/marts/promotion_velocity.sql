@@ -1,5 +1,6 @@
 -- grain: One row per organisation and pair of levels between which anybody was promoted there.
 -- key: organization_id, from_level, to_level
+-- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- purpose: How long people wait for a promotion: months in the title before, at each organisation and step.
 -- note: Promotions into side roles such as board member are left out.

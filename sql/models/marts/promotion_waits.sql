@@ -1,5 +1,6 @@
 -- grain: One row per organisation and level at which anybody was seen to begin.
 -- key: organization_id, from_level
+-- tier: detail
 -- kind: view
 -- purpose: How long people are at a level before they go up: those who still wait count as long as they were seen to wait.
 -- note: Kaplan-Meier. The wait begins with the joining, or the change of title, that led to the level, and ends with the first title of

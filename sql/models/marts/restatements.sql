@@ -1,5 +1,6 @@
 -- grain: One row per organisation, month of the change, who knew it, and later month in which its figures changed.
 -- key: organization_id, month_start_on, known_to, known_month_on
+-- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: known_to: service | warehouse
 -- purpose: The vintages of each month's figures: what was added to them after the month was over, against what was known before.

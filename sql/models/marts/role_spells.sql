@@ -1,5 +1,6 @@
 -- grain: One row per role: one title that a person held without a break in a stint at an organisation.
 -- key: profile_id, organization_id, stint_number, role_number
+-- tier: detail
 -- purpose: What each person was at an organisation, from when until when.
 -- incremental_by: profile_id
 -- note: A role begins with the stint or with a step of title_steps, without flips, and ends with the next one, or with a leaving that

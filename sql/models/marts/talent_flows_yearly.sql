@@ -1,5 +1,6 @@
 -- grain: One row per pair of organisations and year in which anybody left the one whose next joining was at the other.
 -- key: from_organization_id, to_organization_id, year
+-- tier: detail
 -- kind: view
 -- purpose: Who loses people to whom, year by year, and how much more than others do. Counts as talent_flows does, by the year of leaving.
 -- note: Sums of moves pool: the lift of several years, sources or destinations together is that of their sums. Rows are of flows only:

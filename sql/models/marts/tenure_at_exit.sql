@@ -1,5 +1,6 @@
 -- grain: One row per organisation, year of joining, and calendar months of tenure after which anybody of the year left or was last seen there.
 -- key: organization_id, cohort_year, tenure_calendar_months
+-- tier: detail
 -- kind: view
 -- purpose: How long people stay: the survival curve (Kaplan-Meier) of those who joined in one year.
 -- note: The mean tenure of leavers alone is too short, because those who stay have none yet (survivor bias). Here they count as

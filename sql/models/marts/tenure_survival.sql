@@ -1,5 +1,6 @@
 -- grain: One row per organisation and year of joining, and one of all years.
 -- key: organization_id, cohort
+-- tier: detail
 -- kind: view
 -- purpose: How many stay 12, 24 and 36 months, and how long half of them stay, with 95 % confidence intervals.
 -- note: Kaplan-Meier, as in tenure_at_exit, which says who counts and how long. The intervals are Greenwood's, of log(-log

@@ -1,5 +1,6 @@
 -- grain: One row per leaving of a main job, transfers left out, whose level and function are known: one vacancy.
 -- key: left_event_key
+-- tier: detail
 -- kind: view
 -- purpose: How long a place stays empty: who left, and who was hired for the same function and level within 12 months.
 -- note: Which joining fills which place stands in filled_vacancies: the nearest, first of the same role. Joinings only: a promotion

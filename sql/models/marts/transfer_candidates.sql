@@ -1,5 +1,6 @@
 -- grain: One row per pair of organisations between which people moved at once, as an acquisition, a rename or a spin-off moves them.
 -- key: from_organization_id, to_organization_id
+-- tier: detail
 -- purpose: Deals that show in the data, with the evidence, and how sure it is. Moves of what counts as a transfer are is_transfer in moves.
 -- note: Read are direct moves, those of duplicate people once. Their window is 5 months of joining: those with the most people, and
 -- note: of equal ones those around the month with the most; the earliest, if still equal. At least 3 people have to move in it.

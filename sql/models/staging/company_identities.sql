@@ -1,5 +1,6 @@
 -- grain: One row per name by which a company is known: its page, or the network's number.
 -- key: kind, name
+-- tier: detail
 -- kind: view
 -- purpose: Which organisation a page or a number is, and by what it is known; without organization_id it is the list of what is not.
 -- columns:

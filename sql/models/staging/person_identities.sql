@@ -1,5 +1,6 @@
 -- grain: One row per name by which a person is known: a public page, or what a search or a list calls them.
 -- key: kind, name
+-- tier: detail
 -- kind: view
 -- purpose: Who a page or a URN is, and by what that is known; without profile_id it is the list of what is not.
 -- columns:

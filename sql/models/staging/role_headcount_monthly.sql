@@ -1,5 +1,6 @@
 -- grain: One row per organisation, month, function and level in which anybody was there, or may have been.
 -- key: organization_id, month_start_on, function, level
+-- tier: detail
 -- kind: view
 -- purpose: How many people were seen to be at each organisation in which function and at which level, at least and at most.
 -- note: A person counts once, in the role that they have at the end of the month. Over all functions and levels of a month it adds up

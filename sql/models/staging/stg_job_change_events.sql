@@ -1,6 +1,7 @@
 -- grain: One row per job-change event.
 -- kind: view
 -- key: event_key
+-- tier: detail
 -- purpose: The events with their title understood; the one place where events meet titles. A view: it stores nothing.
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.

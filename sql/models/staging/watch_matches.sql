@@ -1,5 +1,6 @@
 -- grain: One row per way in which an entry of a watch-list names a person or organisation, and each that it may mean; one with a null found_id where it means none.
 -- key: pipeline, watch_list, entry, kind, found_id
+-- tier: detail
 -- purpose: Whom the entries of watch-lists mean, and which of them mean nobody that the warehouse knows.
 -- kind: view
 -- note: Not published, as watch_hits is not.

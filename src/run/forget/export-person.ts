@@ -105,12 +105,13 @@ async function rowsAbout(
 ): Promise<Record<string, readonly Row[]>> {
   const found: Record<string, readonly Row[]> = {}
   for (const { name, relation, columns: held } of await relationsOf(warehouse)) {
-    if (!name.startsWith('main.') || !held.includes('profile_id')) continue
+    const [, table] = /^(?:main|detail|service)\.(.+)$/.exec(name) ?? []
+    if (table === undefined || !held.includes('profile_id')) continue
     const result = await warehouse.table(
       `select * from ${relation} where profile_id = $1 order by all`,
       [profileId],
     )
-    if (result.rows.length > 0) found[name.slice('main.'.length)] = asObjects(result)
+    if (result.rows.length > 0) found[table] = asObjects(result)
   }
   return found
 }

@@ -21,6 +21,7 @@ import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { DAY } from '../../../src/support/units.ts'
 import {
+  IN_TIERS,
   publishedTables,
   readModelFiles,
   type TableDefinition,
@@ -112,7 +113,7 @@ async function commentsOf(of: Warehouse) {
        select database_name, schema_name, view_name as name, null as column_name, comment from duckdb_views()
        union all select database_name, schema_name, table_name, null, comment from duckdb_tables()
        union all select database_name, schema_name, table_name, column_name, comment from duckdb_columns())
-     where database_name = current_database() and schema_name = 'main'
+     where database_name = current_database() and schema_name in ${IN_TIERS}
        and name in (${tables.map(({ name }) => `'${name}'`).join(', ')}) order by all`,
   )
 }
