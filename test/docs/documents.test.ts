@@ -15,8 +15,8 @@ const KIB = 1024
 const WIDTH = 120
 
 describe('form', () => {
-  it.each(['README.md', 'ARCHITECTURE.md'])('%s has at most 12 KB', (name) => {
-    expect(statSync(join(packageRoot, name)).size).toBeLessThanOrEqual(12 * KIB)
+  it.each(['README.md', 'ARCHITECTURE.md'])('%s has at most 10 KB', (name) => {
+    expect(statSync(join(packageRoot, name)).size).toBeLessThanOrEqual(10 * KIB)
   })
 
   it.each(documents)(
