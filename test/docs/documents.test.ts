@@ -34,6 +34,15 @@ describe('form', () => {
     expect(links.filter((target) => !existsSync(join(from, target)))).toEqual([])
   })
 
+  it.each(documents)('%s links only to headings that exist', (name) => {
+    const links = [...read(name).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+    const missing = links.filter(([, page = '', heading = '']) => {
+      const target = page === '' ? name : join(dirname(name), page)
+      return !anchorsOf(read(target)).includes(heading)
+    })
+    expect(missing.map(([link]) => link)).toEqual([])
+  })
+
   it('every path between backquotes exists', () => {
     const text = documents.map(read).join('\n')
     const paths = [...text.matchAll(/`((?:src|sql|test|config|\.ci)\/[\w./-]*)`/g)]
@@ -192,6 +201,16 @@ describe('docs/recipes.md says', () => {
     expect(list.exec(read('docs/recipes.md'))?.[0].trim()).toBe(recipesList().trim())
   })
 })
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(markdown: string): string[] {
+  return [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 function unquoted(cell: string): string {
   return cell.replaceAll('`', '')
