@@ -36,6 +36,7 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
   [/[a-z,] and not\b/i, 'instead of, rather than, but not'],
   [/(?<!there )\b(?:is|are|was|were) no (?!longer\b|one\b)\w/i, 'is not a'],
   [/\bmend(?:s|ed|ing)?\b/i, 'fix, repair'],
+  [/\bsaid (?:when|what) to\b/i, 'asked us to'],
   [/\bfor (?:ever|want of)\b/i, 'forever, for lack of'],
   [/\btaken? up again\b|\bgives? way\b|\bgave way\b/i, 'resumed, yields'],
   [/\bwithout a word\b|\bin silence\b/i, 'silently'],
