@@ -15,8 +15,8 @@ const KIB = 1024
 const WIDTH = 120
 
 describe('form', () => {
-  it.each(['README.md', 'ARCHITECTURE.md'])('%s has at most 12 KB', (name) => {
-    expect(statSync(join(packageRoot, name)).size).toBeLessThanOrEqual(12 * KIB)
+  it.each(['README.md', 'ARCHITECTURE.md'])('%s has at most 10 KB', (name) => {
+    expect(statSync(join(packageRoot, name)).size).toBeLessThanOrEqual(10 * KIB)
   })
 
   it.each(documents)(
@@ -32,6 +32,15 @@ describe('form', () => {
     const links = [...read(name).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, to]) => to ?? '')
     const from = join(packageRoot, dirname(name))
     expect(links.filter((target) => !existsSync(join(from, target)))).toEqual([])
+  })
+
+  it.each(documents)('%s links only to headings that exist', (name) => {
+    const links = [...read(name).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+    const missing = links.filter(([, page = '', heading = '']) => {
+      const target = page === '' ? name : join(dirname(name), page)
+      return !anchorsOf(read(target)).includes(heading)
+    })
+    expect(missing.map(([link]) => link)).toEqual([])
   })
 
   it('every path between backquotes exists', () => {
@@ -192,6 +201,16 @@ describe('docs/recipes.md says', () => {
     expect(list.exec(read('docs/recipes.md'))?.[0].trim()).toBe(recipesList().trim())
   })
 })
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(markdown: string): string[] {
+  return [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 function unquoted(cell: string): string {
   return cell.replaceAll('`', '')
