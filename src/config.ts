@@ -231,7 +231,7 @@ export function baseUrlFrom(environment: Environment): string {
     const got = url === null ? '' : `, got ${url.protocol}//${url.host}`
     throw new ConfigError(
       `JOBTIDE_BASE_URL must be an https address (http only for localhost)${got}`,
-      { hint: 'Without https anybody on the way could read the API key; nothing was sent.' },
+      { hint: 'Without https, anyone on the way could read the API key; nothing was sent.' },
     )
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {

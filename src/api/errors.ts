@@ -11,7 +11,7 @@ import { isoInstant } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** The service is down, or told us to come back later than we may wait. The run can be taken up again. */
+/** The service is down, or told us to come back later than we may wait. The run can be resumed. */
 export class UnavailableError extends JobtideError {
   /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
   readonly notBefore: number | null

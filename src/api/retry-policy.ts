@@ -92,7 +92,7 @@ export const BILLABLE_MAX = 6
 const SPREAD_FROM = 3
 /** A service that answers everything with something else is not asked for as long as one that is away: each may be billed. */
 export const UNREADABLE_IN_A_ROW_MAX = 5
-/** A wrong address, proxy or certificate does not mend itself; a service that is just being started has so long. */
+/** A wrong address, proxy or certificate does not fix itself; a service that is just being started has so long. */
 const UNREACHABLE_MS = 8 * SECOND
 const UNREACHABLE_ATTEMPTS = 2
 /** Time in which no request was sent tells nothing of the service: it must have been asked meanwhile. */

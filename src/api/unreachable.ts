@@ -73,7 +73,7 @@ function wordsFor(obstacle: Obstacle, error: unknown): string {
     case 'refused':
       return `the connection was refused${place}`
     case 'route':
-      return 'there is no way to it'
+      return 'no route to it'
     case 'timeout':
       return 'no connection came about in time'
     case 'certificate':

@@ -29,7 +29,7 @@ export async function attachFiles(warehouse: Warehouse, given: readonly string[]
     const [, alias, path = one] = /^([A-Za-z_]\w*)=(.+)$/s.exec(one) ?? []
     const reader = READERS[extname(path).toLowerCase()]
     if (reader === undefined || !existsSync(path)) {
-      const why = reader === undefined ? 'is no CSV, Parquet or DuckDB file' : 'is not there'
+      const why = reader === undefined ? 'is not a CSV, Parquet or DuckDB file' : 'is not there'
       throw new ConfigError(`--attach: ${path} ${why}`, { hint: HINT })
     }
     const name = alias ?? basename(path, extname(path)).replaceAll(/\W/g, '_')

@@ -48,7 +48,7 @@ export async function coverageCommand(
   const { directory, clock, output } = context
   if (pipeline === undefined && overrides.organizations !== undefined) {
     throw new ConfigError('a list alone says not how far back it is wanted', {
-      hint: 'Name the pipeline, too: jobtide coverage nightly --organizations FILE',
+      hint: 'Name the pipeline as well: jobtide coverage nightly --organizations FILE',
     })
   }
   const job = pipeline === undefined ? null : await readJob(pipeline, overrides, directory.root)

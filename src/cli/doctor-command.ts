@@ -172,7 +172,7 @@ function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: numbe
 /** A run ends as it would without them: they are no more than warnings. */
 async function notifyFindings(context: Context, { pipelines }: Freshness): Promise<Finding[]> {
   const findings: Finding[] = []
-  const hint = 'Correct it in the pipeline file or the environment: its messages reach nobody.'
+  const hint = 'Correct it in the pipeline file or the environment: its messages go nowhere.'
   for (const { name, job } of pipelines) {
     if (!job?.notify) continue
     const wrong = await wrongAddresses(context, job.notify)

@@ -285,7 +285,7 @@ function listBefore(file: string, { heads }: Search): ReadonlySet<string> | null
   const at = header?.cells.indexOf(heads.url) ?? -1
   if (at < 0) {
     throw new ConfigError(
-      `${file} is no list of this search: its columns are not ${Object.values(heads).join(', ')}`,
+      `${file} is not a list of this search: its columns are not ${Object.values(heads).join(', ')}`,
       { hint },
     )
   }

@@ -73,12 +73,12 @@ function requestOf(
 ): Erasable {
   const profileIds = [...people, ...(from === undefined ? [] : idsIn(from, logger))]
   if (profileIds.some((id) => id.trim() === '')) {
-    throw new ConfigError('an empty profile_id names nobody', {
+    throw new ConfigError('an empty profile_id names no person', {
       hint: 'Look at how the command was put together. Nothing was changed.',
     })
   }
   if (profileIds.length === 0 && olderThan === undefined && readPending(directory.root) === null) {
-    throw new ConfigError('nobody is named to be forgotten', {
+    throw new ConfigError('no person to forget was named', {
       hint: 'Name people by their profile_id, a file of them with --from, or --older-than DAYS. Nothing was changed.',
     })
   }
@@ -171,7 +171,7 @@ function isNowhere({ segments, rows, stores }: Places): boolean {
   return segments.length === 0 && Object.keys(rows).length === 0 && !isDropped
 }
 
-const GO_ON = 'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.'
+const GO_ON = 'Fix that and run `jobtide forget --yes` again: it goes on where it stopped.'
 
 function whomText(people: number, eventsBefore: string | null): string {
   const parts = [

@@ -39,15 +39,12 @@ export async function listenCommand(context: Context, options: ListenOptions): P
   const { port, host, path, largestMib } = options
   const signature = signatureOf(context, options)
   if (!DELIVERY_PATH.test(path) || path === '/health') {
-    throw new ConfigError(`--path ${path}: expected a path such as /signals, and not /health`)
+    throw new ConfigError(`--path ${path}: expected a path such as /signals, other than /health`)
   }
   if (signature === null && !LOOPBACK.test(host)) {
-    throw new ConfigError(
-      `--host ${host}: anybody could deliver there, because nothing is signed`,
-      {
-        hint: 'Set JOBTIDE_WEBHOOK_SECRET to the secret that the signal was created with, or listen on 127.0.0.1.',
-      },
-    )
+    throw new ConfigError(`--host ${host}: anyone could deliver there, because nothing is signed`, {
+      hint: 'Set JOBTIDE_WEBHOOK_SECRET to the secret that the signal was created with, or listen on 127.0.0.1.',
+    })
   }
   onDisk(directory.root, () => makeFolder(directory.root))
   const refusals = new Refusals(directory.inbox, clock)
@@ -69,7 +66,7 @@ export async function listenCommand(context: Context, options: ListenOptions): P
   const url = await listenAt(receiver, host, port)
   if (signature === null) {
     logger.warn(
-      { reason: 'no JOBTIDE_WEBHOOK_SECRET: anybody who reaches the port is believed' },
+      { reason: 'no JOBTIDE_WEBHOOK_SECRET: anyone who reaches the port is believed' },
       'unsigned',
     )
   }

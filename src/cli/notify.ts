@@ -203,7 +203,7 @@ function keptAway(
   return [{ key, kind: 'failure', pipeline: name, text, hint: MEND, runId: null, at: nowMs }]
 }
 
-const MEND = 'Mend what it names: `jobtide schedule` runs it within a minute, cron the next time.'
+const MEND = 'Fix what it names: `jobtide schedule` runs it within a minute, cron the next time.'
 
 /** What is to be told. */
 interface Telling {

@@ -222,7 +222,7 @@ function openRunFacts(run: OpenRun): Fact[] {
   const { batchesLeft, creditsBought, creditsToCome, pagesAtLeast } = run
   const least = `at least ${countText(pagesAtLeast, 'page')}`
   return [
-    ['bought', `${countText(creditsBought, 'credit')} so far, and not again`],
+    ['bought', `${countText(creditsBought, 'credit')} so far, never again`],
     [
       'to come',
       batchesLeft === 0 && !run.restPlannedAgain

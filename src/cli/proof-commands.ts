@@ -204,7 +204,7 @@ function adviceFor(findings: readonly Finding[]): string {
     return 'Run `jobtide publish`, or the next pipeline: then verify what readers see.'
   }
   return findings.every(({ kind }) => BESIDE_IT.has(kind))
-    ? 'The snapshot itself is whole: what is wrong stands beside it.'
+    ? 'The snapshot itself is whole: the fault is outside it.'
     : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'
 }
 

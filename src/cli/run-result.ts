@@ -31,7 +31,7 @@ export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
 
 export function runReport(run: RunReport): Report {
   const { extract } = run
-  const again = run.resumed ? ' (taken up again)' : ''
+  const again = run.resumed ? ' (resumed)' : ''
   const copy = run.analystCopy && analystCopyText(run.analystCopy)
   return {
     title: `${run.pipeline}: run ${run.runId} ${stateOf(run)} in ${durationText(run.durationMs)}${again}`,
@@ -185,7 +185,7 @@ const LONGEST_NAME = 60
 export function loadText(load: LoadReport): string {
   const { sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
   const seen = [
-    `${numberText(sightings - inserted - updated)} seen again`,
+    `${numberText(sightings - inserted - updated)} already known`,
     rejected > 0 && `${numberText(rejected)} rejected (jobtide rejects)`,
     suppressed > 0 && `${numberText(suppressed)} left out as erased`,
   ].filter(Boolean)

@@ -53,7 +53,7 @@ export async function scheduleCommand(
   }
   refuseNone(await lookAndTell())
   const pages = {
-    // That this process answers: what is wrong with the data, no restart mends.
+    // That this process answers: what is wrong with the data, no restart fixes.
     '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
     '/health': async () => healthOf(await look()),
     '/metrics': async () => ({

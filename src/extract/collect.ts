@@ -139,7 +139,7 @@ class Collection {
     // Where nothing at all is answered, the service is at fault, and says how the run ends.
     const [first] = this.#left.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
-    // The next run would buy its first pages again: this one is taken up again in its place.
+    // The next run would buy its first pages again: this one is resumed in its place.
     const begun = this.#left.find(({ history }) => isLookupBegun(history))
     if (begun !== undefined) {
       const { lookup, pages } = begun.history
@@ -156,7 +156,7 @@ class Collection {
     if (this.#failure !== null) throw this.#failure.error
   }
 
-  /** Whether something of what the run asks for was answered, now or before it was taken up again. */
+  /** Whether something of what the run asks for was answered, now or before it was resumed. */
   #isWell(): boolean {
     return this.#isAnswered || this.#done > 0
   }

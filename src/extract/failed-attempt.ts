@@ -170,7 +170,7 @@ function giveUpError(
     }
     case 'unreadable':
       return unavailable(
-        `the service answers with something that is no page, the last time to ${what}`,
+        `the service answers with something that is not a page, the last time to ${what}`,
         UNREADABLE_HINT,
       )
     case 'page':

@@ -22,7 +22,7 @@ export interface ReceiverOptions {
   readonly inbox: Inbox
   /** The path that deliveries are sent to. */
   readonly path: string
-  /** Absent: anybody who reaches the port is believed. */
+  /** Absent: anyone who reaches the port is believed. */
   readonly signature?: Signature
   /** The most that a body may have, in bytes; default {@link MOST_BYTES}. */
   readonly mostBytes?: number
@@ -162,7 +162,7 @@ function textOf(body: Buffer): string {
   const text = new TextDecoder().decode(body)
   const json = isUtf8(body) ? jsonOrNull(text) : null
   if (json === null || typeof json !== 'object' || Array.isArray(json)) {
-    throw new Refusal(400, 'it is no JSON object')
+    throw new Refusal(400, 'it is not a JSON object')
   }
   return text
 }

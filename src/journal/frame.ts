@@ -93,7 +93,7 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   }
   // The checksum does not cover the two lengths: changed together, they part the same bytes elsewhere.
   const record = jsonOrNull(header.toString('utf8'))
-  if (record === null) return { kind: 'broken', reason: 'the header is no JSON' }
+  if (record === null) return { kind: 'broken', reason: 'the header is not JSON' }
   return {
     kind: 'frame',
     durable,

@@ -5,7 +5,7 @@ import { stableJson } from '../support/json.ts'
 import { listAfter, type ListState } from './list-gaps.ts'
 import type { AnswerReceived, LookupRecord, RequestFailed } from './records.ts'
 
-/** A lookup of a run that can be taken up again. */
+/** A lookup of a run that can be resumed. */
 export interface LookupHistory {
   readonly lookup: LookupRecord
   /** Pages 1 … n were read. */

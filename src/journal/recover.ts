@@ -135,7 +135,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
     const listed = listedIn(folder, 'skip')
     rewriteSeals(folder, [...listed.values(), gapsLine(folder, listed)])
     accepted.push(
-      `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost cannot be told`,
+      `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost is not known`,
     )
   }
   renewSeals(folder, readMarks(folder).size > 0)

@@ -49,7 +49,7 @@ export class SealListError extends JobtideError {
   constructor(path: string, what: string) {
     super(
       EXIT.storage,
-      `the list of sealed journal segments ${path} ${what}: whether a segment is lost cannot be told`,
+      `the list of sealed journal segments ${path} ${what}: lost segments cannot be detected`,
       {
         hint: 'Restore it from a backup. Or rebuild it from the segments that are there, with --accept-loss on run, backfill, extract or replay: a segment that is gone by then is not noticed.',
         context: { path },

@@ -189,7 +189,7 @@ export class EventReader {
   #readPage({ record, body }: PageBody, positions: ReadonlySet<number>): Row[] {
     const page = parsePage(body)
     // The same reading accepted this body when it was bought.
-    if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
+    if (typeof page === 'string') throw new TypeError(`not a page in the journal: ${page}`)
     return page.events.flatMap((event, index) => {
       if (positions.size > 0 && !positions.has(index + 1)) return []
       const columns = this.#readEvent(record, event, index + 1)

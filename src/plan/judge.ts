@@ -142,7 +142,7 @@ type Found = Omit<Judgement, 'pipeline'>
 
 function unreadable({ pipeline: { problem } }: Facts): Found | null {
   if (problem === null) return null
-  const hint = 'Mend the file: as it is the pipeline cannot run.'
+  const hint = 'Fix the file: as it is the pipeline cannot run.'
   return { id: 'pipeline_unreadable', message: problem, hint, runId: null, since: 0 }
 }
 
@@ -163,7 +163,7 @@ function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
   const of = { runId: started.run_id }
   if (finished === null) {
     if (runState(last, working) === 'running') return null
-    const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and nobody works in the data directory`
+    const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and no command works in the data directory`
     const hint = `${again(name)} goes on where it stopped; nothing is bought twice.`
     return { id: 'last_run_killed', message, hint, ...of, since: started.at + resumed }
   }
@@ -271,7 +271,7 @@ function hintOf(exitCode: ExitCode, name: string): string {
   if (exitCode === EXIT.interrupted || exitCode === EXIT.terminated) {
     return `It was stopped on purpose; ${again(name)} goes on with it.`
   }
-  return `${REMEDIES[exitCode] ?? 'Mend what the message names'}, then ${again(name)}.`
+  return `${REMEDIES[exitCode] ?? 'Fix what the message names'}, then ${again(name)}.`
 }
 
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
@@ -280,7 +280,7 @@ const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget is fresh',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
-  [EXIT.publishFailed]: 'Mend the destination of the snapshot',
+  [EXIT.publishFailed]: 'Fix the destination of the snapshot',
   [EXIT.locked]: 'Close the reader of the database file, or wait for the other process',
   [EXIT.storage]: 'Make room on the disk, or restore the file that is named',
 }

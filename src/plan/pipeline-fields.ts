@@ -63,7 +63,7 @@ const urlSchema = z
   .superRefine((text, context) => {
     for (const [, name = ''] of text.matchAll(/\$\{(\w*)\}/g)) {
       if (ADDRESS_VARIABLE.test(name)) continue
-      const message = `\${${name}} is no address: a variable here ends in _URL, and holds no credentials`
+      const message = `\${${name}} is not allowed here: name a variable that ends in _URL and holds no credentials`
       context.addIssue({ code: 'custom', message })
     }
   })

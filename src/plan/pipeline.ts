@@ -109,7 +109,7 @@ const readBefore = new Map<string, ReadableParts>()
 function parse(text: string, file: string): PipelineSpec | CollectSpec {
   if (text.length > LONGEST_FILE) {
     throw new ConfigError(
-      `${file} is no pipeline file: it is longer than ${LONGEST_FILE} characters`,
+      `${file} is not a pipeline file: it is longer than ${LONGEST_FILE} characters`,
     )
   }
   refuseDeep(text, file)
@@ -167,7 +167,7 @@ function readParts(text: string): ReadableParts {
   }
 }
 
-const HINT = 'Mend the pipeline file and run again; nothing was sent.'
+const HINT = 'Fix the pipeline file and run again; nothing was sent.'
 
 // Maps take the parser time that grows with the square of their keys: 100,000 took minutes.
 const LONGEST_FILE = 16_384

@@ -145,7 +145,7 @@ function refuseOdd({ cells, line }: Row, columns: number, named: number, file: s
     throw refused(`${file}:${line}: ${counts}: put a cell with a comma in quotes`)
   }
   if (named > 0) return
-  throw refused(`${file}:${line}: nobody is named: ${PERSON_COLUMNS.join(', ')} are empty`)
+  throw refused(`${file}:${line}: no person is named: ${PERSON_COLUMNS.join(', ')} are empty`)
 }
 
 function refused(message: string): ConfigError {

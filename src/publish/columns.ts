@@ -63,9 +63,12 @@ export function publishedColumns(
       })
     }
     if (!PLAIN_NAME.test(name)) {
-      throw new PublishError(`${table}.${JSON.stringify(name)} is no name of a published column`, {
-        hint: 'In the model, name it with letters, digits and underscores.',
-      })
+      throw new PublishError(
+        `${table}.${JSON.stringify(name)} is not a name for a published column`,
+        {
+          hint: 'In the model, name it with letters, digits and underscores.',
+        },
+      )
     }
   }
   // Of another type it is another column.

@@ -2,7 +2,7 @@
  * `current/<table>/*.parquet`: what readers see now, under names that stay, for tools that know only files. Copies made right
  * after the pointer has moved, never links: who writes into them must not destroy a snapshot. Each file is whole; new files come
  * first, then old ones go, and `current/snapshot.json` comes last and says what all that is. So what a killed publisher left, or
- * somebody changed, is seen by the next publish and mended.
+ * somebody changed, is seen by the next publish and fixed.
  */
 
 import { z } from 'zod'

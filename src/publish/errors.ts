@@ -11,7 +11,7 @@ export class PublishError extends JobtideError {
   /** This error as it ends a publish: its hint also says how things go on. */
   whilePublishing(): PublishError {
     return this.#withHint(
-      'The warehouse is whole and the next run publishes; or mend this and run `jobtide publish`.',
+      'The warehouse is whole and the next run publishes; or fix this and run `jobtide publish`.',
     )
   }
 
@@ -28,7 +28,7 @@ export class PublishError extends JobtideError {
   }
 }
 
-/** A publish that no later run mends by itself: the operator has to decide, or to use another version. Nothing was uploaded. */
+/** A publish that no later run fixes by itself: the operator has to decide, or to use another version. Nothing was uploaded. */
 export class RefusedError extends PublishError {
   override whilePublishing(): PublishError {
     return this

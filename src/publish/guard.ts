@@ -100,7 +100,7 @@ function refuseOtherJournal(
   const told = ({ people, events_before: day }: NotKept) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
   throw new RefusedError(
-    `people who were erased would come back: the suppression list here knows of ${told(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${told(was)}`,
+    `erased people would come back: the suppression list here knows of ${told(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${told(was)}`,
     {
       hint: `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
       context: { ...namesOf(before, destination), before: was, now: is },

@@ -245,7 +245,7 @@ export async function readChecks(
     : 'Nothing was published.'
   if (failed !== null) {
     throw new JobtideError(EXIT.checkFailed, `the last build failed: ${failed}`, {
-      hint: `${kept} Mend what the check found and run \`jobtide build\`.`,
+      hint: `${kept} Fix what the check found and run \`jobtide build\`.`,
     })
   }
   if (changed > 0) {

@@ -34,7 +34,7 @@ import type { ObjectStore } from './store/object-store.ts'
 /**
  * What is wrong. Of pointer and manifests: `pointer`, `manifest`, `format` (an older one: nothing else is looked at). Of an
  * object: `missing`, `size`, `sha256`. Of a Parquet file: `rows` (their number, or none can be read). Of what is made from the
- * manifest: `views`. Beside the snapshot, what the next publish mends: `delta` (the log of a table shows something else, or
+ * manifest: `views`. Beside the snapshot, what the next publish fixes: `delta` (the log of a table shows something else, or
  * cannot be read), `current` (a file there is another one, or missing).
  */
 export type FindingKind =

@@ -1,4 +1,4 @@
-/** Begins a run in the journal: a new one, or an earlier one that is taken up again. */
+/** Begins a run in the journal: a new one, or an earlier one that is resumed. */
 
 import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'

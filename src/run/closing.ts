@@ -28,7 +28,7 @@ export function closingOf(
   }
 }
 
-// A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought
+// A run that a check, the publisher or a reader's lock ended is resumed like any other that failed: it has bought
 // everything already, so it only loads, builds and publishes.
 const OUTCOMES: Readonly<Partial<Record<ExitCode, RunOutcome>>> = {
   [EXIT.done]: 'done',

@@ -142,7 +142,7 @@ function existingFolder(path: string): string {
 function whyNotWritable(folder: string): string | null {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return `${folder} is a link to what is not there: is a disk not mounted?`
-  if (!found.isDirectory()) return `${folder} is no folder`
+  if (!found.isDirectory()) return `${folder} is not a folder`
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch {

@@ -1,6 +1,6 @@
 /**
  * What a run does when all is bought: load → build → publish, and closing it. Closing comes last: a run that was killed before is
- * taken up again, and loses nothing.
+ * resumed, and loses nothing.
  */
 
 import type { History } from '../journal/history.ts'
@@ -74,7 +74,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const notBackedUp = await backUpBought(parts)
   const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
   let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
-  // With a wrong list everything was done that could be: such a run is not taken up again.
+  // With a wrong list everything was done that could be: such a run is not resumed.
   const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
   const told = { stage_seconds: seconds, ...refusedBy(end.load) }
   const closing = (): RunFinished =>
@@ -247,7 +247,7 @@ const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected:
 
 /**
  * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk) the run
- * counts as killed, and is taken up again all the same.
+ * counts as killed, and is resumed all the same.
  */
 export async function closeFailed(
   parts: RunParts,

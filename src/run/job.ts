@@ -337,7 +337,7 @@ export function absoluteDestination(destination: string, base: string): string {
   throw new ConfigError(
     `snapshots go to a folder or to s3://bucket/prefix, not to ${withoutCredentials(destination)}`,
     {
-      hint: 'Mend --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
+      hint: 'Fix --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
     },
   )
 }

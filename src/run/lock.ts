@@ -182,7 +182,7 @@ function refuseForeign(dataDir: string): void {
   const foreign = readdirSync(root).find((name) => REMOVED.test(name))
   if (foreign === undefined || listSegments(journal).length > 0) return
   throw new ConfigError(
-    `${root} is no data directory yet, and its ${foreign} is not of Jobtide, which would remove it`,
+    `${root} is not a data directory yet, and its ${foreign} is not of Jobtide, which would remove it`,
     { hint: 'Name an empty folder with --data-dir, such as data. Nothing was changed.' },
   )
 }

@@ -1,4 +1,4 @@
-/** Which earlier run is taken up again, and what of it is still worth reading on. Pure. */
+/** Which earlier run is resumed, and what of it is still worth reading on. Pure. */
 
 import { serviceTime } from '../journal/clock-history.ts'
 import { canonicalName, type History } from '../journal/history.ts'
@@ -65,7 +65,7 @@ export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): Ru
   return latest !== undefined && isOpen(latest) ? latest : null
 }
 
-/** Runs of the same pipeline that will not be taken up again and were never closed: they were killed, or gave way. */
+/** Runs of the same pipeline that will not be resumed and were never closed: they were killed, or gave way. */
 export function runsToAbandon(
   history: History,
   pipeline: string,

@@ -125,7 +125,7 @@ function nextOf(
   return null
 }
 
-/** Whether no run has been there for the time `due`; one that was killed or stopped is taken up again. */
+/** Whether no run has been there for the time `due`; one that was killed or stopped is resumed. */
 function isMissing(name: string, due: number, freshness: Freshness, beganAt: number): boolean {
   const runs = runsOf(freshness.history, name)
   const { last } = runs

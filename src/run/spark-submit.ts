@@ -78,7 +78,7 @@ export async function submitJob(
   process.removeListener('exit', kill)
   stop.throwIfAborted()
   if (ended instanceof Error) {
-    const hint = 'Mend `build: {submit: …}` in the pipeline file.'
+    const hint = 'Fix `build: {submit: …}` in the pipeline file.'
     throw new PublishError(`${program} cannot be started: ${ended.message}`, { hint })
   }
   if (ended === 0) return

@@ -61,7 +61,7 @@ export interface RunWorld {
   /** Breaks off requests in flight. */
   readonly abort: AbortSignal
   readonly onProgress: (progress: RunProgress) => void
-  /** Told the id of each run that begins or is taken up again. */
+  /** Told the id of each run that begins or is resumed. */
   readonly onBegun?: (runId: string) => void
   /** Told of each stage that has ended, however it did. */
   readonly onStage?: (stage: EndedStage) => void

@@ -177,7 +177,7 @@ export function refuseForeignFile(
   isOurs: (text: string) => boolean,
 ): void {
   if (!existsSync(path) || (isFile(path) && isOurs(readFileSync(path).toString()))) return
-  throw new ConfigError(`${path} exists, and is no ${what}`, {
+  throw new ConfigError(`${path} exists and is not a ${what}`, {
     hint: 'Name another file, or move that one away. Nothing was changed.',
   })
 }

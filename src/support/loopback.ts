@@ -30,7 +30,7 @@ export function listenOnLoopback(server: Server, port: number): Promise<void> {
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const there = lstatSync(path, { throwIfNoEntry: false })
   if (there !== undefined) {
-    const why = there.isSocket() ? await whyTaken(path) : 'it is there, and is no socket'
+    const why = there.isSocket() ? await whyTaken(path) : 'it exists and is not a socket'
     if (why !== null)
       throw new ConfigError(`socket ${path}: ${why}`, { hint: 'Name another path.' })
     rmSync(path, { force: true })

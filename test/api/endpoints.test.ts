@@ -190,7 +190,7 @@ describe('what an answer costs, and whether it is one', () => {
       const whole = withBody({ ...shape, error: null, credit_used: 1 })
       expect(answered('post-details', { url: POST }, 1, whole).outcome).toBe('found')
       const no = withBody({ ...shape, error: 'no', credit_used: 1 })
-      expect(ask('post-details', { url: POST }, 1, no).read).toBe('it is no post')
+      expect(ask('post-details', { url: POST }, 1, no).read).toBe('it is not a post')
     }
     const message = { company_name: 'Acme', insights: { error: null, headcount: 3 } }
     const company = withBody({ message, error: null, credit_used: 11 })

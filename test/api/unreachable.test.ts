@@ -35,7 +35,7 @@ describe('a connection that does not come about names host and port, and is not 
 
   it.each([
     ['ENOTFOUND', 'name', 'the name api.example.com is not known'],
-    ['EHOSTUNREACH', 'route', 'there is no way to it'],
+    ['EHOSTUNREACH', 'route', 'no route to it'],
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout', 'no connection came about in time'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'certificate', 'no TLS connection came about: as it says'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate', 'no TLS connection came about: as it says'],

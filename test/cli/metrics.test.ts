@@ -119,6 +119,6 @@ describe('a unix socket for health', () => {
     await server.close()
     expect(existsSync(path)).toBe(false)
     writeFileSync(path, 'mine')
-    await expect(serveHealth(path, pages)).rejects.toThrow('is no socket')
+    await expect(serveHealth(path, pages)).rejects.toThrow('is not a socket')
   })
 })

@@ -20,7 +20,7 @@ it('tells two things once each in 3 looks on a full disk, and not again when the
   const directory = dataDirectory(site.folder)
   const fresh = await readFreshness({ directory, clock: site.clock, named, maxAgeMs: null })
   const wrong = (id: JudgementId): Judgement => {
-    return { id, pipeline: 'nightly', message: id, hint: 'mend it', runId: null, since: NOW }
+    return { id, pipeline: 'nightly', message: id, hint: 'fix it', runId: null, since: NOW }
   }
   const freshness = { ...fresh, judgements: [wrong('missed_schedule'), wrong('coverage_gaps')] }
   const look = (delivered: Delivered) =>

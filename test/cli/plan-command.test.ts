@@ -137,7 +137,7 @@ describe('plan', () => {
       credits_to_come: null,
       pages_at_least: 1,
     })
-    expect(text).toMatch(/^bought +20 credits so far, and not again$/m)
+    expect(text).toMatch(/^bought +20 credits so far, never again$/m)
     expect(text).toMatch(/^to come +not known, at least 1 page: no batch was read to its end$/m)
     expect(text).toContain(`run ${RUN} is open: the next run reads 4 batches of it on;`)
     expect(text).toMatch(/^ {2}2 pages of them are bought\. All figures are of what is left$/m)

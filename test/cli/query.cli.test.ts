@@ -68,7 +68,7 @@ describe('query', () => {
     expect(readFileSync(file)).toEqual(before)
     for (const [given, why] of [
       ['absent.csv', 'is not there'],
-      ['list.xlsx', 'is no CSV, Parquet or DuckDB file'],
+      ['list.xlsx', 'is not a CSV, Parquet or DuckDB file'],
       [`job_change_events=${csv}`, 'there is a table job_change_events already'],
       [`ops.parquet=${csv}`, 'is not there'],
     ] as const) {

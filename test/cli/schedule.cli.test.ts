@@ -95,7 +95,7 @@ describe('schedule', () => {
         503,
         expect.stringMatching(/no pipeline has a schedule|there is no pipeline/),
       ])
-      // No restart would mend that.
+      // No restart would fix that.
       const live = await fetch(url.replace('/health', '/live'))
       expect([live.status, await live.json()]).toEqual([200, { live: true }])
       renameSync(`${file}.away`, file)

@@ -119,7 +119,7 @@ describe('verify', () => {
     writeFileSync(lake.path('current/moves/mine.parquet'), 'mine')
     const beside = await verify(lake.root)
     expect(beside.exitCode).toBe(EXIT.checkFailed)
-    expect(beside.text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
+    expect(beside.text).toContain('The snapshot itself is whole: the fault is outside it.')
 
     const key = (await lake.table('people')).files.at(-1)?.key ?? ''
     rmSync(lake.path(key))

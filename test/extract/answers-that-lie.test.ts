@@ -25,7 +25,7 @@ function honest({ page }: Asked, events: readonly JobChangeEvent[] = EVENTS): An
   return { data: events.slice(page * 50 - 50, page * 50), hasMore: page * 50 < events.length }
 }
 
-describe('a service that was mended', () => {
+describe('a service that was fixed', () => {
   it.each([
     ['page 1 for ever', () => ({ ...honest({ page: 1 } as Asked), hasMore: true }), 3],
     [
@@ -58,7 +58,7 @@ describe('a pager that is stuck on page 1', () => {
     { credits: 20, runs: 2 },
     { credits: 30, runs: 1 },
   ])(
-    'is found by $runs runs of $credits credits, and once it is mended nothing is missing',
+    'is found by $runs runs of $credits credits, and once it is fixed nothing is missing',
     async ({ credits, runs }) => {
       let isStuck = true
       const stuck = { ...honest({ page: 1 } as Asked), hasMore: true }

@@ -197,7 +197,7 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
-  it('a run that was stopped during a pause waits for its end when it is taken up again', async () => {
+  it('a run that was stopped during a pause waits for its end when it is resumed', async () => {
     const { run, service } = fifty({ faults: [{ status: 503, headers: { 'Retry-After': 2 } }] })
     const stop = new AbortController()
     void service.clock.sleep(400).then(() => stop.abort(new Error('stop')))

@@ -182,7 +182,7 @@ function troubled(random: () => number): Answered {
   return kinds[Math.floor(random() * kinds.length)] ?? { takesMs, status: 500 }
 }
 
-/** One run, killed and taken up again, over the end of a month. */
+/** One run, killed and resumed, over the end of a month. */
 async function spendNight(night: Night) {
   const clock = virtualClock(MONTH_END - night.secondsLeft * SECOND)
   const random = seededRandom(night.seed)

@@ -65,7 +65,7 @@ export function aCollection(
     },
     /** Credits in the journal, with what is in doubt. */
     ledger: () => journal.run().creditsCommitted,
-    /** Nothing is written any more and no answer arrives, until the run is taken up again. */
+    /** Nothing is written any more and no answer arrives, until the run is resumed. */
     kill() {
       process?.kill()
       gone.abort(new Error('the process was killed'))

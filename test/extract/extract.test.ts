@@ -151,7 +151,7 @@ describe('batches are read side by side, the pages of each in order', () => {
   })
 })
 
-describe('a run that stops is taken up again', () => {
+describe('a run that stops is resumed', () => {
   it('a stop finishes the requests in flight, and the next attempt buys nothing twice', async () => {
     const { run, service } = severalBatches(8, 2)
     const stop = new AbortController()

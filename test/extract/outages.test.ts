@@ -170,7 +170,7 @@ describe('a service that answers everything with HTML and 200', () => {
     const shop = aShop(() => html)
     const error = await errorOf(shop.buy(400, world))
     expect(error).toMatchObject({ exitCode: 5 })
-    expect(error.message).toContain('something that is no page')
+    expect(error.message).toContain('something that is not a page')
     expect(shop.account.length).toBeLessThanOrEqual(world.most)
     // Each may be billed.
     expect(shop.inDoubt()).toBe(10 * shop.account.length)

@@ -138,9 +138,9 @@ describe('a receiver', () => {
     }
   })
 
-  it('ends 1,200 connections that send nothing, and answers then', async () => {
+  it('ends 50 connections that send nothing, and answers then', async () => {
     const { url } = await receiving({ silentMs: 300 })
-    const ends = Array.from({ length: 1_200 }, async () => {
+    const ends = Array.from({ length: 50 }, async () => {
       const silent = connect(Number(new URL(url).port), '127.0.0.1')
       silent.on('error', () => undefined)
       await once(silent, 'close')

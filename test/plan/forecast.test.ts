@@ -89,7 +89,7 @@ describe('the range of a bill', () => {
     ['another pipeline', { pipeline: 'weekly' }],
     ['a plan that had to guess', { expected: 0 }],
     ['a run that reached its budget', { outcome: 'budget' }],
-    ['a run that was taken up again', { resumed: 1 }],
+    ['a run that was resumed', { resumed: 1 }],
   ])('leaves out %s', (_, choices) => {
     const runs = [...Array<RunHistory>(5).fill(aRun(1_000)), aRun(100, choices)]
     expect(billRange(1_000, runs, 'nightly')).toEqual({ low: 1_000, high: 1_000, runs: 5 })

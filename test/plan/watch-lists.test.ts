@@ -60,7 +60,7 @@ describe('a watch-list of people', () => {
     ['name\n=HYPERLINK(1)\n', 'people.csv:2: name: not a name: "=HYPERLINK(1)"'],
     [
       'name,company\n,Acme\n',
-      'people.csv:2: nobody is named: profile_id, url, handle, name are empty',
+      'people.csv:2: no person is named: profile_id, url, handle, name are empty',
     ],
     [
       'name,company\nLovelace, Ada,Acme\n',

@@ -1,4 +1,4 @@
-/** `current/`: what readers see now under names that stay, whole files, mended by the next publish. */
+/** `current/`: what readers see now under names that stay, whole files, fixed by the next publish. */
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -76,7 +76,7 @@ describe.each(folderAndS3())('current/ in $place', ({ open }) => {
     }
   })
 
-  it('is mended by a publish of no news: a file that is gone, another one, one too many, no word of what it is', async () => {
+  it('is fixed by a publish of no news: a file that is gone, another one, one too many, no word of what it is', async () => {
     const [warehouse, store] = [await manyThings(), await open()]
     await publishThings(warehouse, store)
     const key = 'current/things/things.parquet'

@@ -265,7 +265,7 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
     ['sum(bigint)', 'sum(i) as total', [], 'things.total is a HUGEINT, which', CAST],
     ['UHUGEINT', 'max(i)::uhugeint as total', [], 'things.total is a UHUGEINT, which', CAST],
     ['HUGEINT in a list', '[sum(i)] as totals', [], 'things.totals is a HUGEINT[], which', CAST],
-    ['a name that is not plain', '2 as "a b"', [], 'things."a b" is no name of', 'with letters'],
+    ['a name that is not plain', '2 as "a b"', [], 'things."a b" is not a name for', 'with letters'],
     ['no table', '2 as b', [definitionOf('more')], 'is no table more in the', 'jobtide build'],
     ['no key column', '2 as b', [noKey], 'has no column day, on to sort or split by', ''],
   ])('for %s', async (_, column, more, message, hint) => {

@@ -68,7 +68,7 @@ describe('readJob', () => {
     await expect(readJob(pipeline, {}, DATA_DIR)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining(
-        `\${${name}} is no address: a variable here ends in _URL`,
+        `\${${name}} is not allowed here: name a variable that ends in _URL`,
       ) as unknown,
     })
   })

@@ -81,7 +81,7 @@ async function killIn(
 ): Promise<Stage | null> {
   const begins = startsAt.get(target) ?? 0
   const ends = startsAt.get(STAGES[STAGES.indexOf(target) + 1] ?? 'close') ?? begins
-  // A run that is taken up again has less left to buy than the clean one had.
+  // A run that is resumed has less left to buy than the clean one had.
   const share = target === 'extract' ? 0.3 : 1
   const delayMs = fraction * share * (ends - begins)
   const isThere = () =>

@@ -194,7 +194,7 @@ describe('the lock of a data directory', () => {
     await expect(take(dataDir, 'run')).rejects.toMatchObject({
       exitCode: EXIT.storage,
       message: expect.stringContaining(file) as unknown,
-      hint: expect.stringContaining('mend what is named') as unknown,
+      hint: expect.stringContaining('fix what is named') as unknown,
     })
     expect(existsSync(file)).toBe(true)
   })

@@ -131,7 +131,7 @@ describe('signals', () => {
   it('are refused where anybody could deliver: an address for others needs a secret', async () => {
     const site = await openSite({ companies: 1 })
     for (const [args, message] of [
-      [['--host', '0.0.0.0'], 'anybody could deliver there'],
+      [['--host', '0.0.0.0'], 'anyone could deliver there'],
       [['--path', 'signals'], 'expected a path'],
       [['--path', '/health'], 'expected a path'],
       [['--signature-header', 'x y'], 'expected the name of a header'],

@@ -215,7 +215,7 @@ describe('on another day, or for another list', () => {
 })
 
 describe('runsToAbandon', () => {
-  it('are the killed runs of the pipeline but the one taken up again', () => {
+  it('are the killed runs of the pipeline but the one resumed', () => {
     const killed = aRun({ id: 'run_1', question: 'other' })
     const resumed = aRun({ id: 'run_2' })
     const history = historyOf(

@@ -49,7 +49,7 @@ interface Incident {
 }
 type Change = (site: ScheduleSite) => void
 
-/** Something from shortly before a run until it is mended in the morning. */
+/** Something from shortly before a run until it is fixed in the morning. */
 function untilMorning(begin: Change, end: Change): Incident['arrange'] {
   return (site, due) => {
     site.machine.at(due - 5 * MINUTE, () => begin(site))

@@ -140,12 +140,12 @@ describe('a schedule', () => {
     site.outcome = null
     await site.keep(2 * DAY)
     expect(site.began).toEqual(['11-21T02:15', '11-21T02:35', '11-22T02:15', '11-22T02:35'])
-    const mended = scheduleAt(NOON)
-    mended.outcome = null
-    await mended.keep(14.25 * HOUR + 15 * MINUTE)
-    mended.note(NOON + 14.5 * HOUR, 'done')
-    await mended.keep(HOUR)
-    expect(mended.began).toEqual(['11-21T02:15'])
+    const fixed = scheduleAt(NOON)
+    fixed.outcome = null
+    await fixed.keep(14.25 * HOUR + 15 * MINUTE)
+    fixed.note(NOON + 14.5 * HOUR, 'done')
+    await fixed.keep(HOUR)
+    expect(fixed.began).toEqual(['11-21T02:15'])
   })
 
   it('sees within a minute that the machine slept over its time, and runs nothing twice when the clock is set back', async () => {

@@ -23,9 +23,9 @@ it('simulate replaces its own list and an unused one, and refuses all else', () 
   writeFileSync(path, 'x')
   write()
   appendFileSync(path, 'org_mine,Mine\n')
-  expect(() => write()).toThrow('is no list as simulate wrote it')
+  expect(() => write()).toThrow('is not a list as simulate wrote it')
   mkdirSync(join(folder, 'sub'))
-  expect(() => write(join(folder, 'sub'))).toThrow('is no list as simulate wrote it')
+  expect(() => write(join(folder, 'sub'))).toThrow('is not a list as simulate wrote it')
 })
 
 it('report replaces a report, and refuses all else', async () => {

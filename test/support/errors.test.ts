@@ -24,13 +24,13 @@ describe('asStorageError', () => {
     ['EIO', 'the disk reports an input/output error'],
     ['EACCES', 'permission denied', /^See who owns what is named here/],
     ['EPERM', 'permission denied', /^See who owns what is named here/],
-  ])('says of %s that %s, and exits with 9', (code, meaning, mend = /^Make room or mend/) => {
+  ])('says of %s that %s, and exits with 9', (code, meaning, fix = /^Make room or fix/) => {
     const cause = systemError(code, 'write')
     expect(asStorageError(cause, 'journal data/journal')).toMatchObject({
       name: 'StorageError',
       message: `journal data/journal: ${meaning} (${code})`,
       exitCode: 9,
-      hint: expect.stringMatching(mend) as unknown,
+      hint: expect.stringMatching(fix) as unknown,
       context: { code },
       cause,
     })

@@ -22,7 +22,7 @@ export const postDetails: Endpoint = {
 
   price: () => PRICE,
 
-  read: reading({ schema, absent: { ...PRICE, least: 0 }, otherwise: 'it is no post' }, () => ({
+  read: reading({ schema, absent: { ...PRICE, least: 0 }, otherwise: 'it is not a post' }, () => ({
     ...ONE_THING,
     price: PRICE,
   })),

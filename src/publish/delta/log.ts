@@ -83,7 +83,9 @@ export function parseActions(text: string, where: string): Action[] {
       // A field that is null is absent.
       return actionSchema.parse(JSON.parse(line, (_key, value: unknown) => value ?? undefined))
     } catch (cause) {
-      throw new DamagedLogError(`${where}, line ${index + 1}, is no line of a Delta log`, { cause })
+      throw new DamagedLogError(`${where}, line ${index + 1}, is not a line of a Delta log`, {
+        cause,
+      })
     }
   })
 }
@@ -257,7 +259,7 @@ async function readCheckpoint(source: LogSource, table: string, of: number): Pro
       return parseActions(rows.map(({ line }) => line).join('\n'), where)
     } catch (error) {
       if (!(error instanceof SqlError) && !(error instanceof WarehouseDamagedError)) throw error
-      throw new DamagedLogError(`${where} is no checkpoint of a Delta log`, { cause: error })
+      throw new DamagedLogError(`${where} is not a checkpoint of a Delta log`, { cause: error })
     }
   })
 }

@@ -54,7 +54,7 @@ export function checkS3Options(options: S3Options): void {
   if (host === null) {
     // Not repeated: there may be a password in it.
     const what = 'the S3 endpoint is not http(s)://host or http(s)://host:port'
-    return refuse(what, 'Mend JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file.')
+    return refuse(what, 'Fix JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file.')
   }
   if (options.path_style === false && isIP(host.replace(/^\[|\]$/g, '')) !== 0) {
     const what = `path_style: false cannot be used with the address ${host}`

@@ -190,7 +190,7 @@ async function fetchSegments(
 
 function damaged(what: string): StorageError {
   return new StorageError(`the backup of the journal is damaged: ${what}`, {
-    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. There is no journal here until all of it is.',
+    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. Until then there is no journal here.',
   })
 }
 

@@ -335,7 +335,7 @@ export function remainingIn(root: string, matches: readonly string[]): string[] 
     for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
       const { journal, warehouse } = dataDirectory(at)
       if (!existsSync(journal) && !existsSync(warehouse)) continue
-      return `${at} still names a person who was to be erased: it is a data directory of its own; forget there, too, with --data-dir`
+      return `${at} still names a person who was to be erased: it is another data directory: run forget there as well, with --data-dir`
     }
     return `${path} still names a person who was to be erased`
   })

@@ -304,7 +304,7 @@ describe('a damaged Delta log', () => {
   it('with a line that is none is begun again', async () => {
     const lake = await publishedLake()
     await lake.store.put(commitKey('events', 1), Buffer.from('{"txn":{}}\n'))
-    await expect(stateOf(lake)).rejects.toThrow(/json, line 1, is no line of a Delta log/)
+    await expect(stateOf(lake)).rejects.toThrow(/json, line 1, is not a line of a Delta log/)
     await lake.publish()
     await expectLogShows(lake)
   })

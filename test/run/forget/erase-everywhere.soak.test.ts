@@ -160,8 +160,8 @@ describe('erase', () => {
     }
     await expect(erase(stopped, REQUEST)).rejects.toThrow('stopped')
     for (const [hasReaders, hint] of [
-      [true, /^Nothing was published; readers keep the snapshot before\. Mend/],
-      [false, /^Nothing was published\. Mend/],
+      [true, /^Nothing was published; readers keep the snapshot before\. Fix/],
+      [false, /^Nothing was published\. Fix/],
     ] as const) {
       const read = site.read((warehouse) => readChecks(warehouse, hasReaders))
       await expect(read).rejects.toMatchObject({ exitCode: 6, hint: expect.stringMatching(hint) })
@@ -215,7 +215,7 @@ describe('erase', () => {
     expect(certificate?.is_complete).toBe(false)
     expect(certificate?.remaining).toEqual([
       `${away}: there is no such folder: mount it, or make an empty one in its place if it is gone for good`,
-      `${other} still names a person who was to be erased: it is a data directory of its own; forget there, too, with --data-dir`,
+      `${other} still names a person who was to be erased: it is another data directory: run forget there as well, with --data-dir`,
       `${stranger} still names a person who was to be erased`,
       `${site.directory.warehouse}, table main.own, still names a person who was to be erased`,
     ])
