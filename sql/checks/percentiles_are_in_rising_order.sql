@@ -14,4 +14,4 @@ where
     or not lag_days_p90 <= lag_days_p99
     or not first_seen_lag_days_p50 <= first_seen_lag_days_p90
     or not first_seen_lag_days_p90 <= first_seen_lag_days_p99
-    or future_events > events
+    or announced_events > events

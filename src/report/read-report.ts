@@ -34,7 +34,7 @@ export interface Change {
   readonly changed_on: string
   /** How well `changed_on` is known. */
   readonly precision: 'day' | 'month' | 'year'
-  readonly is_future: boolean
+  readonly was_announced: boolean
   readonly known_on: string
 }
 

@@ -33,8 +33,8 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update organization_pairs set people = moves + 1',
   ],
   flows_are_a_share_of_all_leavings_and_joinings: [
-    'update organizations set leavers = 0',
-    'update organizations set joiners = 0',
+    'update organizations set leavers_ever = 0',
+    'update organizations set joiners_ever = 0',
   ],
   flows_by_year_add_up_to_the_flows: ['delete from organization_pairs_yearly'],
   flows_count_every_move_once: ['update organization_pairs set moves = moves + 1'],

@@ -29,7 +29,7 @@
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where joined_at is after detected_at: the joining was announced, not yet seen.
+--   was_announced: True where the joining was announced before it happened: joined_at is after detected_at. It stays true afterwards.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
 --   came_from_title: The last title known there, as written.
@@ -91,7 +91,7 @@ select
     stints.months_away,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as is_future,
+    events.changed_at > events.detected_at as was_announced,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,
     moves.from_title as came_from_title,

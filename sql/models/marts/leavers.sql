@@ -28,7 +28,7 @@
 --   is_boomerang: True where it was not the person's first stint at the organisation.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well left_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where left_at is after detected_at: the leaving was announced, not yet seen.
+--   was_announced: True where the leaving was announced before it happened: left_at is after detected_at. It stays true afterwards.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen, or one of the two dates is unknown.
@@ -81,7 +81,7 @@ select
     stints.is_boomerang,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as is_future,
+    events.changed_at > events.detected_at as was_announced,
     stints.joined_at,
     stints.joined_on,
     case when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between(stints.joined_at, stints.left_at) end as tenure_days,

@@ -233,7 +233,7 @@ export const digest = withVersion({
       to_organization: orNull(text),
       changed_on: text,
       precision: z.enum(['day', 'month', 'year']),
-      is_future: flag,
+      was_announced: flag,
       known_on: text,
     }),
   ),
