@@ -105,7 +105,7 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
 }
 
 /** What shows beside careers what a page said of them. */
-const HAS_ALSO: ReadonlySet<string> = new Set(['organization_headcount_monthly'])
+const HAS_ALSO: ReadonlySet<string> = new Set(['attrition', 'organization_headcount_monthly'])
 
 /**
  * The macro of a table. Its `with` holds the models that the table rests on, each under its own name: so they read one another as

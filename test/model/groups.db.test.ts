@@ -45,6 +45,11 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update headcount_changes set people = people - 9',
     'update headcount_changes set appeared = 0, may_begin = may_begin + 1',
   ],
+  attrition_adds_up_over_functions_and_levels: [
+    // No organisation has ten people in these worlds.
+    `insert into attrition values ('org_1', date '2024-01-01', 'all', 'all', 1, 10, 10, 10, 0.1, 0.1, 0.1, null, 'C', '')`,
+    `insert into attrition values ('org_1', date '2024-01-01', 'all', 'all', 0, 11, 10, 10, 0, 0, 0, null, 'C', '')`,
+  ],
   executive_departures_hold_every_leaving: ['delete from executive_departures'],
   executive_seats_hold_every_change: [
     'delete from executive_seats',
