@@ -154,6 +154,7 @@ const LOADED_KEYS = ['organization_id', 'profile_id']
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
   as_of: { schema: 'core', reads: ['organization_coverage'] },
   transfers: { schema: 'core' },
+  duplicate_marks: { schema: 'core' },
   answers: { schema: 'core' },
 }
 

@@ -51,6 +51,8 @@
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
 --   destination_known: Whether it is known where the person went: a joining elsewhere is linked (see moves).
+--   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
+--   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
 with
 
 corrected as (
@@ -108,10 +110,14 @@ select
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder,
-    moves.left_event_key is not null as destination_known
+    moves.left_event_key is not null as destination_known,
+    duplicates.duplicate_of_profile_id,
+    duplicates.duplicate_of_organization_id
 from dated_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
 left join titles as understood on understood.ladder = stints.ladder and understood.title = stints.last_title
+left join duplicate_marks as duplicates
+    on duplicates.profile_id = events.profile_id and duplicates.organization_id = events.organization_id
 where events.event_type = 'left'
