@@ -1,7 +1,10 @@
 /** Tables and columns that have another name since an earlier version: what stands in for an old one. Pure. */
 
 /** The tables that are no more, and what answers their questions now. */
-const TABLES: Readonly<Record<string, string>> = {}
+const TABLES: Readonly<Record<string, string>> = {
+  data_cutoffs: 'organization_observation (columns lag_days_p90 and cutoff_on)',
+  promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
+}
 
 /** The columns that are no more: their tables (none: any), and what holds the same now. */
 const COLUMNS: Readonly<Record<string, string>> = {

@@ -26,7 +26,7 @@ const damages: Readonly<Record<string, readonly string[]>> = {
   ],
   months_start_on_the_first: [
     'update organization_monthly set month_start_on = month_start_on + 1',
-    'update data_cutoffs set cutoff_on = cutoff_on + 1',
+    'update organization_observation set cutoff_on = cutoff_on + 1',
   ],
   weeks_start_on_monday: ['update organization_weekly set week_start_on = week_start_on + 1'],
   flows_lead_elsewhere_and_hold_no_more_people_than_moves: [
@@ -82,9 +82,12 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update promotion_wait_counts set wait_calendar_months = -1',
   ],
   tenure_counts_hold_every_joiner_once: ['delete from tenure_counts'],
-  every_promotion_is_in_one_velocity: ['delete from promotion_velocity'],
+  every_promotion_is_in_one_step_of_promotion_waits: [
+    `delete from promotion_waits where to_level = 'all'`,
+    `delete from promotion_waits where to_level <> 'all'`,
+  ],
   percentiles_are_in_rising_order: [
-    'update promotion_velocity set months_p25 = months_p75 + 1',
+    'update promotion_waits set months_of_promoted_p25 = months_of_promoted_p75 + 1',
     'update detection_lag set lag_days_p50 = lag_days_p99 + 1',
   ],
   every_event_is_in_one_detection_lag: ['update detection_lag set events = events + 1'],

@@ -36,6 +36,14 @@ describe('the hint of a refused statement', () => {
       'select o.promotions from organizations as o',
       'The column promotions is now promotions_ever (in organizations).',
     ],
+    [
+      'select cutoff_on from data_cutoffs',
+      'data_cutoffs is now organization_observation (columns lag_days_p90 and cutoff_on).',
+    ],
+    [
+      'select * from main.promotion_velocity',
+      'promotion_velocity is now promotion_waits (rows of each to_level, columns months_of_promoted_…).',
+    ],
     ['select leavers from people', null],
     ['select nothing from joiners', null],
     ['select * from nowhere', null],

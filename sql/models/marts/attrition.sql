@@ -39,7 +39,7 @@ observed as (
         coalesce(month_number(observation.observed_from_on), changes.first_month) as begun,
         observation.observed_from_on is null as is_from_beginning,
         month_number(observation.observed_until_on) - 1 as last_month,
-        month_number(cutoffs.cutoff_on) as cutoff_month
+        month_number(observation.cutoff_on) as cutoff_month
     from (
         select organization_id, min(month_number(month_start_on)) as first_month
         from headcount_changes
@@ -48,7 +48,6 @@ observed as (
         having sum(joiners + transfers_in + appeared) >= 10
     ) as changes
     inner join organization_observation as observation on observation.organization_id = changes.organization_id
-    inner join data_cutoffs as cutoffs on cutoffs.organization_id = changes.organization_id
     where coalesce(month_number(observation.observed_from_on), changes.first_month) + 13 <= month_number(observation.observed_until_on)
 ),
 
