@@ -168,11 +168,11 @@ rolling as (
         level,
         month,
         people_at_end,
-        sum(leavers) over year as leavers,
-        sum(fewest) over year / 12 as fewest,
-        sum(most) over year / 12 as most
+        sum(leavers) over twelve_months as leavers,
+        sum(fewest) over twelve_months / 12 as fewest,
+        sum(most) over twelve_months / 12 as most
     from monthly
-    window year as (
+    window twelve_months as (
         partition by organization_id, function, level order by month rows between 11 preceding and current row
     )
 ),
@@ -280,12 +280,12 @@ select
     round(doubted.leavers / nullif(doubted.headcount, 0), 6) as attrition_rate,
     round(doubted.leavers / nullif(doubted.headcount_max, 0), 6) as attrition_min,
     round(doubted.leavers / nullif(doubted.headcount_min, 0), 6) as attrition_max,
-    round(before.leavers / nullif(before.headcount, 0), 6) as attrition_rate_year_before,
+    round(earlier.leavers / nullif(earlier.headcount, 0), 6) as attrition_rate_year_before,
     case doubted.letters when 0 then 'A' when 1 then 'B' when 2 then 'C' else 'D' end as grade,
     doubted.doubts
 from doubted
-left join doubted as before
-    on before.organization_id = doubted.organization_id
-    and before.month = doubted.month - 12
-    and before.function = doubted.function
-    and before.level = doubted.level
+left join doubted as earlier
+    on earlier.organization_id = doubted.organization_id
+    and earlier.month = doubted.month - 12
+    and earlier.function = doubted.function
+    and earlier.level = doubted.level

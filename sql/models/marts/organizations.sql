@@ -2,6 +2,8 @@
 -- key: organization_id
 -- purpose: What each organisation is called, how much is known of it, and since when and until when it was looked at.
 -- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
+-- note: Counts end in _ever or are called people_…: they are of all time, and have another name than the counts of other tables, so
+-- note: that a join makes none of them ambiguous.
 -- note: Joiners, leavers, promotions and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
@@ -11,7 +13,7 @@
 --   events: Its events in job_change_events.
 --   undated_events: Those of them whose date is one that no career has, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
---   people_now: Those of them who have a main job there as far as is known: no headcount, only people who were seen to change something.
+--   people_now: Those of them who have a main job there as far as is known, who were all seen to change something. For a headcount take headcount of organization_headcount_monthly.
 --   joiners_ever: Joinings seen, transfers left out.
 --   leavers_ever: Leavings seen, transfers left out.
 --   promotions_ever: Promotions seen.
