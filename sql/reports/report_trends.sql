@@ -7,9 +7,8 @@ shown as (
         organization_id,
         name,
         observed_from_on,
-        case
-            when observed_from_on is not null then cast(observed_from_on + interval 13 month as date)
-        end as first_rate_on
+        -- As in attrition: who was asked for from the beginning is observed since the first change.
+        coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on
     from organizations
     where organization_id in (select unnest(from_json($shown, '["varchar"]')))
 )
@@ -17,8 +16,8 @@ shown as (
 select
     shown.organization_id,
     coalesce(shown.name, shown.organization_id) as organization,
-    strftime(shown.observed_from_on, '%Y-%m-%d') as observed_from_on,
-    strftime(shown.first_rate_on, '%Y-%m-%d') as first_rate_on,
+    strftime(shown.observed_since_on, '%Y-%m-%d') as observed_since_on,
+    strftime(shown.observed_since_on + interval 13 month, '%Y-%m-%d') as first_rate_on,
     strftime(monthly.month_start_on, '%Y-%m-%d') as month_on,
     monthly.headcount,
     monthly.headcount_max as seen,

@@ -8,6 +8,8 @@ scope as (
     select
         organization_id,
         observed_from_on,
+        -- As in attrition: who was asked for from the beginning is observed since the first change.
+        coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on,
         cast(
             least(
                 cast(date_trunc('month', $to_at::timestamptz) as date),
@@ -46,9 +48,9 @@ newest as (
         max(usual.month_on) as month_on,
         greatest(cast(max(usual.month_on) - interval 11 month as date), max(begun.observed_from_on)) as counted_from_on,
         count(*) as organizations,
-        min(scope.observed_from_on) as observed_from_on,
+        min(scope.observed_since_on) as observed_since_on,
         -- The first rate is that of the month after the first observed year.
-        min(cast(scope.observed_from_on + interval 13 month as date)) as first_rate_on
+        min(cast(scope.observed_since_on + interval 13 month as date)) as first_rate_on
     from scope
     cross join usual
     left join begun on true
@@ -125,7 +127,7 @@ select
     cast(newest.organizations as integer) as organizations,
     strftime(newest.month_on, '%Y-%m-%d') as month_on,
     cast(date_diff('month', newest.counted_from_on, newest.month_on) + 1 as integer) as months,
-    strftime(newest.observed_from_on, '%Y-%m-%d') as observed_from_on,
+    strftime(newest.observed_since_on, '%Y-%m-%d') as observed_since_on,
     strftime(newest.first_rate_on, '%Y-%m-%d') as first_rate_on,
     cast(counted.joined as integer) as joined,
     cast(counted.went as integer) as went,

@@ -85,16 +85,14 @@ export function roleText(role: string): string {
 
 /** Why there is no rate, and when the first one comes. */
 export function noRateYet({
-  observed_from_on: from,
+  observed_since_on: from,
   first_rate_on: first,
   month_on: month,
-}: Pick<Year, 'observed_from_on' | 'first_rate_on' | 'month_on'>): string {
+}: Pick<Year, 'observed_since_on' | 'first_rate_on' | 'month_on'>): string {
+  if (month === null) return 'Nothing was read yet.'
   // The first of the month after the one of the rate.
   const isToCome =
-    from !== null &&
-    first !== null &&
-    month !== null &&
-    Date.parse(first) - Date.parse(month) > 31 * DAY
+    from !== null && first !== null && Date.parse(first) - Date.parse(month) > 31 * DAY
   return isToCome
     ? `No rate yet: observed since ${monthText(Date.parse(from))}, first rate on ${dayText(Date.parse(first))}.`
     : 'No rate: fewer than 10 people were seen.'

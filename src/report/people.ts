@@ -42,7 +42,7 @@ function table(
     rows.length < all ? `The first ${numberText(rows.length)} of ${numberText(all)}. ` : ''
   return html`<table class="people" data-sortable role="table">
     <caption>
-      ${some}Executives first, then what became known last.
+      ${some}Directors and above first, then what became known last.
     </caption>
     <thead role="rowgroup">
       <tr role="row">

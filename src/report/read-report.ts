@@ -77,9 +77,9 @@ export interface Year {
   readonly month_on: string | null
   /** How many months `joined` and `went` are of: twelve, fewer where most organisations were observed for less. */
   readonly months: number | null
-  /** Since when the first organisation is observed; null from the beginning. */
-  readonly observed_from_on: string | null
-  /** When the first rate is known; null where one was from the beginning on. */
+  /** Since when the first organisation is observed, or known where it was asked for from the beginning. */
+  readonly observed_since_on: string | null
+  /** When the first rate is known, where there are 10 people then. */
   readonly first_rate_on: string | null
   readonly joined: number
   readonly went: number
@@ -120,7 +120,7 @@ export interface Attrition {
 export interface TrendMonth {
   readonly organization_id: string
   readonly organization: string
-  readonly observed_from_on: string | null
+  readonly observed_since_on: string | null
   readonly first_rate_on: string | null
   readonly month_on: string
   readonly headcount: number

@@ -8,7 +8,7 @@ const year: Year = {
   organizations: 12,
   month_on: '2026-10-01',
   months: 12,
-  observed_from_on: '2022-01-01',
+  observed_since_on: '2022-01-01',
   first_rate_on: '2023-02-01',
   joined: 150,
   went: 200,
@@ -91,7 +91,7 @@ describe('the answer', () => {
 
   it('in the first observed year says when the first rate comes', () => {
     const young = { ...year, ...noRate, ...unobserved, months: 11 }
-    const dates = { observed_from_on: '2025-12-01', first_rate_on: '2027-01-01' }
+    const dates = { observed_since_on: '2025-12-01', first_rate_on: '2027-01-01' }
     expect(answerOf({ year: { ...young, ...dates }, attrition: [] })[1]).toBe(
       'No rate yet: observed since Dec 2025, first rate on 1 Jan 2027.',
     )

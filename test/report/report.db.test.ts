@@ -200,6 +200,40 @@ describe('the page', () => {
   })
 })
 
+it('of a first observed year says when the first rate comes, and of nothing that nothing was read', async () => {
+  const other = await memoryWarehouse()
+  await insertEvents(
+    other,
+    Array.from({ length: 24 }, (_, at) => ({
+      profile_id: `person ${at}`,
+      organization_id: 'young',
+      organization_name: 'Young Ltd',
+      event_type: at < 18 ? 'joined' : 'left',
+      changed_at: `2024-0${2 + (at % 5)}-05T00:00:00Z`,
+      title_current: 'Engineer',
+    })),
+  )
+  await other.run(
+    `insert into ops.coverage values
+       ('young', 'joined,left,title_change', timestamptz '2024-02-01 00:00:00Z', timestamptz '2024-07-10 00:00:00Z')`,
+  )
+  await buildModels(other, { buildId: 'young', builtAt: new Date(NOW) })
+  const window = { from: Date.UTC(2024, 5, 1), to: Date.UTC(2024, 6, 10) }
+  const read = async (list: readonly ListedOrganization[] | null) =>
+    parsed(reportPage(await readReport(other, window, list), NOW))
+  const page = await read(null)
+  const unknown = await read([{ by: 'id', value: 'nobody' }])
+  other.close()
+  const notYet = 'No rate yet: observed since Feb 2024, first rate on 1 Mar 2025.'
+  expect(page.text('.answer')).toBe(
+    `Are people being lost? No: 6 people left and 18 joined in the 5 months to Jun 2024. ${notYet}`,
+  )
+  expect(page.text('#attrition')).toBe(`Attrition ${notYet}`)
+  expect(page.trends()).toEqual([['Young Ltd', '18, no rate']])
+  expect(unknown.text('.answer')).toContain('Not known: nothing was read yet.')
+  expect(unknown.text('#attrition, #trends')).toContain('Nothing was read yet.')
+})
+
 it('of a warehouse whose tables were never built is refused with what to do', async () => {
   const empty = await memoryWarehouse()
   const window = { from: START, to: NOW }

@@ -208,7 +208,7 @@ const year = object({
   organizations: count,
   month_on: orNull(text),
   months: orNull(count),
-  observed_from_on: orNull(text),
+  observed_since_on: orNull(text),
   first_rate_on: orNull(text),
   joined: count,
   went: count,
