@@ -2,7 +2,8 @@
 
 /** The tables that are no more, and what answers their questions now. */
 const TABLES: Readonly<Record<string, string>> = {
-  data_cutoffs: 'organization_observation (columns lag_days_p90 and cutoff_on)',
+  data_cutoffs: 'organizations (columns lag_days_p90 and cutoff_on)',
+  organization_observation: 'organizations (columns observed_from_on and observed_until_on)',
   promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
 }
 

@@ -6,7 +6,7 @@
 -- note: How many: filled_share. It is as low as joinings go unseen. How fast: days_median and the quartiles, of those that are
 -- note: filled within 12 months; where every fourth joining, whichever it is, goes unseen, it hardly changes, so that organisations
 -- note: can be compared by it. days_to_half_filled mixes both: compare it only where as many joinings are seen.
--- note: Vacancies from observed_from_on to cutoff_on (see organization_observation). Where a place has many leavings a month, nearly every joining
+-- note: Vacancies from observed_from_on to cutoff_on (see organizations). Where a place has many leavings a month, nearly every joining
 -- note: has one shortly before it: days_median is then short, whatever each of them was hired for.
 -- columns:
 --   organization_id: The service's stable id of the organisation.

@@ -46,7 +46,7 @@
 --   permanent_vacancy_days: Calendar days until the permanent successor came, as dated; null when none was seen.
 --   is_vacant: Of who left a seat: whether it is still empty as far as was seen, so that vacancy_days is cut off (censored).
 --   is_expired: Of who left a seat: whether nobody was seen to come within 365 days: given up, or filled unseen.
---   observed_until_on: First day of the month up to which the organisation was looked at; see organization_observation.
+--   observed_until_on: First day of the month up to which the organisation was looked at; see organizations.
 --   departures_in_90_days: Of a departure: how many people departed from any seat on its day or in the 90 days before, itself included.
 --   is_cluster: Of a departure: whether departures_in_90_days is 2 or more.
 --   detected_at: When the service saw the change, UTC.

@@ -3,7 +3,7 @@
 -- references: organization_id -> organizations.organization_id
 -- purpose: How long people are at a level before they go up: those who still wait count as long as they were seen to wait.
 -- note: Kaplan-Meier, in the rows of to_level all. The wait begins with the joining, or the change of title, that led to the level, and
--- note: ends with the first title of a higher one. Until cutoff_on of organization_observation, until they left, or until they went to
+-- note: ends with the first title of a higher one. Until cutoff_on of organizations, until they left, or until they went to
 -- note: a level that is not higher, people wait (censored): the figures are those of people who stay. Waits that began before
 -- note: observed_from_on of organizations are left out, and so are side roles and levels whose beginning was not seen.
 -- note: promotions, and what is named of_promoted, are of those alone who were promoted, by step, also of steps inside a level such as

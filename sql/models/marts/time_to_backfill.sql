@@ -27,7 +27,7 @@
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows.
 --   is_open: Whether nobody was seen to fill the place.
---   is_expired: Whether it stayed open for 365 days before the cutoff_on of organization_observation: nobody fills it any more.
+--   is_expired: Whether it stayed open for 365 days before the cutoff_on of organizations: nobody fills it any more.
 --   is_censored: Whether the end of the wait was not seen before that day: the place was open then, or expired.
 --   days_observed: Days from leaving to joining, or, where is_censored, to that day, 365 at most; 0 or more: the duration for a survival curve.
 with
