@@ -104,6 +104,9 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   )
 }
 
+/** What compares all people or organisations, so that one alone tells nothing. */
+const COMPARES_ALL: ReadonlySet<string> = new Set(['duplicate_organizations', 'duplicate_people'])
+
 /** What shows beside careers what a page said of them. */
 const HAS_ALSO: ReadonlySet<string> = new Set(['attrition', 'organization_headcount_monthly'])
 
@@ -123,7 +126,7 @@ function definitionOf(
   const parts = dependencies
     .filter((model) => needed.has(model.name))
     .map((model) => `${quoteIdentifier(model.name)} as (\n${model.sql})`)
-  const one = organizationFilter(columns)
+  const one = COMPARES_ALL.has(name) ? null : organizationFilter(columns)
   const parameters = `day, seen_by := 'service'${one === null ? '' : ', organization := null'}`
   const sql = `${CREATE} ${name}_as_known_on(${parameters}) as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
   // What cannot be told of one organisation by itself has no such parameter.
