@@ -19,7 +19,7 @@ import {
 /** The C-level, vice presidents and directors: `is_executive`. */
 const DIRECTORS = 'directors and above'
 export const OF_DIRECTORS = 'at director level or above'
-const EXECUTIVES = 12
+const EXECUTIVES = 10
 const ORGANIZATIONS = 5
 const BURSTS = 4
 /** How many changes a digest names. */
