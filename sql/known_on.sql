@@ -77,6 +77,11 @@ having max(reached_at) is not null
 select left_event_key, joined_event_key, kind
 from core.transfers
 
+-- table: duplicate_marks
+-- Which people and organisations are one shows in the events of everybody, likewise: it is told as it is known today.
+select profile_id, organization_id, duplicate_of_profile_id, duplicate_of_organization_id
+from core.duplicate_marks
+
 -- macro: end_of_day(day)
 cast(cast(day as date) + 1 as timestamp) at time zone 'UTC'
 

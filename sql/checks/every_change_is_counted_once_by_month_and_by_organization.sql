@@ -19,16 +19,16 @@ entries as (
     select
         organization_id,
         0 as joiners_by_month,
-        joiners as joiners_in_all,
+        joiners_ever as joiners_in_all,
         0 as leavers_by_month,
-        leavers as leavers_in_all,
+        leavers_ever as leavers_in_all,
         0 as promotions_by_month,
-        promotions as promotions_in_all,
+        promotions_ever as promotions_in_all,
         0 as boomerangs_by_month,
-        boomerangs as boomerangs_in_all,
+        boomerangs_ever as boomerangs_in_all,
         0 as side_roles_by_month,
         0 as transfers_by_month,
-        transfers_in + transfers_out as transfers_in_all
+        transfers_in_ever + transfers_out_ever as transfers_in_all
     from organizations
     union all
     select

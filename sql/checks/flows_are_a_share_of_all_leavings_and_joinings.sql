@@ -15,7 +15,7 @@ summed as (
     group by organization_id
 )
 
-select summed.organization_id, summed.went, organizations.leavers, summed.came, organizations.joiners
+select summed.organization_id, summed.went, organizations.leavers_ever, summed.came, organizations.joiners_ever
 from summed
 inner join organizations on organizations.organization_id = summed.organization_id
-where summed.went > organizations.leavers or summed.came > organizations.joiners
+where summed.went > organizations.leavers_ever or summed.came > organizations.joiners_ever

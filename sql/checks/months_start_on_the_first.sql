@@ -11,5 +11,5 @@ from organizations
 where extract(day from observed_from_on) <> 1
 union all
 select organization_id, cutoff_on as month_start_on
-from data_cutoffs
+from organization_observation
 where extract(day from cutoff_on) <> 1

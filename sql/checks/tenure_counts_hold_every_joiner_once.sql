@@ -10,8 +10,8 @@ counted as (
         0 as in_curves,
         1 as joined
     from joiners
-    inner join data_cutoffs on data_cutoffs.organization_id = joiners.organization_id
-    where joiners.is_primary and joiners.precision <> 'unknown' and not joiners.is_transfer and joiners.month_start_on < data_cutoffs.cutoff_on
+    inner join organization_observation as observed on observed.organization_id = joiners.organization_id
+    where joiners.is_primary and joiners.precision <> 'unknown' and not joiners.is_transfer and joiners.month_start_on < observed.cutoff_on
 )
 
 select organization_id, cohort_year, sum(in_curves) as in_curves, sum(joined) as joined

@@ -1,7 +1,8 @@
--- question: How did the headcount of an organisation grow or shrink from year to year, at least and at most?
+-- question: How did the headcount of an organisation grow or shrink from year to year?
 -- parameter: organization: its organization_id, or its name
 select
     year,
+    headcount,
     headcount_min,
     headcount_max,
     joiners,
@@ -13,6 +14,7 @@ select
 from (
     select
         year(month_start_on) as year,
+        max_by(headcount, month_start_on) as headcount,
         max_by(headcount_min, month_start_on) as headcount_min,
         max_by(headcount_max, month_start_on) as headcount_max,
         sum(joiners)::int as joiners,

@@ -9,6 +9,7 @@ select
     anomalies.people,
     round(anomalies.expected, 1) as expected,
     anomalies.score,
+    anomalies.kind,
     anomalies.moved_together
 from organization_anomalies as anomalies
 inner join organizations on organizations.organization_id = anomalies.organization_id

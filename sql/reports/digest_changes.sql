@@ -14,7 +14,7 @@ select
     told.to_organization,
     cast(told.changed_on as varchar) as changed_on,
     told.precision,
-    told.is_future,
+    told.was_announced,
     strftime(told.known_at, '%Y-%m-%d') as known_on
 from known_changes as told
 left join organizations as named on named.organization_id = told.organization_id

@@ -16,7 +16,7 @@ select
     organization_name as to_organization,
     joined_on as changed_on,
     precision,
-    is_future,
+    was_announced,
     known_at
 from joiners
 union all
@@ -36,7 +36,7 @@ select
     went_to_organization_name,
     left_on,
     precision,
-    is_future,
+    was_announced,
     known_at
 from leavers
 union all
@@ -56,6 +56,6 @@ select
     organization_name,
     promoted_on,
     precision,
-    is_future,
+    was_announced,
     known_at
 from promotions

@@ -34,7 +34,7 @@ select
     ordered.to_organization,
     cast(ordered.changed_on as varchar) as changed_on,
     ordered.precision,
-    ordered.is_future,
+    ordered.was_announced,
     strftime(ordered.known_at, '%Y-%m-%d') as known_on
 from ordered
 left join organizations as named on named.organization_id = ordered.organization_id

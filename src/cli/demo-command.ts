@@ -131,9 +131,9 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
 
 interface DemoOrganization {
   readonly organization: string
-  readonly people: number | null
-  readonly seen_at_least: number
-  readonly seen_at_most: number
+  readonly headcount: number
+  /** How many of them changed anything. */
+  readonly seen: number
   readonly open_roles: number
 }
 
@@ -167,12 +167,8 @@ function organizationsTable(organizations: readonly DemoOrganization[]): Table {
     // Names stand below their heading, as people do above.
     ['hiring', () => ''],
     ['organisation', 'organization'],
-    ['people', 'people', 'number'],
-    [
-      'seen',
-      (one) => `${numberText(one.seen_at_least)} to ${numberText(one.seen_at_most)}`,
-      'text',
-    ],
+    ['headcount', 'headcount', 'number'],
+    ['seen', 'seen', 'number'],
     ['open', 'open_roles', 'number'],
   ])
 }

@@ -1,14 +1,15 @@
 /** `report`: one page of what became known in a window, for people who do not ask a database. */
 
 import { join, parse, relative, resolve } from 'node:path'
-import { missingTexts, unknownTexts } from '../report/digest.ts'
+import { answerOf } from '../report/answer.ts'
+import { OF_DIRECTORS, missingTexts, unknownTexts } from '../report/digest.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReport } from '../report/write-report.ts'
 import { ownEntryAt } from '../run/data-directory.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import { bytesText } from './text.ts'
@@ -39,10 +40,11 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, { window, list, path, writtenAt: now }),
   )
+  const answer = answerOf(data)
   const counts = Object.fromEntries(data.counts.map((one) => [one.change, one]))
   const figure = (change: string) => {
     const { changes = 0, executives = 0 } = counts[change] ?? {}
-    return `${numberText(changes)}, ${countText(executives, 'executive')} among them`
+    return `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`
   }
   const below = relative(process.cwd(), path)
   const isOutside = relative(directory.root, path).startsWith('..')
@@ -50,6 +52,7 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     title: `report of ${windowText(window)}`,
     sections: [
       [
+        ['people lost', answer],
         ['joined', figure('joined')],
         ['left', figure('left')],
         ['rose', figure('rose')],
@@ -66,6 +69,8 @@ export async function reportCommand(context: Context, options: ReportOptions): P
       bytes,
       fromAt: new Date(window.from),
       toAt: new Date(window.to),
+      year: data.year,
+      answer,
       changes: data.counts,
       unknownOrganizations: data.scope?.unknown ?? [],
     },

@@ -128,7 +128,7 @@ const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago'])
  * `schema_version` of every document that is an object. It grows when a key goes or comes to mean something else: a reader
  * has to bear new keys. What the keys are, src/cli/documents.ts says.
  */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** The report for programs: its values, and the rows of each table under the table's name. */
 export function reportDocument({ values, data, sections = [] }: Report): object {

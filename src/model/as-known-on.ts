@@ -104,8 +104,11 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   )
 }
 
+/** What compares all people or organisations, so that one alone tells nothing. */
+const COMPARES_ALL: ReadonlySet<string> = new Set(['duplicate_organizations', 'duplicate_people'])
+
 /** What shows beside careers what a page said of them. */
-const HAS_ALSO: ReadonlySet<string> = new Set(['organization_headcount_monthly'])
+const HAS_ALSO: ReadonlySet<string> = new Set(['attrition', 'organization_headcount_monthly'])
 
 /**
  * The macro of a table. Its `with` holds the models that the table rests on, each under its own name: so they read one another as
@@ -123,7 +126,7 @@ function definitionOf(
   const parts = dependencies
     .filter((model) => needed.has(model.name))
     .map((model) => `${quoteIdentifier(model.name)} as (\n${model.sql})`)
-  const one = organizationFilter(columns)
+  const one = COMPARES_ALL.has(name) ? null : organizationFilter(columns)
   const parameters = `day, seen_by := 'service'${one === null ? '' : ', organization := null'}`
   const sql = `${CREATE} ${name}_as_known_on(${parameters}) as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
   // What cannot be told of one organisation by itself has no such parameter.
@@ -154,6 +157,7 @@ const LOADED_KEYS = ['organization_id', 'profile_id']
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
   as_of: { schema: 'core', reads: ['organization_coverage'] },
   transfers: { schema: 'core' },
+  duplicate_marks: { schema: 'core' },
   answers: { schema: 'core' },
 }
 

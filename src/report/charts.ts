@@ -4,7 +4,7 @@ import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { DAY } from '../support/units.ts'
 import { Html, html } from './html.ts'
-import type { PeopleKnown, Week } from './read-report.ts'
+import type { TrendMonth, Week } from './read-report.ts'
 import { monthText, type ReportWindow } from './window.ts'
 
 export type PictureOptions = Plot.PlotOptions
@@ -95,65 +95,101 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
   }))
 }
 
-/** How many people are known at one organisation, month by month: between those whose joining was seen and all. */
-export function knownChart(months: readonly PeopleKnown[]): Html {
-  const most = Math.max(1, ...months.map(({ high }) => high))
-  return small(`People known, ${spanText(months)}`, months, {
-    y: { domain: [0, most], tickFormat: (value: number) => value.toLocaleString('en') },
-    low: 'low',
-    high: 'high',
-    colour: 'var(--joined)',
+/** The share that left in the twelve months to each month, with its bounds. @param most the top of all such pictures */
+export function attritionChart(months: readonly TrendMonth[], most: number): Html {
+  const rated = months.filter(({ rate }) => rate !== null)
+  const colour = 'var(--left)'
+  return small(`Left within twelve months, ${spanText(rated)}`, months, {
+    y: { domain: [0, most], tickFormat: (value: number) => `${Math.round(value * 100)} %` },
+    marks: [
+      Plot.areaY(rated, {
+        x: monthOf,
+        y1: 'rate_low',
+        y2: ({ rate_high: high }: TrendMonth) => Math.min(most, high ?? most),
+        fill: colour,
+        fillOpacity: 0.18,
+      }),
+      Plot.lineY(rated, { x: monthOf, y: 'rate', stroke: colour, strokeWidth: 1.75 }),
+      Plot.dot(rated.slice(-1), { x: monthOf, y: 'rate', fill: colour, r: 2.5 }),
+    ],
   })
 }
 
-/** The share of the people known that left in the twelve months before, between two ways to count. @param most of all pictures */
-export function attritionChart(months: readonly PeopleKnown[], most: number): Html {
-  const rated = months.filter((one) => one.low_attrition !== null && one.high_attrition !== null)
-  return small(`Left within twelve months, ${spanText(months)}`, rated, {
-    y: { domain: [0, most], tickFormat: (value: number) => `${Math.round(value * 100)} %` },
-    low: (one) => Math.min(one.low_attrition ?? 0, one.high_attrition ?? 0),
-    high: (one) => Math.max(one.low_attrition ?? 0, one.high_attrition ?? 0),
-    colour: 'var(--left)',
-    months,
+/** How many people an organisation has, month by month. */
+export function headcountChart(months: readonly TrendMonth[]): Html {
+  const most = Math.max(1, ...months.map(({ headcount }) => headcount))
+  return small(`Headcount, ${spanText(months)}`, months, {
+    y: { domain: [0, most], tickFormat: (value: number) => value.toLocaleString('en') },
+    marks: [
+      Plot.areaY(months, { x: monthOf, y: 'headcount', fill: 'var(--joined)', fillOpacity: 0.12 }),
+      Plot.lineY(months, {
+        x: monthOf,
+        y: 'headcount',
+        stroke: 'var(--joined)',
+        strokeWidth: 1.75,
+      }),
+      Plot.dot(months.slice(-1), { x: monthOf, y: 'headcount', fill: 'var(--joined)', r: 2.5 }),
+    ],
+  })
+}
+
+/** Joined above the line and left below it, month by month: where there is no rate yet. */
+export function changesChart(months: readonly TrendMonth[]): Html {
+  const most = Math.max(1, ...months.flatMap(({ joined, went }) => [joined, went]))
+  const bar = (y: (one: TrendMonth) => number, fill: string) =>
+    Plot.rectY(months, {
+      x1: (one: TrendMonth) => new Date(Date.parse(one.month_on) + DAY * 3),
+      x2: (one: TrendMonth) => new Date(Date.parse(one.month_on) + DAY * 27),
+      y,
+      fill,
+    })
+  return small(`Joined and left, ${spanText(months)}`, months, {
+    y: {
+      domain: [-most, most],
+      tickFormat: (value: number) => Math.abs(value).toLocaleString('en'),
+    },
+    marks: [
+      bar(({ joined }) => joined, 'var(--joined)'),
+      bar(({ went }) => -went, 'var(--left)'),
+      Plot.ruleY([0], { stroke: 'var(--text)' }),
+    ],
   })
 }
 
 interface Small {
   readonly y: Plot.ScaleOptions
-  readonly low: keyof PeopleKnown | ((one: PeopleKnown) => number)
-  readonly high: keyof PeopleKnown | ((one: PeopleKnown) => number)
-  readonly colour: string
-  readonly months?: readonly PeopleKnown[]
+  readonly marks: readonly Plot.Markish[]
 }
 
-function small(says: string, rows: readonly PeopleKnown[], how: Small): Html {
-  const x = ({ month_on: on }: PeopleKnown) => new Date(on)
-  const all = how.months ?? rows
+/** A small picture over all of the months, whichever of them it shows. */
+function small(says: string, months: readonly TrendMonth[], { y, marks }: Small): Html {
+  const [first] = months
+  const last = months.at(-1)
+  if (first === undefined || last === undefined) return html``
   return svg(says, {
     width: 240,
-    height: 104,
+    height: 112,
     marginLeft: 40,
     marginRight: 6,
     marginTop: 8,
-    marginBottom: 20,
+    marginBottom: 30,
     x: {
       type: 'utc',
-      domain: [all.at(0), all.at(-1)].flatMap((one) => (one === undefined ? [] : [x(one)])),
+      domain: [monthOf(first), new Date(monthOf(last).getTime() + 28 * DAY)],
       label: null,
       ticks: 3,
       tickSize: 0,
     },
-    y: { ...how.y, label: null, ticks: 2, tickSize: 0 },
-    marks: [
-      Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 2 }),
-      Plot.areaY(rows, { x, y1: how.low, y2: how.high, fill: how.colour, fillOpacity: 0.25 }),
-      Plot.lineY(rows, { x, y: how.low, stroke: how.colour, strokeWidth: 1.25 }),
-      Plot.lineY(rows, { x, y: how.high, stroke: how.colour, strokeWidth: 1.25 }),
-    ],
+    y: { ...y, label: null, ticks: 2, tickSize: 0 },
+    marks: [Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 2 }), ...marks],
   })
 }
 
-function spanText(months: readonly PeopleKnown[]): string {
+function monthOf({ month_on: on }: TrendMonth): Date {
+  return new Date(on)
+}
+
+function spanText(months: readonly TrendMonth[]): string {
   const [first] = months
   const last = months.at(-1)
   if (first === undefined || last === undefined) return ''

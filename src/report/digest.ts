@@ -4,6 +4,7 @@ import { countText, numberText } from '../support/numbers.ts'
 import type { Line } from '../support/text.ts'
 import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { answerOf } from './answer.ts'
 import { credits } from './format.ts'
 import { linkTarget, shown } from './html.ts'
 import {
@@ -15,7 +16,10 @@ import {
   type ReportHead,
 } from './read-report.ts'
 
-const EXECUTIVES = 12
+/** The C-level, vice presidents and directors: `is_executive`. */
+const DIRECTORS = 'directors and above'
+export const OF_DIRECTORS = 'at director level or above'
+const EXECUTIVES = 10
 const ORGANIZATIONS = 5
 const BURSTS = 4
 /** How many changes a digest names. */
@@ -35,9 +39,11 @@ export function headDigest(data: ReportHead, more: string) {
     bursts: data.bursts.slice(0, BURSTS),
   }
   const { executives, organizations, bursts } = shownHere
+  const answer = answerOf(data)
   const parts: DigestPart[] = [
+    part('people lost', answer),
     ...data.counts.map((one) => part(one.change, [countsText(one)])),
-    { label: 'executives', lines: executives.map(changeLine) },
+    { label: DIRECTORS, lines: executives.map(changeLine) },
     part(
       'most changes',
       organizations.map(
@@ -55,7 +61,12 @@ export function headDigest(data: ReportHead, more: string) {
     part('cost', [credits(data.freshness.credits)]),
     part('more', [more]),
   ]
-  return { ...shownHere, parts: parts.filter(({ lines }) => lines.length > 0) }
+  return {
+    year: data.year,
+    answer,
+    ...shownHere,
+    parts: parts.filter(({ lines }) => lines.length > 0),
+  }
 }
 
 function part(label: string, texts: readonly string[]): DigestPart {
@@ -67,7 +78,7 @@ function countsText(one: Count): string {
     one.changes_before === null
       ? NOT_READ_BEFORE
       : `${numberText(one.changes_before)} in the time before`
-  return `${numberText(one.changes)} (${before}), ${countText(one.executives, 'executive')}`
+  return `${numberText(one.changes)} (${before}), ${numberText(one.executives)} ${OF_DIRECTORS}`
 }
 
 function nameOf(one: Pick<Change, 'organization' | 'organization_id'>): string {
@@ -163,7 +174,7 @@ export function untoldLines({ counts, total, changes, command }: Untold): Line[]
   const figures = counts.map((one) => `${numberText(one.changes)} ${one.change}`).join(', ')
   const plain = (text: string) => [{ text, link: null }]
   return [
-    plain(`${figures}; ${countText(executives, 'executive')}`),
+    plain(`${figures}; ${numberText(executives)} ${OF_DIRECTORS}`),
     changes.map(changeLine),
     ...(command === null
       ? []

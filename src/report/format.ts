@@ -11,12 +11,20 @@ export function signed(value: number): string {
   return value > 0 ? `+${numberText(value)}` : value < 0 ? `−${numberText(-value)}` : '0'
 }
 
-export function percent(rate: number): number {
-  return Math.round(rate * 100)
+/** `0.213` → `21 %`; of less than 10 % a digit more. */
+export function percentText(rate: number): string {
+  return `${percentOf(rate)} %`
 }
 
-export function range(low: number, high: number): string {
-  return low === high ? numberText(low) : `${numberText(low)}–${numberText(high)}`
+/** `18–26 %`; `from 18 %` where the upper end is not known. */
+export function rangeText(low: number, high: number | null): string {
+  if (high === null) return `from ${percentText(low)}`
+  const [from, to] = [percentOf(low), percentOf(high)]
+  return from === to ? `${from} %` : `${from}–${to} %`
+}
+
+function percentOf(rate: number): string {
+  return (rate * 100).toLocaleString('en', { maximumFractionDigits: rate < 0.0995 ? 1 : 0 })
 }
 
 export function credits(value: number): string {

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../support/assets.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
+import { answerOf, QUESTION } from './answer.ts'
+import { attritionSection, trendsSection } from './attrition.ts'
 import { Html, html, shown, type Content } from './html.ts'
 import { peopleSections } from './people.ts'
 import { NOT_READ_BEFORE, type Count, type ReportData } from './read-report.ts'
@@ -12,7 +14,6 @@ import {
   burstsSection,
   coverageSection,
   flowsSection,
-  knownSection,
   organizationsSection,
   weeksSection,
 } from './sections.ts'
@@ -43,7 +44,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
         <header>
           <h1>Job changes</h1>
           <p class="lead">${window}${scopeText(data)}</p>
-          ${warnings(data)}
+          ${answer(data)} ${warnings(data)}
           <nav aria-label="Sections">
             <ul>
               ${SECTIONS.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`)}
@@ -51,26 +52,25 @@ export function reportPage(data: ReportData, writtenAt: number): string {
           </nav>
         </header>
         <main id="main">
-          ${figures(data)} ${weeksSection(data)}
+          ${figures(data)} ${attritionSection(data)} ${trendsSection(data)} ${weeksSection(data)}
+          ${burstsSection(data)} ${flowsSection(data)}
           <div class="filter" role="group" aria-label="Filter" hidden>
             <label
               >Organisation
               <select>
                 <option value="">All</option>
               </select></label
-            ><label><input type="checkbox" /> Executives only</label
+            ><label><input type="checkbox" /> Directors and above only</label
             ><output aria-live="polite"></output>
           </div>
-          ${peopleSections(data)} ${organizationsSection(data)} ${flowsSection(data)}
-          ${knownSection(data)} ${burstsSection(data)} ${coverageSection(data)}
+          ${organizationsSection(data)} ${peopleSections(data)} ${coverageSection(data)}
         </main>
         <footer>
           <p>
             Written ${momentText(writtenAt)}. All times are UTC. The window is the time in which a
             change became known first, not that in which it happened: each line shows both. Many
-            changes are dated to the month only. Executives are directors, vice presidents and the
-            C-level, as read from their titles. Side roles, such as a seat on a board, are not
-            counted.
+            changes are dated to the month only. Levels, such as director, are read from titles.
+            Side roles, such as a seat on a board, are not counted.
           </p>
           <p>
             This page names people. It is a copy: what is erased later stays in it wherever it was
@@ -83,14 +83,15 @@ export function reportPage(data: ReportData, writtenAt: number): string {
 }
 
 const SECTIONS = [
+  ['attrition', 'Attrition'],
+  ['trends', 'Trends'],
   ['weeks', 'Week by week'],
+  ['bursts', 'Bursts and layoffs'],
+  ['flows', 'Flows'],
+  ['organizations', 'Organisations'],
   ['joined', 'Who joined'],
   ['left', 'Who left'],
   ['rose', 'Who rose'],
-  ['organizations', 'Organisations'],
-  ['flows', 'Flows'],
-  ['known', 'People known'],
-  ['bursts', 'Bursts and layoffs'],
   ['coverage', 'Freshness and cost'],
 ] as const
 
@@ -128,6 +129,18 @@ function warnings({ scope, coverage }: ReportData): Content {
   ]
 }
 
+/** The first sentence answers, the others say how it is known. */
+function answer(data: ReportData): Html {
+  const [first = '', ...more] = answerOf(data)
+  return html`<div class="answer">
+    <p class="question">${QUESTION}</p>
+    <p>
+      <strong>${first}</strong>
+      ${more.join(' ')}
+    </p>
+  </div>`
+}
+
 function figures({ counts }: ReportData): Html {
   const texts = { joined: 'Joined', left: 'Left', rose: 'Rose' }
   const executives = sum(counts.map((one) => one.executives))
@@ -144,7 +157,7 @@ function figures({ counts }: ReportData): Html {
         </div>`,
     )}
     <div>
-      <dt>Executives</dt>
+      <dt>Directors and above</dt>
       <dd>
         <span class="value">${numberText(executives)}</span> <span class="beside">${each}</span>
       </dd>

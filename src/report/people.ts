@@ -42,7 +42,7 @@ function table(
     rows.length < all ? `The first ${numberText(rows.length)} of ${numberText(all)}. ` : ''
   return html`<table class="people" data-sortable role="table">
     <caption>
-      ${some}Executives first, then what became known last.
+      ${some}Directors and above first, then what became known last.
     </caption>
     <thead role="rowgroup">
       <tr role="row">
@@ -92,7 +92,7 @@ function line(kind: ChangeKind, row: Change): Html {
     <td role="cell" class="when" data-value="${row.changed_on}">
       <time datetime="${isDay ? row.changed_on : row.changed_on.slice(0, 7)}"
         >${isDay ? dayText(at) : monthText(at)}</time
-      >${row.is_future ? ' (announced)' : null}
+      >${row.was_announced ? ' (announced)' : null}
       <span class="seen">seen ${dayText(Date.parse(row.known_on))}</span>
     </td>
   </tr> `

@@ -34,7 +34,7 @@ export interface Change {
   readonly changed_on: string
   /** How well `changed_on` is known. */
   readonly precision: 'day' | 'month' | 'year'
-  readonly is_future: boolean
+  readonly was_announced: boolean
   readonly known_on: string
 }
 
@@ -69,15 +69,71 @@ export interface Flow {
   readonly all_moves_in_window: number
 }
 
-/** People known at an organisation at the first of a month; rates are shares of a year, null where too few are known. */
-export interface PeopleKnown {
+/** How many came and went in twelve months and in the twelve before, and which share left. */
+export interface Year {
+  /** How many organisations of the scope were looked at. */
+  readonly organizations: number
+  /** First day of the last of the twelve months; null where nothing was looked at. */
+  readonly month_on: string | null
+  /** How many months `joined` and `went` are of: twelve, fewer where most organisations were observed for less. */
+  readonly months: number | null
+  /** Since when the first organisation is observed, or known where it was asked for from the beginning. */
+  readonly observed_since_on: string | null
+  /** When the first rate is known, where there are 10 people then. */
+  readonly first_rate_on: string | null
+  readonly joined: number
+  readonly went: number
+  /** In the twelve months before; null where not all organisations were observed then. */
+  readonly joined_before: number | null
+  readonly went_before: number | null
+  /** How many organisations have a rate; those of all of them together follow, null where it is 0. */
+  readonly rated: number
+  readonly rate: number | null
+  readonly rate_low: number | null
+  readonly rate_high: number | null
+  readonly grade: string | null
+  /** How many of them had a rate a year before, theirs now, and theirs then. */
+  readonly compared: number
+  readonly rate_compared: number | null
+  readonly rate_before: number | null
+}
+
+/** Who left of an organisation, or of a function or level of all of them, in the twelve months of a `Year`. */
+export interface Attrition {
+  readonly part: 'organization' | 'function' | 'level'
+  readonly organization_id: string | null
+  readonly name: string
+  readonly leavers: number
+  readonly headcount: number
+  readonly rate: number
+  readonly rate_low: number
+  readonly rate_high: number | null
+  readonly rate_before: number | null
+  /** How many more left than the rate of the year before leads to expect, or else that of all. */
+  readonly more: number
+  /** Of an organisation alone. */
+  readonly grade: string | null
+  readonly rows_of_part: number
+}
+
+/** An organisation in a month: rates are null where there is none. */
+export interface TrendMonth {
   readonly organization_id: string
   readonly organization: string
+  readonly observed_since_on: string | null
+  readonly first_rate_on: string | null
   readonly month_on: string
-  readonly low: number
-  readonly high: number
-  readonly low_attrition: number | null
-  readonly high_attrition: number | null
+  readonly headcount: number
+  /** How many of them were seen. */
+  readonly seen: number
+  readonly joined: number
+  readonly went: number
+  readonly rate: number | null
+  readonly rate_low: number | null
+  readonly rate_high: number | null
+  readonly rate_before: number | null
+  readonly grade: string | null
+  readonly doubts: string | null
 }
 
 /** A month with a layoff or a hiring burst. */
@@ -119,6 +175,9 @@ export interface ReportHead {
   readonly window: ReportWindow
   /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
   readonly scope: { readonly listed: number; readonly unknown: readonly string[] } | null
+  readonly year: Year
+  /** By part; of each where more left than was to be expected first. */
+  readonly attrition: readonly Attrition[]
   readonly counts: readonly Count[]
   readonly changes: readonly Change[]
   readonly organizations: readonly OrganizationChanges[]
@@ -132,7 +191,8 @@ export interface ReportData extends ReportHead {
   readonly flowsFrom: number
   readonly weeks: readonly Week[]
   readonly flows: readonly Flow[]
-  readonly known: readonly PeopleKnown[]
+  /** By organisation and month. */
+  readonly trends: readonly TrendMonth[]
 }
 
 /** An organisation as a list names it: by id, or by page URL or slug. */
@@ -145,7 +205,14 @@ export interface ListedOrganization {
 export const NOT_READ_BEFORE = 'the time before was not wholly read'
 
 /** How many rows each part has at most. */
-export const MOST = { changes: 400, organizations: 200, flows: 60, bursts: 60, missing: 25 }
+export const MOST = {
+  changes: 400,
+  organizations: 200,
+  flows: 60,
+  bursts: 60,
+  missing: 25,
+  attrition: 25,
+}
 const SMALL_MULTIPLES = 12
 const WEEKS = 26
 const FLOW_DAYS = 365
@@ -168,13 +235,23 @@ export async function readReport(
 ): Promise<ReportData> {
   const { head, query } = await readParts(warehouse, { window, list, rows })
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
-  const largest = head.organizations.slice(0, SMALL_MULTIPLES).map((one) => one.organization_id)
+  // Where most happened, then where most left: small organisations of which nothing is new have no picture.
+  const shown = [...head.organizations, ...head.attrition].flatMap(
+    ({ organization_id: id }) => id ?? [],
+  )
+  const drawn = [...new Set(shown)].slice(0, SMALL_MULTIPLES)
   return {
     ...head,
     flowsFrom,
     weeks: await query<Week>('weeks', { weeks: WEEKS }),
     flows: await query<Flow>('flows', { rows: MOST.flows, flows_from_at: new Date(flowsFrom) }),
-    known: await query<PeopleKnown>('people_known', { shown: JSON.stringify(largest) }),
+    trends:
+      head.year.month_on === null
+        ? []
+        : await query<TrendMonth>('trends', {
+            shown: JSON.stringify(drawn),
+            month_on: head.year.month_on,
+          }),
   }
 }
 
@@ -196,11 +273,19 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
     })
   const [freshness] = await query<Freshness>('freshness')
   if (freshness === undefined) throw new Error('report_freshness gives one row')
+  const [year] = await query<Year>('year')
+  if (year === undefined) throw new Error('report_year gives one row')
+  const { month_on } = year
   const coverage = await query<CoverageRow>('coverage', { rows: MOST.missing })
   const counts = await query<Count>('counts')
   const head: ReportHead = {
     window,
     scope: scope === null ? null : { listed: list?.length ?? 0, unknown: scope.unknown },
+    year,
+    attrition:
+      month_on === null
+        ? []
+        : await query<Attrition>('attrition', { month_on, rows: MOST.attrition }),
     counts: isReadBefore(coverage)
       ? counts
       : counts.map((count) => ({ ...count, changes_before: null })),

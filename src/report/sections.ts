@@ -1,11 +1,11 @@
 /** The sections of a report that are not about single people. */
 
 import { countText, numberText } from '../support/numbers.ts'
-import { attritionChart, knownChart, weeksChart } from './charts.ts'
+import { weeksChart } from './charts.ts'
 import { flowsChart } from './flows-chart.ts'
-import { credits, instant, percent, range, signed } from './format.ts'
+import { credits, instant, signed } from './format.ts'
 import { html, name, shown, type Html } from './html.ts'
-import { MOST, type Burst, type PeopleKnown, type ReportData } from './read-report.ts'
+import { MOST, type Burst, type ReportData } from './read-report.ts'
 import { dayText, windowText } from './window.ts'
 
 export function weeksSection({ weeks, window }: ReportData): Html {
@@ -65,7 +65,7 @@ export function organizationsSection({ organizations, scope }: ReportData): Html
         <thead>
           <tr>
             <th scope="col">Organisation</th>
-            ${['Joined', 'Left', 'Net', 'Rose', 'Executives joined', 'Executives left'].map(
+            ${['Joined', 'Left', 'Net', 'Rose', 'Directors+ joined', 'Directors+ left'].map(
               (text) => html`<th scope="col" class="number">${text}</th>`,
             )}
           </tr>
@@ -132,47 +132,6 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
       </table>
     </details>
   </section>`
-}
-
-export function knownSection({ known, organizations }: ReportData): Html {
-  const groups = organizations
-    .map(({ organization_id: id }) => known.filter((one) => one.organization_id === id))
-    .filter((months) => months.length > 0)
-  const rates = known.flatMap((one) => [one.low_attrition ?? 0, one.high_attrition ?? 0])
-  const most = Math.max(0.1, ...rates)
-  return html`<section id="known">
-    <h2>People known, and how many left</h2>
-    <p class="note">
-      Of the organisations with most changes. Not headcount: people who never changed anything are
-      not known. The lower edge counts people whose joining was seen and whose leaving was not; the
-      upper one also those whose joining was never seen. Below: of those, the share that left within
-      twelve months, by either count; shown where at least 10 people are known and the organisation
-      was observed for those twelve months. The higher share is too high: the people who never
-      changed anything would make it smaller. Each scale of people is its own and begins at 0; that
-      of shares is the same everywhere.
-    </p>
-    ${groups.length === 0 ? html`<p>Nobody is known at these organisations.</p>` : html`<div class="multiples">${groups.map((months) => multiple(months, most))}</div>`}
-  </section>`
-}
-
-function multiple(months: readonly PeopleKnown[], most: number): Html {
-  const last = months.at(-1)
-  if (last === undefined) return html``
-  const rates = [last.low_attrition, last.high_attrition].filter((rate) => rate !== null)
-  return html`<figure>
-    <h3>${name(last.organization, last.organization_id)}</h3>
-    <p>Known <strong>${range(last.low, last.high)}</strong></p>
-    ${knownChart(months)}
-    ${
-      rates.length === 0
-        ? html`<p class="unknown">No share yet: observed for less than a year, or too few known</p>`
-        : html`<p>
-              Left in a year
-              <strong>${range(percent(Math.min(...rates)), percent(Math.max(...rates)))} %</strong>
-            </p>
-            ${attritionChart(months, most)}`
-    }
-  </figure>`
 }
 
 export function burstsSection({ bursts }: ReportData): Html {

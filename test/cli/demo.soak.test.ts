@@ -29,7 +29,7 @@ describe('demo', () => {
       backfill: { extract: { credits: number } }
       nightly: { extract: { credits: number }; load: { inserted: number } }
       service: { credits: number }
-      organizations: { people: number; seen_at_least: number; open_roles: number }[]
+      organizations: { headcount: number; seen: number; open_roles: number }[]
     }
     const { backfill, nightly, service } = again
     expect(backfill.extract.credits + nightly.extract.credits).toBeLessThan(service.credits)
@@ -42,8 +42,8 @@ describe('demo', () => {
     const { total } = JSON.parse(said.stdout) as { total: { credits: number } }
     expect(credits.reduce((sum, one) => sum + one)).toBe(total.credits)
     expect(again.organizations).toHaveLength(4)
-    for (const { people, seen_at_least: seen, open_roles: open } of again.organizations) {
-      expect(people).toBeGreaterThanOrEqual(seen)
+    for (const { headcount, seen, open_roles: open } of again.organizations) {
+      expect(headcount).toBeGreaterThanOrEqual(seen)
       expect(open).toBeGreaterThan(0)
     }
     expect(nightly.load.inserted).toBeGreaterThan(0)

@@ -62,7 +62,7 @@ describe('a report', () => {
   })
 
   it('is its values and all rows of its tables for programs', () => {
-    expect(reportDocument(report)).toEqual({ schema_version: 1, count: 3, rows })
+    expect(reportDocument(report)).toEqual({ schema_version: 2, count: 3, rows })
   })
 })
 

@@ -26,15 +26,15 @@ const damages: Readonly<Record<string, readonly string[]>> = {
   ],
   months_start_on_the_first: [
     'update organization_monthly set month_start_on = month_start_on + 1',
-    'update data_cutoffs set cutoff_on = cutoff_on + 1',
+    'update organization_observation set cutoff_on = cutoff_on + 1',
   ],
   weeks_start_on_monday: ['update organization_weekly set week_start_on = week_start_on + 1'],
   flows_lead_elsewhere_and_hold_no_more_people_than_moves: [
     'update organization_pairs set people = moves + 1',
   ],
   flows_are_a_share_of_all_leavings_and_joinings: [
-    'update organizations set leavers = 0',
-    'update organizations set joiners = 0',
+    'update organizations set leavers_ever = 0',
+    'update organizations set joiners_ever = 0',
   ],
   flows_by_year_add_up_to_the_flows: ['delete from organization_pairs_yearly'],
   flows_count_every_move_once: ['update organization_pairs set moves = moves + 1'],
@@ -44,6 +44,11 @@ const damages: Readonly<Record<string, readonly string[]>> = {
   headcounts_are_never_negative: [
     'update headcount_changes set people = people - 9',
     'update headcount_changes set appeared = 0, may_begin = may_begin + 1',
+  ],
+  attrition_adds_up_over_functions_and_levels: [
+    // No organisation has ten people in these worlds.
+    `insert into attrition values ('org_1', date '2024-01-01', 'all', 'all', 1, 10, 10, 10, 0.1, 0.1, 0.1, null, 'C', '')`,
+    `insert into attrition values ('org_1', date '2024-01-01', 'all', 'all', 0, 11, 10, 10, 0, 0, 0, null, 'C', '')`,
   ],
   executive_departures_hold_every_leaving: ['delete from executive_departures'],
   executive_seats_hold_every_change: [
@@ -77,9 +82,12 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update promotion_wait_counts set wait_calendar_months = -1',
   ],
   tenure_counts_hold_every_joiner_once: ['delete from tenure_counts'],
-  every_promotion_is_in_one_velocity: ['delete from promotion_velocity'],
+  every_promotion_is_in_one_step_of_promotion_waits: [
+    `delete from promotion_waits where to_level = 'all'`,
+    `delete from promotion_waits where to_level <> 'all'`,
+  ],
   percentiles_are_in_rising_order: [
-    'update promotion_velocity set months_p25 = months_p75 + 1',
+    'update promotion_waits set months_of_promoted_p25 = months_of_promoted_p75 + 1',
     'update detection_lag set lag_days_p50 = lag_days_p99 + 1',
   ],
   every_event_is_in_one_detection_lag: ['update detection_lag set events = events + 1'],

@@ -214,8 +214,10 @@ function columnsOf(
     title_current: rows.map(({ version }) => version.title),
     title_previous: rows.map(({ version }) => version.previousTitle),
     person_full_name: rows.map(({ version }) => version.name),
-    // Of some events no page is known, so that which one a person has changes with every correction.
-    person_network_url: rows.map(({ version }) => (version.name === 'A' ? null : version.name)),
+    // Of some events no page is known, so that which one a person has changes with every correction; people of a world share some.
+    person_network_url: rows.map(({ event, version }) =>
+      version.name === 'A' ? null : `${event.person.replace(/p\d+$/, '')}${version.name}`,
+    ),
     organization_name: rows.map(({ event, version }) => `${event.organization} ${version.name}`),
     first_run_id: rows.map(() => 'run'),
   }

@@ -69,6 +69,35 @@ describe('the first answers of endpoints', () => {
   })
 })
 
+describe('a second id of an organisation', () => {
+  it('flags the joinings of people of whom nothing is new, as a build from scratch does', async () => {
+    const joining = (person: string, organization: string) => ({
+      profile_id: person,
+      organization_id: organization,
+      changed_at: '2024-05-01T00:00:00Z',
+      organization_name: 'Acme Inc.',
+      organization_slug: 'acme',
+    })
+    const first = [joining('ada', 'org a')]
+    const second = [joining('bob', 'org b'), joining('cy', 'org b')]
+    await inMemory(async (warehouse) => {
+      await insertEvents(warehouse, first)
+      await build(warehouse)
+      await insertEvents(warehouse, second)
+      expect((await build(warehouse)).fullRefreshReason).toBeNull()
+      const [ada] = await warehouse.all(
+        `select duplicate_of_organization_id as kept from joiners where profile_id = 'ada'`,
+      )
+      expect(ada).toEqual({ kept: 'org b' })
+      await inMemory(async (scratch) => {
+        await insertEvents(scratch, [...first, ...second])
+        await build(scratch)
+        expect(await contentsOf(warehouse)).toEqual(await contentsOf(scratch))
+      })
+    })
+  })
+})
+
 describe('an announced leaving', () => {
   it('comes due by what the data says of others: the night on which it has happened, the person is gone', async () => {
     await inMemory(async (warehouse) => {

@@ -16,7 +16,12 @@ interface EventAsSent {
   readonly detection_lag_days: number
   readonly title: { readonly current: string | null; readonly previous: string | null }
   readonly person: { readonly profile_id: string }
-  readonly organization: { readonly organization_id: string; readonly name: string }
+  readonly organization: {
+    readonly organization_id: string
+    readonly name: string
+    readonly slug: string
+    readonly network_url: string
+  }
 }
 
 /** The real events, each once: of two with one key the one detected later. */
@@ -34,6 +39,8 @@ export function realEvents(): GivenEvent[] {
       title_current: sent.title.current,
       title_previous: sent.title.previous,
       organization_name: sent.organization.name,
+      organization_slug: sent.organization.slug,
+      organization_network_url: sent.organization.network_url,
     }
   })
   const byDetection = events.toSorted((a, b) => (detected(a) < detected(b) ? -1 : 1))

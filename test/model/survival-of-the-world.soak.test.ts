@@ -45,7 +45,7 @@ afterAll(() => warehouse.close())
 describe('the world of the simulator', () => {
   it('has seen nine of ten leavings of the month before the cutoff, and fewer than eight of those of the last month', async () => {
     const cutoffs = await warehouse.all<{ organization_id: string; cutoff_on: Date }>(
-      'select organization_id, cutoff_on from data_cutoffs',
+      'select organization_id, cutoff_on from organization_observation',
     )
     const ends = new Map(cutoffs.map((one) => [one.organization_id, one.cutoff_on.getTime()]))
     const shareSeen = (endOf: (organization: string) => number) => {

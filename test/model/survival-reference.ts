@@ -38,7 +38,7 @@ export async function expectSurvivalTables(warehouse: Warehouse) {
   const speeds = expectedSpeeds(backfills, cutoffs)
   const tenures = await expectedTenures(warehouse, cutoffs)
   const expected = {
-    data_cutoffs: ['organization_id', cutoffRows(cutoffs)],
+    organization_observation: ['organization_id', cutoffRows(cutoffs)],
     time_to_backfill: ['left_event_key', backfills],
     backfill_speed: ['organization_id, function', speeds],
     tenure_survival: ['organization_id, cohort', tenures],
@@ -288,7 +288,7 @@ async function expectedTenures(
  */
 export async function backfillMedians(warehouse: Warehouse) {
   const waits = await warehouse.all<{ days: number; is_censored: boolean }>(
-    `select days_observed as days, is_censored from time_to_backfill inner join data_cutoffs using (organization_id)
+    `select days_observed as days, is_censored from time_to_backfill inner join organization_observation using (organization_id)
      where utc_date(left_at) < cutoff_on`,
   )
   const curve = kaplanMeier(

@@ -18,19 +18,10 @@ interface Anomaly extends Omit<Seen, 'at'> {
   readonly score: number
 }
 
-interface Spell {
-  readonly organization: string
-  readonly joined: number | null
-  readonly went: number | null
-}
-
 export interface Facts {
   readonly changes: readonly Seen[]
   readonly anomalies: readonly Anomaly[]
   readonly moves: readonly { readonly from: string; readonly to: string; readonly at: number }[]
-  readonly stints: readonly Spell[]
-  /** Since when each organisation is observed; null from the beginning. */
-  readonly observedFrom: ReadonlyMap<string, number | null>
 }
 
 /** Reads the rows once. Names stand for organisations: in these tests each has one. */
@@ -53,15 +44,7 @@ export async function readFacts(warehouse: Warehouse): Promise<Facts> {
        score::decimal(9, 1)::double as score
      from organization_anomalies join organizations using (organization_id) where is_layoff or is_hiring_burst`,
   )
-  const stints = await warehouse.all<Spell>(
-    `select organization_name as organization, epoch_ms(joined_at)::double as joined, epoch_ms(left_at)::double as went
-     from stints where is_primary`,
-  )
-  const observed = await warehouse.all<{ organization: string; since: number | null }>(
-    'select name as organization, epoch_ms(observed_from_on::timestamptz)::double as since from organizations',
-  )
-  const observedFrom = new Map(observed.map(({ organization, since }) => [organization, since]))
-  return { changes, anomalies, moves, stints, observedFrom }
+  return { changes, anomalies, moves }
 }
 
 const weekBefore = (to: number, at: number) => Math.ceil((to - at) / (7 * DAY)) - 1
@@ -112,34 +95,47 @@ export function bursts({ changes, anomalies }: Facts, { from, to }: ReportWindow
     })
 }
 
-/** `Org 3: Known 4–17, Left in a year 20–35 %`, at the first of the month in which the window ends; no share before a year. */
-export function peopleKnown(
-  { stints, observedFrom }: Facts,
-  { to }: ReportWindow,
-  organization: string,
-): string {
-  const end = new Date(to)
-  const month = Date.UTC(end.getUTCFullYear(), end.getUTCMonth())
-  const before = Date.UTC(end.getUTCFullYear() - 1, end.getUTCMonth())
-  const own = stints.filter((one) => one.organization === organization)
-  const rates: number[] = []
-  const counts = [false, true].map((alsoUnseen) => {
-    const counted = own.filter(({ joined }) => alsoUnseen || joined !== null)
-    const there = (at: number) =>
-      counted.filter(
-        ({ joined, went }) => (joined ?? -Infinity) < at && (went === null || went >= at),
-      ).length
-    const gone = counted.filter(({ went }) => went !== null && went >= before && went < month)
-    rates.push((2 * gone.length) / (there(month) + there(before)))
-    return [there(month), there(before)] as const
-  })
-  const [[low, lowBefore], [high]] = counts as [[number, number], [number, number]]
-  const known = `${organization}: Known ${span(low, high)}`
-  if (low + lowBefore < 20 || (observedFrom.get(organization) ?? -Infinity) > before) return known
-  const shares = rates.map((rate) => Math.round(rate * 100)).toSorted((a, b) => a - b)
-  return `${known}, Left in a year ${span(shares[0] ?? 0, shares[1] ?? 0)} %`
+interface Rated {
+  readonly organization: string
+  readonly headcount: number
+  readonly leavers: number | null
+  readonly mean: number | null
 }
 
-function span(low: number, high: number): string {
-  return low === high ? `${low}` : `${low}–${high}`
+/** `Org 3: 17, 25 %` of every organisation in its last month up to one, and `Org 3: 12, no rate`: how many people it has, and which share left in a year. */
+export async function trends(warehouse: Warehouse, month: string): Promise<Map<string, string>> {
+  const rows = await warehouse.all<Rated>(
+    `select o.name as organization, h.headcount, a.leavers, a.headcount as mean
+     from organization_headcount_monthly h
+     join organizations o using (organization_id)
+     left join attrition a
+       on a.organization_id = h.organization_id and a.month_start_on = h.month_start_on and a.function = 'all' and a.level = 'all'
+     where h.month_start_on = (
+       select max(last.month_start_on) from organization_headcount_monthly last
+       where last.organization_id = h.organization_id and last.month_start_on <= $1::date
+     )`,
+    [month],
+  )
+  return new Map(
+    rows.map(({ organization, headcount, leavers, mean }) => [
+      organization,
+      `${headcount}, ${leavers === null || mean === null ? 'no rate' : share(leavers / mean)}`,
+    ]),
+  )
+}
+
+/** `Org 3 | 25 % | 4`: where 10 people or more were on average. */
+export async function attrition(warehouse: Warehouse, month: string): Promise<string[]> {
+  const rows = await warehouse.all<{ organization: string; leavers: number; mean: number }>(
+    `select name as organization, leavers, headcount as mean from attrition join organizations using (organization_id)
+     where function = 'all' and level = 'all' and month_start_on = $1::date`,
+    [month],
+  )
+  return rows.map(
+    ({ organization, leavers, mean }) => `${organization} | ${share(leavers / mean)} | ${leavers}`,
+  )
+}
+
+function share(rate: number): string {
+  return `${rate < 0.0995 ? Number((rate * 100).toFixed(1)) : Math.round(rate * 100)} %`
 }

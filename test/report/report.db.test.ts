@@ -57,12 +57,13 @@ afterAll(() => warehouse.close())
 
 describe('the page', () => {
   it('has the lists and figures of SQL, for 20 random windows', async () => {
-    let [burstsSeen, knownSeen] = [0, 0]
+    let [burstsSeen, knownSeen, ratedSeen] = [0, 0, 0]
     const facts = await readFacts(warehouse)
     for (let round = 0; round < 20; round += 1) {
       const from = START + random(360) * DAY
       const window = { from, to: from + (1 + random(round % 2 === 0 ? 8 : 200)) * DAY }
-      const page = parsed(await pageOf(window))
+      const data = await readReport(warehouse, window, null)
+      const page = parsed(reportPage(data, NOW))
       expect(figuresOn(page)).toEqual(await figuresIn(window))
       for (const [id, query] of Object.entries(LISTS)) {
         expect(page.rows(`#${id} tbody tr`), `${id}, ${windowText(window)}`).toEqual(
@@ -76,11 +77,18 @@ describe('the page', () => {
       const bursts = recomputed.bursts(facts, window)
       burstsSeen += bursts.length
       expect(page.rows('#bursts tbody tr', 6)).toEqual(bursts.toSorted())
-      const known = page.known()
-      knownSeen += known.length
-      expect(known).toEqual(
-        known.map((one) => recomputed.peopleKnown(facts, window, one.replace(/:.*/, ''))),
-      )
+      const month = data.year.month_on ?? ''
+      const inTables = await recomputed.trends(warehouse, month)
+      for (const [name, says] of page.trends()) {
+        expect(`${name}: ${says}`).toBe(`${name}: ${inTables.get(name)}`)
+        knownSeen += 1
+      }
+      const rated = page.all('#attrition .scroll tbody tr').map((row) => {
+        const cells = [...row.querySelectorAll('th, td')].map((cell) => words(cell))
+        return [cells[0], cells[1], cells[5]].join(' | ')
+      })
+      ratedSeen += rated.length
+      expect(rated.toSorted()).toEqual((await recomputed.attrition(warehouse, month)).toSorted())
       const unread = ['Org 0', 'Org 1'].filter(
         (name) => name === 'Org 1' && window.to > Date.UTC(2024, 5, 1),
       )
@@ -94,7 +102,11 @@ describe('the page', () => {
         `${(credits ?? 0).toLocaleString('en')} credits for`,
       )
     }
-    expect([burstsSeen > 5, knownSeen > 100]).toEqual([true, true])
+    expect([burstsSeen > 5, knownSeen > 100, ratedSeen > 5], `${knownSeen} ${ratedSeen}`).toEqual([
+      true,
+      true,
+      true,
+    ])
   })
 
   it('of one organisation of a list has its changes alone, and names those of which nothing is known', async () => {
@@ -117,9 +129,13 @@ describe('the page', () => {
     ) => {
       const data = await readReport(warehouse, window, list)
       const [joined] = data.counts
-      const lines = headDigest(data, '').parts.flatMap(({ lines }) => lines.map(({ text }) => text))
+      const part = headDigest(data, '').parts.find(({ label }) => label === 'joined')
       const [beside] = parsed(reportPage(data, NOW)).all('.figures .beside')
-      return { before: joined?.changes_before, beside: beside?.textContent, digest: lines[0] }
+      return {
+        before: joined?.changes_before,
+        beside: beside?.textContent,
+        digest: part?.lines[0]?.text,
+      }
     }
     const not = 'the time before was not wholly read'
     // `org 1` was read up to June.
@@ -182,6 +198,40 @@ describe('the page', () => {
     expect(page.text('.people tbody th')).toContain(HOSTILE.replace('\u202E', ''))
     expect(reportPage(data, NOW)).not.toContain('\u202E')
   })
+})
+
+it('of a first observed year says when the first rate comes, and of nothing that nothing was read', async () => {
+  const other = await memoryWarehouse()
+  await insertEvents(
+    other,
+    Array.from({ length: 24 }, (_, at) => ({
+      profile_id: `person ${at}`,
+      organization_id: 'young',
+      organization_name: 'Young Ltd',
+      event_type: at < 18 ? 'joined' : 'left',
+      changed_at: `2024-0${2 + (at % 5)}-05T00:00:00Z`,
+      title_current: 'Engineer',
+    })),
+  )
+  await other.run(
+    `insert into ops.coverage values
+       ('young', 'joined,left,title_change', timestamptz '2024-02-01 00:00:00Z', timestamptz '2024-07-10 00:00:00Z')`,
+  )
+  await buildModels(other, { buildId: 'young', builtAt: new Date(NOW) })
+  const window = { from: Date.UTC(2024, 5, 1), to: Date.UTC(2024, 6, 10) }
+  const read = async (list: readonly ListedOrganization[] | null) =>
+    parsed(reportPage(await readReport(other, window, list), NOW))
+  const page = await read(null)
+  const unknown = await read([{ by: 'id', value: 'nobody' }])
+  other.close()
+  const notYet = 'No rate yet: observed since Feb 2024, first rate on 1 Mar 2025.'
+  expect(page.text('.answer')).toBe(
+    `Are people being lost? No: 6 people left and 18 joined in the 5 months to Jun 2024. ${notYet}`,
+  )
+  expect(page.text('#attrition')).toBe(`Attrition ${notYet}`)
+  expect(page.trends()).toEqual([['Young Ltd', '18, no rate']])
+  expect(unknown.text('.answer')).toContain('Not known: nothing was read yet.')
+  expect(unknown.text('#attrition, #trends')).toContain('Nothing was read yet.')
 })
 
 it('of a warehouse whose tables were never built is refused with what to do', async () => {
@@ -302,11 +352,13 @@ interface Element {
   querySelectorAll(selector: string): Iterable<Element>
 }
 
+function words(element: Element | undefined): string {
+  return (element?.textContent ?? '').replaceAll(/\s+/g, ' ').trim()
+}
+
 function parsed(page: string) {
   const { document } = parseHTML(page) as unknown as { document: Element }
   const all = (selector: string) => [...document.querySelectorAll(selector)]
-  const words = (element: Element | undefined) =>
-    (element?.textContent ?? '').replaceAll(/\s+/g, ' ').trim()
   return {
     all,
     text: (selector: string) => all(selector).map(words).join(' '),
@@ -315,11 +367,13 @@ function parsed(page: string) {
       all(selector)
         .map((row) => [...row.querySelectorAll('th, td')].slice(0, cells).map(words).join(' | '))
         .toSorted(),
-    /** `Org 3: Known 4–17, Left in a year 20–35 %`, a line for each small picture. */
-    known: () =>
-      all('#known figure').map((figure) => {
-        const texts = [...figure.querySelectorAll('p')].map(words)
-        return `${words([...figure.querySelectorAll('h3')][0])}: ${texts.filter((text) => !text.startsWith('No share yet')).join(', ')}`
+    /** Of each small picture the name, and `17, 25 %` or `12, no rate`. */
+    trends: () =>
+      all('#trends figure').map((figure) => {
+        const texts = [...figure.querySelectorAll('p')].map(words).join(' ')
+        const [, people = ''] = /Headcount ([\d,]+)/.exec(texts) ?? []
+        const [, rate = 'no rate'] = /Left in a year ([\d.]+ %)/.exec(texts) ?? []
+        return [words([...figure.querySelectorAll('h3')][0]), `${people}, ${rate}`] as const
       }),
   }
 }

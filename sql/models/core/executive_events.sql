@@ -15,7 +15,7 @@
 --   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: Whether it was detected before it took effect.
+--   was_announced: Whether it was announced before it happened: detected before it took effect. It stays true afterwards.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
@@ -57,7 +57,7 @@ changes as (
         joined_at as changed_at,
         month_start_on,
         precision,
-        is_future,
+        was_announced,
         person_full_name,
         person_network_url,
         organization_name,
@@ -83,7 +83,7 @@ changes as (
         left_at as changed_at,
         month_start_on,
         precision,
-        is_future,
+        was_announced,
         person_full_name,
         person_network_url,
         organization_name,
@@ -109,7 +109,7 @@ changes as (
         changed_at,
         month_start_on,
         precision,
-        is_future,
+        was_announced,
         person_full_name,
         person_network_url,
         organization_name,
@@ -143,7 +143,7 @@ select
     changes.changed_at,
     changes.month_start_on,
     changes.precision,
-    changes.is_future,
+    changes.was_announced,
     changes.person_full_name,
     changes.person_network_url,
     changes.organization_name,

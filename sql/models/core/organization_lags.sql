@@ -1,7 +1,7 @@
 -- grain: One row per organisation with a joining or leaving.
 -- key: organization_id
 -- references: organization_id -> organizations.organization_id
--- purpose: How late the joinings and leavings of each organisation are detected. What data_cutoffs goes by.
+-- purpose: How late the joinings and leavings of each organisation are detected. What cutoff_on of organizations goes by.
 -- note: Each organisation by itself, also where few events are known: a figure of all would change for everybody every night. Of
 -- note: fewer than 10 events the 90th percentile is the longest.
 -- columns:

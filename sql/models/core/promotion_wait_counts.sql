@@ -18,18 +18,17 @@ waits as (
         followed.started_on,
         case
             when followed.next_on is not null then followed.next_on
-            when followed.is_open then cutoffs.cutoff_on
+            when followed.is_open then observed.cutoff_on
             else coalesce(followed.ended_on, followed.last_known_on)
         end as ended_on,
-        coalesce(followed.is_next_higher and followed.next_on < cutoffs.cutoff_on, false) as is_promoted,
-        cutoffs.cutoff_on,
-        days_later(cutoffs.cutoff_on, -1) as last_day_on
+        coalesce(followed.is_next_higher and followed.next_on < observed.cutoff_on, false) as is_promoted,
+        observed.cutoff_on,
+        days_later(observed.cutoff_on, -1) as last_day_on
     from level_spells as followed
-    inner join data_cutoffs as cutoffs on cutoffs.organization_id = followed.organization_id
     inner join organization_observation as observed on observed.organization_id = followed.organization_id
     where
         followed.level <> 'unknown'
-        and followed.started_on < cutoffs.cutoff_on
+        and followed.started_on < observed.cutoff_on
         and (observed.observed_from_on is null or followed.started_on >= observed.observed_from_on)
 ),
 

@@ -35,11 +35,11 @@ months as (
             when stints.left_precision = 'unknown' then month_start(stints.joined_at)
             when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at)
         end as last_known_on,
-        data_cutoffs.cutoff_on,
+        observed.cutoff_on,
         -- The last whole month before the cutoff.
-        days_later(data_cutoffs.cutoff_on, -1) as last_day_on
+        days_later(observed.cutoff_on, -1) as last_day_on
     from stints
-    inner join data_cutoffs on data_cutoffs.organization_id = stints.organization_id
+    inner join organization_observation as observed on observed.organization_id = stints.organization_id
     left join transfers as came
         on came.organization_id = stints.organization_id and came.event_key = stints.joined_event_key
     left join transfers as went

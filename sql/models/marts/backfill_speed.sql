@@ -7,7 +7,7 @@
 -- note: How many: filled_share. It is as low as joinings go unseen. How fast: days_median and the quartiles, of those that are
 -- note: filled within 12 months; where every fourth joining, whichever it is, goes unseen, it hardly changes, so that organisations
 -- note: can be compared by it. days_to_half_filled mixes both: compare it only where as many joinings are seen.
--- note: Vacancies from observed_from_on to cutoff_on (see data_cutoffs). Where a place has many leavings a month, nearly every joining
+-- note: Vacancies from observed_from_on to cutoff_on (see organizations). Where a place has many leavings a month, nearly every joining
 -- note: has one shortly before it: days_median is then short, whatever each of them was hired for.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
@@ -33,10 +33,9 @@ vacancies as (
         case when backfills.is_censored then 0 else 1 end as is_filled,
         case when backfills.is_expired then 1 else 0 end as is_expired
     from time_to_backfill as backfills
-    inner join data_cutoffs as cutoffs on cutoffs.organization_id = backfills.organization_id
     inner join organization_observation as observed on observed.organization_id = backfills.organization_id
     where
-        utc_date(backfills.left_at) < cutoffs.cutoff_on
+        utc_date(backfills.left_at) < observed.cutoff_on
         and (observed.observed_from_on is null or utc_date(backfills.left_at) >= observed.observed_from_on)
 ),
 

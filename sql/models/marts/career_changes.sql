@@ -26,7 +26,7 @@
 --   other_organization_name: The name of that organisation.
 --   direction: up, down or sideways by the two levels, or unknown; null for a joining or leaving whose other half is not known.
 --   is_boomerang: True for the joining of somebody who had left there before.
---   is_future: True where it was announced: it takes effect after it was detected.
+--   was_announced: True where it was announced before it happened: it was detected before it took effect. It stays true afterwards.
 --   detected_at: When the service saw it, UTC.
 --   known_at: When the service first knew it, UTC, however often it was corrected later.
 --   first_seen_at: When it was first received here, UTC.
@@ -51,7 +51,7 @@ select
     came_from_organization_name as other_organization_name,
     direction,
     is_boomerang,
-    is_future,
+    was_announced,
     detected_at,
     known_at,
     first_seen_at
@@ -78,7 +78,7 @@ select
     went_to_organization_name as other_organization_name,
     direction,
     false as is_boomerang,
-    is_future,
+    was_announced,
     detected_at,
     known_at,
     first_seen_at
@@ -114,7 +114,7 @@ select
     case label when 'promotion' then 'up' when 'demotion' then 'down' when 'unclassified' then 'unknown' else 'sideways' end
         as direction,
     false as is_boomerang,
-    is_future,
+    was_announced,
     detected_at,
     known_at,
     first_seen_at

@@ -13,7 +13,7 @@
 --   month_start_on: First day of the month in which the change took effect, UTC.
 --   event_type: joined, left or title_change.
 --   events: Events of the type in the month.
---   future_events: Those of them that were dated after their detection: announced before they took effect.
+--   announced_events: Those of them that were dated after their detection: announced before they took effect.
 --   lag_days_p50: Half were detected by the service within so many calendar days of the change; negative when announced before.
 --   lag_days_p90: 90 of 100 were detected within so many days.
 --   lag_days_p99: 99 of 100 were detected within so many days.
@@ -35,7 +35,7 @@ lags as (
         events.organization_id,
         events.month_start_on,
         events.event_type,
-        events.is_future,
+        events.was_announced,
         days_between(events.changed_at, coalesce(corrected.first_detected_at, events.detected_at)) as lag_days,
         days_between(events.changed_at, events.first_seen_at) as first_seen_lag_days
     from dated_events as events
@@ -49,7 +49,7 @@ ranked as (
         organization_id,
         month_start_on,
         event_type,
-        is_future,
+        was_announced,
         lag_days,
         first_seen_lag_days,
         row_number() over (partition by organization_id, month_start_on, event_type order by lag_days) as lag_place,
@@ -65,7 +65,7 @@ select
     month_start_on,
     event_type,
     cast(count(*) as integer) as events,
-    cast(count(case when is_future then 1 end) as integer) as future_events,
+    cast(count(case when was_announced then 1 end) as integer) as announced_events,
     max(case when lag_place = ceil(events * 50 / 100) then lag_days end) as lag_days_p50,
     max(case when lag_place = ceil(events * 90 / 100) then lag_days end) as lag_days_p90,
     max(case when lag_place = ceil(events * 99 / 100) then lag_days end) as lag_days_p99,

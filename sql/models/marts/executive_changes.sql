@@ -18,7 +18,7 @@
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: Whether it was detected before it took effect.
+--   was_announced: Whether it was announced before it happened: detected before it took effect. It stays true afterwards.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
@@ -46,7 +46,7 @@
 --   permanent_vacancy_days: Calendar days until the permanent successor came, as dated; null when none was seen.
 --   is_vacant: Of who left a seat: whether it is still empty as far as was seen, so that vacancy_days is cut off (censored).
 --   is_expired: Of who left a seat: whether nobody was seen to come within 365 days: given up, or filled unseen.
---   observed_until_on: First day of the month up to which the organisation was looked at; see organization_observation.
+--   observed_until_on: First day of the month up to which the organisation was looked at; see organizations.
 --   departures_in_90_days: Of a departure: how many people departed from any seat on its day or in the 90 days before, itself included.
 --   is_cluster: Of a departure: whether departures_in_90_days is 2 or more.
 --   detected_at: When the service saw the change, UTC.
@@ -62,7 +62,7 @@ changes as (
         events.changed_at,
         events.month_start_on,
         events.precision,
-        events.is_future,
+        events.was_announced,
         events.person_full_name,
         events.person_network_url,
         events.organization_name,
@@ -96,7 +96,7 @@ select
     utc_date(changes.changed_at) as changed_on,
     changes.month_start_on,
     changes.precision,
-    changes.is_future,
+    changes.was_announced,
     changes.person_full_name,
     changes.person_network_url,
     changes.organization_name,

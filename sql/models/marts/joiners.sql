@@ -29,7 +29,7 @@
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where joined_at is after detected_at: the joining was announced, not yet seen.
+--   was_announced: True where the joining was announced before it happened: joined_at is after detected_at. It stays true afterwards.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
 --   came_from_title: The last title known there, as written.
@@ -45,6 +45,8 @@
 --   is_transfer: True where an acquisition, a rename or the like brought the person, who did not change jobs; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
+--   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
+--   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
 with
 
 corrected as (
@@ -91,7 +93,7 @@ select
     stints.months_away,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as is_future,
+    events.changed_at > events.detected_at as was_announced,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,
     moves.from_title as came_from_title,
@@ -106,11 +108,15 @@ select
     greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at,
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
-    is_founder_title(understood.level, understood.core) as is_founder
+    is_founder_title(understood.level, understood.core) as is_founder,
+    duplicates.duplicate_of_profile_id,
+    duplicates.duplicate_of_organization_id
 from dated_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
 left join returns on returns.event_key = events.event_key
 left join titles as understood on understood.ladder = stints.ladder and understood.title = stints.first_title
+left join duplicate_marks as duplicates
+    on duplicates.profile_id = events.profile_id and duplicates.organization_id = events.organization_id
 where events.event_type = 'joined'

@@ -28,7 +28,7 @@
 --   is_boomerang: True where it was not the person's first stint at the organisation.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well left_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where left_at is after detected_at: the leaving was announced, not yet seen.
+--   was_announced: True where the leaving was announced before it happened: left_at is after detected_at. It stays true afterwards.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen, or one of the two dates is unknown.
@@ -51,6 +51,8 @@
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
 --   destination_known: Whether it is known where the person went: a joining elsewhere is linked (see moves).
+--   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
+--   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
 with
 
 corrected as (
@@ -81,7 +83,7 @@ select
     stints.is_boomerang,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as is_future,
+    events.changed_at > events.detected_at as was_announced,
     stints.joined_at,
     stints.joined_on,
     case when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between(stints.joined_at, stints.left_at) end as tenure_days,
@@ -108,10 +110,14 @@ select
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder,
-    moves.left_event_key is not null as destination_known
+    moves.left_event_key is not null as destination_known,
+    duplicates.duplicate_of_profile_id,
+    duplicates.duplicate_of_organization_id
 from dated_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
 left join titles as understood on understood.ladder = stints.ladder and understood.title = stints.last_title
+left join duplicate_marks as duplicates
+    on duplicates.profile_id = events.profile_id and duplicates.organization_id = events.organization_id
 where events.event_type = 'left'

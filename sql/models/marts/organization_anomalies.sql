@@ -14,6 +14,8 @@
 -- note: score is the deviance residual of a negative binomial distribution, with y people and d the dispersion: the root of
 -- note: 2 * (y * ln(y / expected) - (y + 1/d) * ln((1 + d * y) / (1 + d * expected))), negative where y is less than expected.
 -- note: It is read like a standard normal deviate: 3 or more comes by chance once in 740 months.
+-- note: Where far more people than expected both left and joined (a score of 2 or more in each), more was seen than before: a fault or
+-- note: a wider look raises both, and the month is neither a layoff nor a hiring burst. Its kind is more seen.
 -- note: A date that is known to the year only is told as the first of January; such years show in the season only.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
@@ -24,8 +26,9 @@
 --   expected: How many people its history and the season lead to expect.
 --   dispersion: How much more the number varies than by chance alone: its variance is expected + dispersion * expected^2.
 --   score: By how many standard deviations the number is unusual; negative where it is low.
---   is_layoff: True where people left, and the score is 3 or more.
---   is_hiring_burst: True where people joined, and the score is 3 or more.
+--   kind: layoff or hiring burst where the score is 3 or more; more seen where the score of the other change is 2 or more, too; null otherwise.
+--   is_layoff: True where kind is layoff.
+--   is_hiring_burst: True where kind is hiring burst.
 with
 
 known as (
@@ -50,7 +53,7 @@ changes as (
     where leavers > 0
 ),
 
--- Only where any month has so many people is anybody looked at; fewer are never told.
+-- Only where any month has so many people is anybody looked at; fewer are never told. Of these organisations both changes are.
 raw as (
     select
         changes.organization_id,
@@ -59,13 +62,12 @@ raw as (
         changes.people
     from changes
     inner join (
-        select organization_id, change
+        select organization_id
         from changes
-        group by organization_id, change
+        group by organization_id
         having max(people) >= 10
     ) as busy
         on busy.organization_id = changes.organization_id
-        and busy.change = changes.change
 ),
 
 involved as (
@@ -182,6 +184,16 @@ begun as (
     group by known.organization_id
 ),
 
+told_months as (
+    select
+        monthly.organization_id,
+        monthly.month,
+        max(monthly.people) as people
+    from monthly
+    group by monthly.organization_id, monthly.month
+    having max(monthly.people) >= 10
+),
+
 candidates as (
     select
         monthly.organization_id,
@@ -197,7 +209,10 @@ candidates as (
         end as years
     from monthly
     inner join begun on begun.organization_id = monthly.organization_id
-    where monthly.people >= 10 and monthly.month - begun.first_month >= 12
+    inner join told_months
+        on told_months.organization_id = monthly.organization_id
+        and told_months.month = monthly.month
+    where monthly.people > 0 and monthly.month - begun.first_month >= 12
 ),
 
 compared as (
@@ -276,6 +291,21 @@ scored as (
             3
         ) as score
     from estimated
+),
+
+paired as (
+    select
+        organization_id,
+        month_start_on,
+        change,
+        people,
+        moved_together,
+        expected,
+        dispersion,
+        score,
+        count(*) over (partition by organization_id, month_start_on) = 2
+        and min(score) over (partition by organization_id, month_start_on) >= 2 as is_both
+    from scored
 )
 
 select
@@ -287,6 +317,13 @@ select
     round(expected, 3) as expected,
     round(dispersion, 3) as dispersion,
     score,
-    change = 'left' and score >= 3 as is_layoff,
-    change = 'joined' and score >= 3 as is_hiring_burst
-from scored
+    case
+        when score < 3 then null
+        when is_both then 'more seen'
+        when change = 'left' then 'layoff'
+        else 'hiring burst'
+    end as kind,
+    change = 'left' and score >= 3 and not is_both as is_layoff,
+    change = 'joined' and score >= 3 and not is_both as is_hiring_burst
+from paired
+where people >= 10

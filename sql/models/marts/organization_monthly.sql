@@ -4,7 +4,7 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: How many people came, went and rose each month. No row means that no change was seen, not that none happened.
 -- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
--- note: A change counts in the month in which it took effect, also when that lies after its detection (see is_future in joiners).
+-- note: A change counts in the month in which it took effect, also when that lies after its detection (see was_announced in joiners).
 -- note: Dates are often known to the month only, as its first day: that does no harm here, unlike in organization_weekly.
 -- partition: year of month_start_on
 -- columns:

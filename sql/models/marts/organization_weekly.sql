@@ -5,7 +5,7 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: How many people came, went and rose each week. No row means that no change was seen, not that none happened.
 -- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
--- note: A change counts in the week in which it took effect, also when that lies after its detection (see is_future in joiners).
+-- note: A change counts in the week in which it took effect, also when that lies after its detection (see was_announced in joiners).
 -- note: Dates are often known to the month only, as its first day: then they all count in the week that holds it; month_only_share says how many, and organization_monthly has no such heaps.
 -- partition: year of week_start_on
 -- columns:

@@ -2,6 +2,8 @@
 -- key: organization_id
 -- purpose: What each organisation is called, how much is known of it, and since when and until when it was looked at.
 -- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
+-- note: Counts end in _ever or are called people_…: they are of all time, and have another name than the counts of other tables, so
+-- note: that a join makes none of them ambiguous.
 -- note: Joiners, leavers, promotions and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
@@ -11,18 +13,20 @@
 --   events: Its events in job_change_events.
 --   undated_events: Those of them whose date is one that no career has, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
---   people_now: Those of them who have a main job there as far as is known: no headcount, only people who were seen to change something.
---   joiners: Joinings seen, transfers left out.
---   leavers: Leavings seen, transfers left out.
---   promotions: Promotions seen.
---   boomerangs: Those joiners who had been there before.
+--   people_now: Those of them who have a main job there as far as is known, who were all seen to change something. For a headcount take headcount of organization_headcount_monthly.
+--   joiners_ever: Joinings seen, transfers left out.
+--   leavers_ever: Leavings seen, transfers left out.
+--   promotions_ever: Promotions seen.
+--   boomerangs_ever: Those joiners who had been there before.
 --   first_event_at: When the earliest change took effect, UTC.
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
 --   last_detected_at: When the service saw the newest of its events, UTC; no later than it was received.
---   observed_from_on: First day of the first whole month of which joinings and leavings were looked for; null from the beginning; see organization_observation.
---   observed_until_on: First day of the month up to which joinings and leavings were looked for; see organization_observation.
---   transfers_in: People whom an acquisition or the like brought; see is_transfer in joiners.
---   transfers_out: People whom one took along.
+--   observed_from_on: First day, UTC, of the first whole month of which joinings and leavings were looked for without a gap until observed_until_on; null where they were looked for from the beginning; where not both were covered, the month after the first detection. Of what happened before it only remnants are known: what was detected late.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either.
+--   transfers_in_ever: People whom an acquisition or the like brought; see is_transfer in joiners.
+--   transfers_out_ever: People whom one took along.
+--   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within so many calendar days; a lag of more than a year counts as one; 0 where there are none.
+--   cutoff_on: The data cutoff, first day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where nothing was detected.
 with
 
 detected as (
@@ -111,17 +115,19 @@ select
     cast(coalesce(detected.undated_events, 0) as integer) as undated_events,
     cast(coalesce(present.people_ever, 0) as integer) as people_ever,
     cast(coalesce(present.people_now, 0) as integer) as people_now,
-    cast(coalesce(joined.joiners, 0) as integer) as joiners,
-    cast(coalesce(gone.leavers, 0) as integer) as leavers,
-    cast(coalesce(promoted.promotions, 0) as integer) as promotions,
-    cast(coalesce(joined.boomerangs, 0) as integer) as boomerangs,
+    cast(coalesce(joined.joiners, 0) as integer) as joiners_ever,
+    cast(coalesce(gone.leavers, 0) as integer) as leavers_ever,
+    cast(coalesce(promoted.promotions, 0) as integer) as promotions_ever,
+    cast(coalesce(joined.boomerangs, 0) as integer) as boomerangs_ever,
     detected.first_event_at,
     detected.last_event_at,
     detected.last_detected_at,
     observed.observed_from_on,
     observed.observed_until_on,
-    cast(coalesce(joined.transfers_in, 0) as integer) as transfers_in,
-    cast(coalesce(gone.transfers_out, 0) as integer) as transfers_out
+    cast(coalesce(joined.transfers_in, 0) as integer) as transfers_in_ever,
+    cast(coalesce(gone.transfers_out, 0) as integer) as transfers_out_ever,
+    observed.lag_days_p90,
+    observed.cutoff_on
 from organization_observation as observed
 left join detected on detected.organization_id = observed.organization_id
 left join named on named.organization_id = observed.organization_id

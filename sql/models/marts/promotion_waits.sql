@@ -1,18 +1,21 @@
--- grain: One row per organisation and level at which anybody was seen to begin.
--- key: organization_id, from_level
+-- grain: One row per organisation, level that people came to, and level that they went up to; all stands for any higher level.
+-- key: organization_id, from_level, to_level
 -- tier: detail
--- kind: view
+-- references: organization_id -> organizations.organization_id
 -- purpose: How long people are at a level before they go up: those who still wait count as long as they were seen to wait.
--- note: Kaplan-Meier. The wait begins with the joining, or the change of title, that led to the level, and ends with the first title of
--- note: a higher one. Until cutoff_on of data_cutoffs, until they left, or until they went to a level that is not higher, people
--- note: wait (censored): the figures are those of people who stay. Waits that began before observed_from_on of organizations
--- note: are left out, and so are side roles and levels whose beginning was not seen.
--- note: promotion_velocity has those who were promoted alone, by step, also of steps inside a level.
+-- note: Kaplan-Meier, in the rows of to_level all. The wait begins with the joining, or the change of title, that led to the level, and
+-- note: ends with the first title of a higher one. Until cutoff_on of organizations, until they left, or until they went to
+-- note: a level that is not higher, people wait (censored): the figures are those of people who stay. Waits that began before
+-- note: observed_from_on of organizations are left out, and so are side roles and levels whose beginning was not seen.
+-- note: promotions, and what is named of_promoted, are of those alone who were promoted, by step, also of steps inside a level such as
+-- note: Director to Senior Director: to_level is from_level then. Only promotions whose start in the title before was seen can be timed.
+-- note: People who still wait are not in these, so that young organisations look faster than they are.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   from_level: Level that people came to: intern, entry, mid, senior, lead, manager, director, vp or cxo.
---   waits: How many times somebody came to the level.
---   promoted: How many of them were seen to go up from it.
+--   from_level: Level that people came to: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   to_level: Level of the new title, the same as from_level for a step inside a level; all for any step.
+--   waits: How many times somebody came to the level; null but in rows of all.
+--   promoted: How many of them were seen to go up from it; null but in rows of all.
 --   longest_calendar_months: The longest wait that was followed: later than that, nothing is known.
 --   promoted_share_12_months: Share that is promoted within 12 calendar months, 0 to 1; null where no wait was followed so long.
 --   promoted_share_24_months: Share that is promoted within 24 calendar months.
@@ -20,6 +23,13 @@
 --   calendar_months_p25: 25 of 100 are promoted within so many calendar months; null where fewer are as far as is known.
 --   calendar_months_median: Half are promoted within so many.
 --   calendar_months_p75: 75 of 100 are promoted within so many.
+--   promotions: Promotions of the step, into side roles left out.
+--   timed_promotions: Those of them of which it is known since when the person had the title before.
+--   months_of_promoted_p25: 25 of 100 timed promotions came after so many months in the title before, or fewer; null without any.
+--   months_of_promoted_median: Median of these months.
+--   months_of_promoted_p75: 75 of 100 came after so many months or fewer.
+--   months_of_promoted_median_min: The median, had every wait been as short as its dates allow.
+--   months_of_promoted_median_max: The median, had every wait been as long as its dates allow.
 with
 
 exposed as (
@@ -61,22 +71,89 @@ curves as (
         censored,
         case when promoted = at_risk then 1 else round(1 - exp(cast(log_waiting as double)), 9) end as share
     from waiting
+),
+
+followed as (
+    select
+        organization_id,
+        from_level,
+        'all' as to_level,
+        cast(sum(promoted + censored) as integer) as waits,
+        cast(sum(promoted) as integer) as promoted,
+        max(months) as longest_calendar_months,
+        case when max(months) >= 12 or max(share) = 1 then coalesce(max(case when months <= 12 then share end), 0) end
+            as promoted_share_12_months,
+        case when max(months) >= 24 or max(share) = 1 then coalesce(max(case when months <= 24 then share end), 0) end
+            as promoted_share_24_months,
+        case when max(months) >= 36 or max(share) = 1 then coalesce(max(case when months <= 36 then share end), 0) end
+            as promoted_share_36_months,
+        min(case when share >= 0.25 then months end) as calendar_months_p25,
+        min(case when share >= 0.5 then months end) as calendar_months_median,
+        min(case when share >= 0.75 then months end) as calendar_months_p75
+    from curves
+    group by organization_id, from_level
+),
+
+steps as (
+    select
+        organization_id,
+        previous_level as from_level,
+        level as to_level,
+        months_in_previous_title,
+        months_in_previous_title_min,
+        months_in_previous_title_max
+    from promotions
+    where is_primary
+    union all
+    select
+        organization_id,
+        previous_level as from_level,
+        'all' as to_level,
+        months_in_previous_title,
+        months_in_previous_title_min,
+        months_in_previous_title_max
+    from promotions
+    where is_primary
+),
+
+timed as (
+    select
+        organization_id,
+        from_level,
+        to_level,
+        cast(count(*) as integer) as promotions,
+        cast(count(months_in_previous_title) as integer) as timed_promotions,
+        percentile_cont(0.25) within group (order by months_in_previous_title) as p25,
+        percentile_cont(0.5) within group (order by months_in_previous_title) as median,
+        percentile_cont(0.75) within group (order by months_in_previous_title) as p75,
+        percentile_cont(0.5) within group (order by months_in_previous_title_min) as median_min,
+        percentile_cont(0.5) within group (order by months_in_previous_title_max) as median_max
+    from steps
+    group by organization_id, from_level, to_level
 )
 
 select
-    organization_id,
-    from_level,
-    cast(sum(promoted + censored) as integer) as waits,
-    cast(sum(promoted) as integer) as promoted,
-    max(months) as longest_calendar_months,
-    case when max(months) >= 12 or max(share) = 1 then coalesce(max(case when months <= 12 then share end), 0) end
-        as promoted_share_12_months,
-    case when max(months) >= 24 or max(share) = 1 then coalesce(max(case when months <= 24 then share end), 0) end
-        as promoted_share_24_months,
-    case when max(months) >= 36 or max(share) = 1 then coalesce(max(case when months <= 36 then share end), 0) end
-        as promoted_share_36_months,
-    min(case when share >= 0.25 then months end) as calendar_months_p25,
-    min(case when share >= 0.5 then months end) as calendar_months_median,
-    min(case when share >= 0.75 then months end) as calendar_months_p75
-from curves
-group by organization_id, from_level
+    coalesce(followed.organization_id, timed.organization_id) as organization_id,
+    coalesce(followed.from_level, timed.from_level) as from_level,
+    coalesce(followed.to_level, timed.to_level) as to_level,
+    followed.waits,
+    followed.promoted,
+    followed.longest_calendar_months,
+    followed.promoted_share_12_months,
+    followed.promoted_share_24_months,
+    followed.promoted_share_36_months,
+    followed.calendar_months_p25,
+    followed.calendar_months_median,
+    followed.calendar_months_p75,
+    coalesce(timed.promotions, 0) as promotions,
+    coalesce(timed.timed_promotions, 0) as timed_promotions,
+    timed.p25 as months_of_promoted_p25,
+    timed.median as months_of_promoted_median,
+    timed.p75 as months_of_promoted_p75,
+    timed.median_min as months_of_promoted_median_min,
+    timed.median_max as months_of_promoted_median_max
+from followed
+full outer join timed
+    on timed.organization_id = followed.organization_id
+    and timed.from_level = followed.from_level
+    and timed.to_level = followed.to_level

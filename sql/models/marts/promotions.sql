@@ -39,7 +39,7 @@
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   precision: How well promoted_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where promoted_at is after detected_at: the promotion was announced, not yet seen.
+--   was_announced: True where the promotion was announced before it happened: promoted_at is after detected_at. It stays true afterwards.
 --   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
 --   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
@@ -74,7 +74,7 @@ select
     months_in_previous_title_min,
     months_in_previous_title_max,
     precision,
-    is_future,
+    was_announced,
     detected_at,
     known_at,
     detection_lag_days,

@@ -4,7 +4,7 @@
 -- kind: view
 -- purpose: How long people stay: the survival curve (Kaplan-Meier) of those who joined in one year.
 -- note: The mean tenure of leavers alone is too short, because those who stay have none yet (survivor bias). Here they count as
--- note: long as they were seen to stay: until cutoff_on of data_cutoffs (censored), by when 90 of 100 leavings have been seen. In one
+-- note: long as they were seen to stay: until cutoff_on of organizations (censored), by when 90 of 100 leavings have been seen. In one
 -- note: month, exits come before what is censored. Tenure is counted in calendar months, because most dates are known to the
 -- note: month only: from 31 January to 1 February is one. leavers.tenure_months counts whole months, of which that is none.
 -- note: Main jobs whose joining was seen. Whom a transfer took along is censored then, and whom one brought is in no cohort:

@@ -28,7 +28,7 @@
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows.
 --   is_open: Whether nobody was seen to fill the place.
---   is_expired: Whether it stayed open for 365 days before the cutoff_on of data_cutoffs: nobody fills it any more.
+--   is_expired: Whether it stayed open for 365 days before the cutoff_on of organizations: nobody fills it any more.
 --   is_censored: Whether the end of the wait was not seen before that day: the place was open then, or expired.
 --   days_observed: Days from leaving to joining, or, where is_censored, to that day, 365 at most; 0 or more: the duration for a survival curve.
 with
@@ -55,11 +55,11 @@ vacancies as (
         filled.left_event_key is null as is_open,
         -- A joining of the cutoff or later is not one yet.
         filled.left_event_key is null
-        or utc_date(filled.joined_at) >= cutoffs.cutoff_on
-        or utc_date(leavers.left_at) >= cutoffs.cutoff_on as is_censored,
-        greatest(0, days_between_dates(utc_date(leavers.left_at), cutoffs.cutoff_on)) as days_to_cutoff
+        or utc_date(filled.joined_at) >= observed.cutoff_on
+        or utc_date(leavers.left_at) >= observed.cutoff_on as is_censored,
+        greatest(0, days_between_dates(utc_date(leavers.left_at), observed.cutoff_on)) as days_to_cutoff
     from leavers
-    inner join data_cutoffs as cutoffs on cutoffs.organization_id = leavers.organization_id
+    inner join organization_observation as observed on observed.organization_id = leavers.organization_id
     -- By the organisation, too, so that a query for one reads the rest of neither table.
     left join filled_vacancies as filled
         on filled.organization_id = leavers.organization_id

@@ -39,7 +39,7 @@
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
+--   was_announced: True where the change was announced before it happened: changed_at is after detected_at. It stays true afterwards.
 --   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
 --   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
@@ -81,7 +81,7 @@ select
     end as months_in_previous_title_min,
     whole_months(utc_date(steps.previous_step_at), latest_date(steps.changed_at)) as months_in_previous_title_max,
     case when events.precision = 'unknown' then 'unknown' else date_precision(steps.changed_at) end as precision,
-    steps.changed_at > steps.detected_at as is_future,
+    steps.changed_at > steps.detected_at as was_announced,
     steps.detected_at,
     steps.known_at,
     steps.detection_lag_days,

@@ -1,10 +1,13 @@
 -- grain: One row per organisation and month, from its first change that was seen to observed_until_on of organizations.
 -- key: organization_id, month_start_on
 -- kind: view
--- purpose: How many people were seen to be at each organisation, at least and at most, and at what rates they came, went and rose.
+-- purpose: How many people each organisation has, at least and at most, and at what rates they came, went and rose.
 -- note: A view over headcount_changes, and not published: it has a row also for months in which nothing changed.
--- note: Main jobs. Nobody is here who never changed anything in the time looked at: a company's whole headcount needs a figure from
--- note: outside (reported_headcount). Profiles of one person count as several.
+-- note: Main jobs. The column to use is headcount. While an organisation is observed, joinings are seen, so that who was not seen to
+-- note: join was there before: headcount counts them from the beginning on. headcount_min counts them from their first change on,
+-- note: and rises with every month of observation, whatever the organisation does. Who never changed anything in the time looked at
+-- note: is in neither bound. They are as many in every month, and headcount adds them: as many as the organisation's page tells, or
+-- note: half of those that core.unseen_people expects. Profiles of one person count as several.
 -- note: A rate is what was seen in the month, divided by the mean of the headcount at its beginning and at its end: the least with
 -- note: the mean of headcount_max, the most with that of headcount_min; null where that is 0. Who was seen to leave or to change
 -- note: title in the month was there when it began. Rates are null until an organisation was observed for a year: people become
@@ -12,6 +15,7 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
+--   headcount: People at the end of the month, the best figure and the one to use: headcount_max, and in every month as many more as were never seen.
 --   headcount_min: People who were there at the end of the month for sure: they joined, or were seen there before, and have not left.
 --   headcount_max: Those who may have been there, too: people whose joining was not seen, before their first event, as if they had been there all along, and people whose leaving was not seen.
 --   reported_headcount: People by the organisation's own page, as it was last received in the month; null where it was not (pipelines/companies.yaml asks for it).
@@ -156,6 +160,15 @@ netted as (
 select
     netted.organization_id,
     netted.month_start_on,
+    headcount_max
+    + coalesce(
+        max_by(
+            greatest(0, reported.reported_headcount - headcount_max),
+            case when reported.reported_headcount is not null then netted.month_start_on end
+        ) over (partition by netted.organization_id),
+        cast(round(unseen.expected_unseen / 2) as integer),
+        0
+    ) as headcount,
     headcount_min,
     headcount_max,
     reported.reported_headcount,
@@ -183,3 +196,4 @@ select
 from netted
 left join reported_headcounts as reported
     on reported.organization_id = netted.organization_id and reported.month_start_on = netted.month_start_on
+left join unseen_people as unseen on unseen.organization_id = netted.organization_id

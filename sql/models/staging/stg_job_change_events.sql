@@ -12,7 +12,7 @@
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
+--   was_announced: True where the change was announced before it happened: changed_at is after detected_at. It stays true afterwards.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.
 --   first_seen_at: When the event was first received, UTC.
@@ -37,7 +37,7 @@ select
     events.changed_on,
     events.month_start_on,
     events.precision,
-    events.is_future,
+    events.was_announced,
     events.detected_at,
     events.detection_lag_days,
     events.first_seen_at,

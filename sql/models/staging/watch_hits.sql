@@ -31,7 +31,7 @@
 --   function: Field of work of title; null for a leaving.
 --   other_organization_id: Where the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
---   is_future: True where it was announced: it takes effect after it was detected.
+--   was_announced: True where it was announced before it happened: it was detected before it took effect. It stays true afterwards.
 --   detected_at: When the service saw it, UTC.
 --   first_seen_at: When it was first received here, UTC.
 with
@@ -94,7 +94,7 @@ select
     career.function,
     career.other_organization_id,
     career.other_organization_name,
-    career.is_future,
+    career.was_announced,
     career.detected_at,
     career.first_seen_at
 from ranked

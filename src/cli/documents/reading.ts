@@ -204,11 +204,33 @@ const changeCounts = list(
   }),
 )
 
+const year = object({
+  organizations: count,
+  month_on: orNull(text),
+  months: orNull(count),
+  observed_since_on: orNull(text),
+  first_rate_on: orNull(text),
+  joined: count,
+  went: count,
+  joined_before: orNull(count),
+  went_before: orNull(count),
+  rated: count,
+  rate: orNull(amount),
+  rate_low: orNull(amount),
+  rate_high: orNull(amount),
+  grade: orNull(z.enum(['A', 'B', 'C', 'D'])),
+  compared: count,
+  rate_compared: orNull(amount),
+  rate_before: orNull(amount),
+})
+
 export const report = withVersion({
   path: text,
   bytes: count,
   from_at: instant,
   to_at: instant,
+  year,
+  answer: list(text),
   changes: changeCounts,
   unknown_organizations: list(text),
 })
@@ -217,6 +239,8 @@ export const digest = withVersion({
   from_at: instant,
   to_at: instant,
   changes: changeCounts,
+  year,
+  answer: list(text),
   executives: list(
     object({
       change: text,
@@ -233,7 +257,7 @@ export const digest = withVersion({
       to_organization: orNull(text),
       changed_on: text,
       precision: z.enum(['day', 'month', 'year']),
-      is_future: flag,
+      was_announced: flag,
       known_on: text,
     }),
   ),

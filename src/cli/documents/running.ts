@@ -119,9 +119,8 @@ export const demo = withVersion({
   organizations: list(
     object({
       organization: text,
-      people: orNull(count),
-      seen_at_least: count,
-      seen_at_most: count,
+      headcount: count,
+      seen: count,
       open_roles: count,
     }),
   ),

@@ -1,0 +1,43 @@
+-- Of the organisations $shown, in each of the 25 months to $month_on: how many people they have, how many joined and left, and the
+-- share that left in the twelve months to then. Months before an organisation was observed are left out.
+with
+
+shown as (
+    select
+        organization_id,
+        name,
+        observed_from_on,
+        -- As in attrition: who was asked for from the beginning is observed since the first change.
+        coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on
+    from organizations
+    where organization_id in (select unnest(from_json($shown, '["varchar"]')))
+)
+
+select
+    shown.organization_id,
+    coalesce(shown.name, shown.organization_id) as organization,
+    strftime(shown.observed_since_on, '%Y-%m-%d') as observed_since_on,
+    strftime(shown.observed_since_on + interval 13 month, '%Y-%m-%d') as first_rate_on,
+    strftime(monthly.month_start_on, '%Y-%m-%d') as month_on,
+    monthly.headcount,
+    monthly.headcount_max as seen,
+    monthly.joiners as joined,
+    monthly.leavers as went,
+    rates.attrition_rate as rate,
+    rates.attrition_min as rate_low,
+    rates.attrition_max as rate_high,
+    rates.attrition_rate_year_before as rate_before,
+    rates.grade,
+    rates.doubts
+from organization_headcount_monthly as monthly
+inner join shown on shown.organization_id = monthly.organization_id
+left join attrition as rates
+    on rates.organization_id = monthly.organization_id
+    and rates.month_start_on = monthly.month_start_on
+    and rates.function = 'all'
+    and rates.level = 'all'
+where monthly.organization_id in (select unnest(from_json($shown, '["varchar"]')))
+    and monthly.month_start_on <= $month_on::date
+    and monthly.month_start_on > $month_on::date - interval 25 month
+    and (shown.observed_from_on is null or monthly.month_start_on >= shown.observed_from_on)
+order by organization, shown.organization_id, monthly.month_start_on

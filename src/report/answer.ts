@@ -1,0 +1,99 @@
+/** What a report begins with: whether people are being lost, where, and how it was a year before. Pure. */
+
+import { countText, numberText } from '../support/numbers.ts'
+import { DAY } from '../support/units.ts'
+import { percentText, rangeText } from './format.ts'
+import { shown } from './html.ts'
+import type { Attrition, ReportHead, Year } from './read-report.ts'
+import { dayText, monthText } from './window.ts'
+
+export const QUESTION = 'Are people being lost?'
+
+/** Below this share of the people, a comparison with the year before says little of all of them. */
+const ENOUGH_COMPARED = 0.5
+const YEAR = 12
+
+/** The answer, a sentence each; the first one answers. */
+export function answerOf({ year, attrition }: Pick<ReportHead, 'year' | 'attrition'>): string[] {
+  if (year.month_on === null) return ['Not known: nothing was read yet.']
+  const sentences = [countsSentence(year, monthText(Date.parse(year.month_on)))]
+  const rate = rateSentence(year)
+  if (rate === null) return [...sentences, noRateYet(year)]
+  const where = whereSentence(year, attrition)
+  return [...sentences, rate, ...(where === null ? [] : [where])]
+}
+
+function countsSentence(year: Year, month: string): string {
+  const { joined, went, joined_before, went_before } = year
+  const span = `in the ${monthsText(year.months ?? YEAR)} to ${month}`
+  if (joined + went === 0) return `Not known: no one was seen to join or to leave ${span}.`
+  const before =
+    joined_before === null || went_before === null
+      ? ''
+      : `, after ${numberText(went_before)} and ${numberText(joined_before)} the year before`
+  const counts = `${countText(went, 'person', 'people')} left and ${numberText(joined)} joined ${span}${before}.`
+  // The standard deviation of a difference of two counts.
+  const chance = Math.sqrt(went + joined)
+  if (went - joined > chance) return `Yes: ${counts}`
+  if (joined - went > chance) return `No: ${counts}`
+  return `About as many came as went: ${counts}`
+}
+
+function rateSentence({ rate, rate_low: low, rate_high: high, grade, ...year }: Year) {
+  if (rate === null || low === null) return null
+  const now = `${percentText(rate)} of the people left in that time`
+  const sure = `${rangeText(low, high)}, grade ${grade ?? 'D'}`
+  const { rate_compared: compared, rate_before: before } = year
+  if (compared === null || before === null || year.compared < ENOUGH_COMPARED * year.rated) {
+    return `${now} (${sure}).`
+  }
+  const step = compared > before ? 'up from' : 'down from'
+  return percentText(compared) === percentText(before)
+    ? `${now} (${sure}), the same as the year before.`
+    : `${now} (${sure}), ${step} ${percentText(before)} the year before.`
+}
+
+/** The organisation where most more left than was to be expected; of one organisation the function. */
+function whereSentence({ rated }: Year, attrition: readonly Attrition[]): string | null {
+  const part = rated > 1 ? 'organization' : 'function'
+  const [first] = attrition.filter((one) => one.part === part)
+  if (first === undefined || first.more <= 0) return null
+  const name =
+    part === 'organization' ? `at ${shown(first.name) ?? '–'}` : `in ${roleText(first.name)}`
+  const before =
+    first.rate_before === null
+      ? 'than at the rate of all of them'
+      : `than at its rate of the year before, ${percentText(first.rate_before)}`
+  return `Most of all ${name}: ${percentText(first.rate)} left, ${numberText(first.more)} more people ${before}.`
+}
+
+function monthsText(months: number): string {
+  return months === YEAR ? 'twelve months' : countText(months, 'month')
+}
+
+const ABBREVIATED: Readonly<Record<string, string>> = {
+  cxo: 'C-level',
+  vp: 'VP',
+  hr: 'HR',
+  it: 'IT',
+}
+
+/** A function or a level in words: `general_management` → `general management`, `cxo` → `C-level`. */
+export function roleText(role: string): string {
+  return ABBREVIATED[role] ?? role.replaceAll('_', ' ')
+}
+
+/** Why there is no rate, and when the first one comes. */
+export function noRateYet({
+  observed_since_on: from,
+  first_rate_on: first,
+  month_on: month,
+}: Pick<Year, 'observed_since_on' | 'first_rate_on' | 'month_on'>): string {
+  if (month === null) return 'Nothing was read yet.'
+  // The first of the month after the one of the rate.
+  const isToCome =
+    from !== null && first !== null && Date.parse(first) - Date.parse(month) > 31 * DAY
+  return isToCome
+    ? `No rate yet: observed since ${monthText(Date.parse(from))}, first rate on ${dayText(Date.parse(first))}.`
+    : 'No rate: fewer than 10 people were seen.'
+}

@@ -1,0 +1,52 @@
+/** Tables and columns that have another name since an earlier version: what stands in for an old one. Pure. */
+
+/** The tables that are no more, and what answers their questions now. */
+const TABLES: Readonly<Record<string, string>> = {
+  data_cutoffs: 'organizations (columns lag_days_p90 and cutoff_on)',
+  organization_observation: 'organizations (columns observed_from_on and observed_until_on)',
+  promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
+}
+
+/** The columns that are no more: their tables (none: any), and what holds the same now. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  is_future: 'was_announced',
+  future_events: 'announced_events',
+}
+
+/** The columns of one table that are no more; other tables have columns of these names. */
+const COLUMNS_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  organizations: {
+    joiners: 'joiners_ever',
+    leavers: 'leavers_ever',
+    promotions: 'promotions_ever',
+    boomerangs: 'boomerangs_ever',
+    transfers_in: 'transfers_in_ever',
+    transfers_out: 'transfers_out_ever',
+  },
+}
+
+const NO_TABLE =
+  /\btable with name "?(\w+)"? does not exist|\btable function with name "?(\w+)_as_known_on"?/i
+const NO_COLUMN =
+  /\breferenced column "(\w+)" (?:not found|was not found)|\bdoes not have a column named "(\w+)"/i
+
+/**
+ * What a refused statement should say instead, in one sentence; null where it names nothing that was renamed.
+ * @param message what the engine says
+ * @param sql the statement
+ */
+export function renamedHint(message: string, sql: string): string | null {
+  const [, table = '', known = ''] = NO_TABLE.exec(message) ?? []
+  const instead = TABLES[(table || known).toLowerCase()]
+  if (instead !== undefined) return `${table || known} is now ${instead}.`
+  const [, plain = '', qualified = ''] = NO_COLUMN.exec(message) ?? []
+  const column = (plain || qualified).toLowerCase()
+  const of = Object.entries(COLUMNS_OF).find(
+    ([name, columns]) => column in columns && new RegExp(`\\b${name}\\b`, 'i').test(sql),
+  )
+  const now = of === undefined ? COLUMNS[column] : `${of[1][column]} (in ${of[0]})`
+  return now === undefined ? null : `The column ${column} is now ${now}.`
+}
+
+/** The names of tables that are no more, for a test that none of them is one again. */
+export const RENAMED_TABLES: ReadonlySet<string> = new Set(Object.keys(TABLES))
