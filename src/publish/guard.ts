@@ -174,16 +174,12 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
   return losses
 }
 
-/**
- * Refuses a snapshot in which readers would no longer find tables or columns as they were: gone, or of another type. New ones
- * are none.
- */
-export function refuseIncompatible(
+/** What readers would no longer find as it was: tables and columns that are gone or of another type. New ones are none. */
+export function incompatibilities(
   before: readonly ManifestTable[],
   now: readonly ManifestTable[],
-  destination: string,
-): void {
-  const problems = before.flatMap(({ name, schema, rows }) => {
+): string[] {
+  return before.flatMap(({ name, schema, rows }) => {
     const current = now.find((table) => table.name === name)
     // Without rows it was one of an endpoint that was never asked.
     if (current === undefined) return rows === 0 ? [] : [`table ${name} is gone`]
@@ -194,9 +190,13 @@ export function refuseIncompatible(
       return [`${name}.${column.name} ${is}`]
     })
   })
-  if (problems.length === 0) return
-  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : ''
-  const what = `queries over ${destination} could break: ${problems.slice(0, 3).join('; ')}${more}`
+}
+
+/** @throws PublishError for what {@link incompatibilities} found */
+export function refuseIncompatible(found: readonly string[], destination: string): void {
+  if (found.length === 0) return
+  const more = found.length > 3 ? `; and ${found.length - 3} more` : ''
+  const what = `queries over ${destination} could break: ${found.slice(0, 3).join('; ')}${more}`
   throw new PublishError(what, {
     hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once; or publish to a new destination.',
   })

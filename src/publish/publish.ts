@@ -16,6 +16,7 @@ import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {
   isEmpty,
   isOfAnotherJournal,
+  incompatibilities,
   refuseIncompatible,
   refuseLoss,
   type LossChoices,
@@ -124,7 +125,15 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
     replacedFormat = format
   } else if (before !== null && !acceptSchemaChange) {
-    refuseIncompatible(before.tables, manifest.tables, destination)
+    const found = incompatibilities(before.tables, manifest.tables)
+    const { jobtide: wrote } = before.versions
+    // An upgrade needs no step: CHANGELOG.md names what it renamed.
+    if (wrote === options.version) refuseIncompatible(found, destination)
+    else if (found.length > 0) {
+      const first = found.slice(0, 3).join('; ')
+      const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} went or changed type: ${first}; CHANGELOG.md has them all`
+      logger.warn({ reason }, 'publish.tables_changed')
+    }
   }
   // Also where nothing changed: a file that was lost was written again.
   await putFiles(options, files)

@@ -2,6 +2,7 @@
 
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { silentLogger, type Logger } from '../../src/support/logger.ts'
 import { describe, expect, it } from 'vitest'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { EXIT } from '../../src/support/errors.ts'
@@ -139,6 +140,22 @@ describe('the files of a snapshot', () => {
     ])
   })
 
+  it('lose a column with an upgrade, which is a warning, but not by a change within one version', async () => {
+    const store = newStore()
+    const publishing = { tables: [definitionOf('things')] }
+    await publish(await things(`select 1 as id, 'a' as a`), store, publishing)
+    const fewer = await things('select 1 as id')
+    await expect(publish(fewer, store, publishing)).rejects.toThrow('things.a is gone')
+    const lines: string[] = []
+    const warn = ({ reason }: { reason: string }) => void lines.push(reason)
+    const logger = { ...silentLogger, warn } as unknown as Logger
+    await publish(fewer, store, { ...publishing, version: '0.2.0', logger })
+    expect(lines).toEqual([
+      expect.stringMatching(/^since Jobtide 0[.]1[.]0, 1 tables or columns .* things[.]a is gone;/),
+    ])
+    await expectReadersToSee(fewer, store, publishing.tables)
+  })
+
   it('hold text, decimals of 38 digits, lists and nulls exactly', async () => {
     const warehouse =
       await things(`select i as id, cast(power(10, 30) as decimal(38,0)) + i as exact,
@@ -265,7 +282,13 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
     ['sum(bigint)', 'sum(i) as total', [], 'things.total is a HUGEINT, which', CAST],
     ['UHUGEINT', 'max(i)::uhugeint as total', [], 'things.total is a UHUGEINT, which', CAST],
     ['HUGEINT in a list', '[sum(i)] as totals', [], 'things.totals is a HUGEINT[], which', CAST],
-    ['a name that is not plain', '2 as "a b"', [], 'things."a b" is not a name for', 'with letters'],
+    [
+      'a name that is not plain',
+      '2 as "a b"',
+      [],
+      'things."a b" is not a name for',
+      'with letters',
+    ],
     ['no table', '2 as b', [definitionOf('more')], 'is no table more in the', 'jobtide build'],
     ['no key column', '2 as b', [noKey], 'has no column day, on to sort or split by', ''],
   ])('for %s', async (_, column, more, message, hint) => {
