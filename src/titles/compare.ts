@@ -43,6 +43,7 @@ export function compareTitles(
   const after = readTitle(current, ladder)
   const same = sameWords(before, after)
   if (same !== null) return same
+  if (before.understood.isEndMarker !== after.understood.isEndMarker) return ended
   if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const from = before.understood.rank
@@ -51,6 +52,9 @@ export function compareTitles(
     ? withoutRank(before, after)
     : withRanks(before, after, to - from)
 }
+
+// A job that is over is no step of a career.
+const ended: ComparedTitles = { label: 'unclassified', rule: 'job_ended', confidence: 0 }
 
 /** The same words, whatever their order, case, spelling, gender or language. */
 function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {

@@ -1,6 +1,7 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which role. Puts the readers together. */
 
 import { coreOf, isSideRole, readJob, type Job } from './core.ts'
+import { endOf } from './end-marker.ts'
 import { toEnglish, type Keeps } from './to-english.ts'
 import { readFunction, type FunctionWord } from './functions.ts'
 import { readByLadder } from './ladders.ts'
@@ -31,6 +32,8 @@ export interface UnderstoodTitle {
   readonly isInterim: boolean
   /** Board member, adviser, investor, volunteer …: a role beside a main job. */
   readonly isSideRole: boolean
+  /** It says that the job or the career is over, or that there is none: retired, former, open to work. */
+  readonly isEndMarker: boolean
   readonly rule: string
   /** How likely the level is right, 0 to 1, two decimals; 0 when unknown. */
   readonly confidence: number
@@ -71,7 +74,8 @@ function read(title: string, ladder: string): ReadTitle {
   const parts = splitTitle(title)
   const own = withoutServed(parts)
   const english = toEnglish(own)
-  const level = readByLadder(ladder, own) ?? levelOf(title, own, english)
+  const end = endOf(title, parts, namesMainJob)
+  const level = end === 'none' ? null : (readByLadder(ladder, own) ?? levelOf(title, own, english))
   const job = readJob(english)
   const mention = readFunction(english)
   const inOrder = parts.flat().flatMap(segmented)
@@ -85,6 +89,7 @@ function read(title: string, ladder: string): ReadTitle {
       office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
       isInterim: isInterim(own),
       isSideRole: isSideRole(english),
+      isEndMarker: end !== null,
       rule: level?.rule ?? 'unknown',
       confidence: confidences[level?.rule.split(':')[0] ?? ''] ?? 0,
     },
@@ -96,6 +101,12 @@ function read(title: string, ladder: string): ReadTitle {
     // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
   }
+}
+
+function namesMainJob(parts: Parts): boolean {
+  const english = toEnglish(parts)
+  const level = levelOf('', parts, english)
+  return level !== null && level.rule !== 'field' && !isSideRole(english)
 }
 
 const AMBIGUOUS_RULE = 'ambiguous_abbreviation'
