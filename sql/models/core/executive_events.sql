@@ -98,7 +98,36 @@ changes as (
         detected_at,
         first_seen_at
     from leavers
-    where level in ('director', 'vp', 'cxo')
+    where level in ('director', 'vp', 'cxo') and not is_stepping_aside
+    union all
+    select
+        leavers.event_key,
+        'moved' as change,
+        leavers.organization_id,
+        leavers.profile_id,
+        leavers.stint_number,
+        leavers.left_at as changed_at,
+        leavers.month_start_on,
+        leavers.precision,
+        leavers.is_future,
+        leavers.person_full_name,
+        leavers.person_network_url,
+        leavers.organization_name,
+        leavers.next_title as title,
+        coalesce(next_titles.level, 'unknown') as level,
+        coalesce(next_titles.function, 'unknown') as function,
+        false as is_primary,
+        leavers.title as previous_title,
+        leavers.level as previous_level,
+        cast(null as string) as other_organization_id,
+        cast(null as string) as other_organization_name,
+        leavers.detected_at,
+        leavers.first_seen_at
+    from leavers
+    left join organization_ladders as own on own.organization_id = leavers.organization_id
+    left join titles as next_titles
+        on next_titles.ladder = coalesce(own.ladder, 'standard') and next_titles.title = leavers.next_title
+    where leavers.level in ('director', 'vp', 'cxo') and leavers.is_stepping_aside
     union all
     select
         event_key,

@@ -56,7 +56,14 @@ ordered as (
         gap_days,
         row_number() over (
             partition by profile_id
-            order by abs(gap_days), gap_days desc, left_at, joined_at, left_event_key, joined_event_key
+            order by
+                abs(gap_days),
+                gap_days desc,
+                case when from_organization_id = to_organization_id then 1 else 0 end,
+                left_at,
+                joined_at,
+                left_event_key,
+                joined_event_key
         ) as nearness
     from pairs
 ),

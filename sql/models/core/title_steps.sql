@@ -65,7 +65,7 @@ role_starts as (
 forgetful as (
     select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
     from stint_events
-    where event_type = 'title_change' and previous_title is null
+    where part = 'title_change' and previous_title is null
     union all
     select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
     from role_starts
@@ -79,9 +79,9 @@ remembered as (
         profile_id,
         organization_id,
         stint_number,
-        event_type,
+        acts_as as event_type,
         changed_at as title_at,
-        case when event_type = 'left' then 0 else 1 end as order_in_instant,
+        case when acts_as = 'left' then 0 else 1 end as order_in_instant,
         detected_at,
         title
     from stint_events
@@ -190,7 +190,7 @@ said as (
     from stint_events as events
     left join recalled on recalled.event_key = events.event_key
     left join corrected on corrected.event_key = events.event_key
-    where events.event_type = 'title_change'
+    where events.part = 'title_change'
     union all
     select
         event_key,

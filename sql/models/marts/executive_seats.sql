@@ -115,10 +115,14 @@ select
     case when sides.ends = 0 then sides.event_key end as began_event_key,
     case when sides.ends = 1 then sides.event_key when sides.next_ends = 1 then sides.next_event_key end as ended_event_key,
     case when sides.ends = 1 then sides.is_vacated when sides.next_ends = 1 then sides.next_is_vacated end as is_vacated,
-    sides.ends = 0 and sides.next_ends = 0 and sides.is_last and stints.is_open as is_current
+    sides.ends = 0 and sides.next_ends = 0 and sides.is_last and stints.is_open and uncertain.profile_id is null as is_current
 from neighbours as sides
 inner join stints
     on stints.profile_id = sides.profile_id
     and stints.organization_id = sides.organization_id
     and stints.stint_number = sides.stint_number
+left join uncertain_stints as uncertain
+    on uncertain.profile_id = sides.profile_id
+    and uncertain.organization_id = sides.organization_id
+    and uncertain.stint_number = sides.stint_number
 where sides.ends = 0 or sides.ends_before = 1

@@ -45,6 +45,7 @@
 --   is_transfer: True where an acquisition, a rename or the like brought the person, who did not change jobs; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
+--   previous_title: The title here before, where a change of title began the job: a side role; null for a joining.
 with
 
 corrected as (
@@ -59,6 +60,7 @@ corrected as (
 returns as (
     select
         came_back.event_key,
+        came_back.stint_number,
         coalesce(corrected.first_detected_at, gone.detected_at) as leaving_known_at,
         gone.first_seen_at as leaving_first_seen_at
     from ambiguous_events as came_back
@@ -72,10 +74,10 @@ returns as (
 
 select
     events.organization_id,
-    events.changed_at as joined_at,
-    utc_date(events.changed_at) as joined_on,
-    week_start(events.changed_at) as week_start_on,
-    month_start(events.changed_at) as month_start_on,
+    stints.joined_at,
+    stints.joined_on,
+    week_start(stints.joined_at) as week_start_on,
+    month_start(stints.joined_at) as month_start_on,
     events.profile_id,
     stints.stint_number,
     events.event_key,
@@ -91,7 +93,7 @@ select
     stints.months_away,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as is_future,
+    stints.joined_at > events.detected_at as is_future,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,
     moves.from_title as came_from_title,
@@ -102,15 +104,15 @@ select
     events.detected_at,
     greatest(coalesce(corrected.first_detected_at, events.detected_at), returns.leaving_known_at) as known_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(stints.joined_at) as known_same_month,
     greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at,
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
-    is_founder_title(understood.level, understood.core) as is_founder
+    is_founder_title(understood.level, understood.core) as is_founder,
+    case when events.event_type = 'title_change' then events.previous_title end as previous_title
 from dated_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
-left join returns on returns.event_key = events.event_key
+left join returns on returns.event_key = events.event_key and returns.stint_number = stints.stint_number
 left join titles as understood on understood.ladder = stints.ladder and understood.title = stints.first_title
-where events.event_type = 'joined'
