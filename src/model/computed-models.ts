@@ -30,7 +30,7 @@ const titles = computed(
   'titles',
   `ladder varchar not null, title varchar not null, level varchar not null, level_order integer, rank integer,
     is_management boolean, function varchar not null, core varchar, office varchar, is_interim boolean not null,
-    is_side_role boolean not null, is_end_marker boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
+    is_side_role boolean not null, is_advisory boolean not null, is_end_marker boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
   async ({ ladder = [], title = [] }) => {
     const { understandTitle } = await import('../titles/understand.ts')
     const understood = title.map((written, place) => understandTitle(written, ladder[place]))
@@ -48,6 +48,7 @@ const titles = computed(
       office: understood.map(({ office }) => office),
       is_interim: understood.map((one) => one.isInterim),
       is_side_role: understood.map(({ isSideRole }) => isSideRole),
+      is_advisory: understood.map(({ isAdvisory }) => isAdvisory),
       is_end_marker: understood.map(({ isEndMarker }) => isEndMarker),
       rule: understood.map(({ rule }) => rule),
       confidence: understood.map(({ confidence }) => confidence),
