@@ -79,7 +79,7 @@ select
     greatest(departures.left_detected_at, arrivals.joined_detected_at) as detected_at,
     greatest(departures.left_first_seen_at, arrivals.joined_first_seen_at) as first_seen_at,
     transfers.left_event_key is not null as is_transfer,
-    transfers.left_event_key is null and departures.employer_kind is null and arrivals.employer_kind is null as is_flow,
+    transfers.left_event_key is null and linked.is_between_employers as is_flow,
     transfers.kind as transfer_kind
 from move_links as linked
 inner join stints as departures on departures.left_event_key = linked.left_event_key
