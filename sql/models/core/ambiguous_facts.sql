@@ -6,7 +6,8 @@
 -- note: 1. Events whose title is a side role (board member, adviser) are a track of their own: who leaves the company and stays on
 -- note:    its board has left. A change of title from a main job to a side role is two things: the main job is left, and the side
 -- note:    role begins. From a side role to a main job, the main job is joined. A title that says that a job is over (Retired,
--- note:    Former CFO) is none: a change of title to it leaves the job before, a joining with it is nothing.
+-- note:    Former CFO) is none: a change of title to it leaves the job before, a joining with it is nothing. What may be advice from
+-- note:    outside (Technical Advisor) is a side role where a change of title leads from it to an office at the top.
 -- note:    An event without a title is of the main track, unless all titles of the pair are side roles, or a change of title from
 -- note:    the main job to a side role came before it and no main job since.
 -- note: 2. A joined event after a joined one, or left after left, at most 62 days apart (or in the year that the first names)
@@ -41,9 +42,9 @@ with
 
 -- Of all titles only a few.
 special_titles as (
-    select ladder, title, case when is_end_marker then 'end' else 'side' end as kind
+    select ladder, title, case when is_end_marker then 'end' when is_side_role then 'side' else 'advice' end as kind
     from titles
-    where is_side_role or is_end_marker
+    where is_side_role or is_end_marker or is_advisory
 ),
 
 titled as (
@@ -55,6 +56,7 @@ titled as (
         events.changed_at,
         events.precision,
         events.detected_at,
+        events.ladder,
         events.title,
         case when events.event_type = 'title_change' then events.previous_title end as previous_title,
         case when events.title is not null then coalesce(special.kind, 'main') end as kind,
@@ -76,7 +78,7 @@ ambiguous_pairs as (
         profile_id,
         organization_id,
         count(case when kind = 'side' then 1 end) > 0
-        and count(case when kind = 'main' or previous_kind = 'main' then 1 end) = 0 as is_side_only
+        and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) = 0 as is_side_only
     from titled
     group by profile_id, organization_id
     having
@@ -90,9 +92,54 @@ ambiguous_pairs as (
         or days_between(
             max(case when event_type = 'title_change' then changed_at end), min(case when event_type = 'left' then changed_at end)
         ) <= 31
-        or (count(case when kind = 'side' then 1 end) > 0 and count(case when kind in ('side', 'main') then 1 end) > count(case when kind = 'side' then 1 end))
+        or (count(case when kind = 'side' then 1 end) > 0 and count(case when kind in ('side', 'main', 'advice') then 1 end) > count(case when kind = 'side' then 1 end))
         or count(case when kind = 'end' then 1 end) > 0
         or count(case when kind <> previous_kind then 1 end) > 0
+),
+
+-- What may be advice from outside is so where it leads to an office at the top.
+advice as (
+    select titled.profile_id, titled.organization_id, titled.previous_title as title, max(titled.changed_at) as changed_at
+    from titled
+    inner join titles on titles.ladder = titled.ladder and titles.title = titled.title
+    where titled.previous_kind = 'advice' and titled.kind = 'main' and titles.level = 'cxo'
+    group by titled.profile_id, titled.organization_id, titled.previous_title
+),
+
+resolved as (
+    select
+        titled.event_key,
+        titled.profile_id,
+        titled.organization_id,
+        titled.event_type,
+        titled.changed_at,
+        titled.precision,
+        titled.detected_at,
+        titled.title,
+        titled.previous_title,
+        case
+            when titled.kind = 'advice' and titled.changed_at <= advice.changed_at then 'side'
+            when titled.kind = 'advice' then 'main'
+            else titled.kind
+        end as kind,
+        case
+            when titled.previous_kind = 'advice' and titled.changed_at <= advice_before.changed_at then 'side'
+            when titled.previous_kind = 'advice' then 'main'
+            else titled.previous_kind
+        end as previous_kind,
+        ambiguous_pairs.is_side_only
+    from titled
+    inner join ambiguous_pairs
+        on ambiguous_pairs.profile_id = titled.profile_id
+        and ambiguous_pairs.organization_id = titled.organization_id
+    left join advice
+        on advice.profile_id = titled.profile_id
+        and advice.organization_id = titled.organization_id
+        and advice.title = titled.title
+    left join advice as advice_before
+        on advice_before.profile_id = titled.profile_id
+        and advice_before.organization_id = titled.organization_id
+        and advice_before.title = titled.previous_title
 ),
 
 -- An event without a title that comes after a change of title from a main job to a side role speaks of the side role.
@@ -109,7 +156,7 @@ sorted as (
         titled.previous_title,
         titled.kind,
         titled.previous_kind,
-        ambiguous_pairs.is_side_only
+        titled.is_side_only
         or (
             titled.kind is null
             and coalesce(
@@ -124,10 +171,7 @@ sorted as (
                 is not null
             )
         ) as is_of_side_role
-    from titled
-    inner join ambiguous_pairs
-        on ambiguous_pairs.profile_id = titled.profile_id
-        and ambiguous_pairs.organization_id = titled.organization_id
+    from resolved as titled
     window before as (
         partition by titled.profile_id, titled.organization_id order by titled.changed_at, titled.detected_at, titled.event_key
         rows between unbounded preceding and 1 preceding

@@ -11,6 +11,7 @@
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   previous_stint_number: The stint before it of the same track, main or side roles; null for the first.
 --   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
+--   track: main or side, of pairs where it takes rules to say what is a stint; null where the title alone says it.
 --   acts_as: What it is to the stint's track: joined, left, title_change or nothing. A change of title to a side role leaves the main job.
 --   is_second: True for what a change of title between a main job and a side role is to the side role.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
@@ -38,6 +39,7 @@ select
         ambiguous_events.part,
         case events.event_type when 'joined' then 'arrival' when 'left' then 'departure' else 'title_change' end
     ) as part,
+    ambiguous_events.track,
     coalesce(ambiguous_events.event_type, events.event_type) as acts_as,
     coalesce(ambiguous_events.is_second, false) as is_second,
     ambiguous_events.partner_event_key,

@@ -25,7 +25,8 @@
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_boomerang: True where the person had been at the organisation before.
+--   is_boomerang: True where the person had worked at the organisation before, and not only as an intern.
+--   is_conversion: True where the person had been there before as an intern only: the joining is no boomerang.
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
@@ -90,6 +91,7 @@ select
     stints.first_is_management as is_management,
     stints.first_function as function,
     stints.is_boomerang,
+    stints.is_conversion,
     stints.months_away,
     stints.is_primary,
     events.precision,

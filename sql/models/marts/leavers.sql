@@ -25,7 +25,7 @@
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_boomerang: True where it was not the person's first stint at the organisation.
+--   is_boomerang: True where it was not the person's first stint at the organisation, internships before it left out.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well left_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   is_future: True where left_at is after detected_at: the leaving was announced, not yet seen.

@@ -46,7 +46,8 @@
 --   is_management: Whether last_title manages people; null when unknown.
 --   function: Field of work of last_title, as for first_function.
 --   is_open: True when no leaving was seen, nor a later stint of the kind: the person is there as far as is known.
---   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation.
+--   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation; internships do not count as the first.
+--   is_conversion: True where the person had been there before as an intern only.
 --   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen, or the date of this one is unknown.
 --   is_primary: False where every known title of the stint, also one before a change of title, is a side role such as board member or adviser, and where employer_kind is none.
 --   employer_kind: Where the name is that of no organisation (config/pseudo-employers.yaml): self_employed, hidden (Stealth Startup) or none (Career Break, Retired); null otherwise.
@@ -85,7 +86,7 @@ arrivals as (
         events.organization_name,
         events.ladder,
         events.title,
-        events.title is not null and side_roles.title is null as is_main_role
+        events.title is not null and side_roles.title is null and coalesce(events.track = 'main', true) as is_main_role
     from stint_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
     where events.part = 'arrival'
@@ -107,7 +108,7 @@ departures as (
         events.organization_name,
         events.ladder,
         events.title,
-        events.title is not null and side_roles.title is null as is_main_role
+        events.title is not null and side_roles.title is null and coalesce(events.track = 'main', true) as is_main_role
     from stint_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
     where events.part = 'departure'
@@ -166,6 +167,7 @@ inside as (
         ladder,
         title,
         previous_title,
+        track,
         part
     from stint_events
     where part = 'title_change'
@@ -184,6 +186,7 @@ inside as (
         ladder,
         title,
         previous_title,
+        track,
         part
     from ambiguous_events
     where part in ('interruption', 'role_start', 'role_end', 'repeat')
@@ -220,6 +223,7 @@ others as (
         min(inside.changed_at) over stretch as first_at,
         max(
             case
+                when inside.track = 'side' then 0
                 when inside.title is not null and side_roles.title is null then 1
                 when inside.event_type = 'title_change' and inside.previous_title is not null and side_roles_before.title is null
                     then 1
@@ -335,6 +339,14 @@ sequels as (
     where previous_stint_number is not null
 ),
 
+-- The stints of people who came back, and whether they are main jobs or side roles.
+tracks as (
+    select distinct events.profile_id, events.organization_id, events.stint_number, events.track
+    from ambiguous_events as events
+    inner join sequels
+        on sequels.profile_id = events.profile_id and sequels.organization_id = events.organization_id
+),
+
 -- Names that say that somebody works for no employer, or not for one that is known: a few of many.
 employers as (
     select names.organization_name, pseudo.kind
@@ -402,6 +414,23 @@ stints as (
         on rest.profile_id = ends.profile_id
         and rest.organization_id = ends.organization_id
         and rest.stint_number = ends.stint_number
+),
+
+-- Stints before which the person had another job there, and not only internships.
+worked_before as (
+    select distinct later.profile_id, later.organization_id, later.stint_number
+    from tracks as later
+    inner join tracks as earlier
+        on earlier.profile_id = later.profile_id
+        and earlier.organization_id = later.organization_id
+        and earlier.track = later.track
+        and earlier.stint_number < later.stint_number
+    inner join stints as jobs
+        on jobs.profile_id = earlier.profile_id
+        and jobs.organization_id = earlier.organization_id
+        and jobs.stint_number = earlier.stint_number
+    left join titles on titles.ladder = jobs.ladder and titles.title = jobs.last_title
+    where coalesce(titles.level <> 'intern', true)
 )
 
 select
@@ -440,7 +469,8 @@ select
     last_titles.is_management,
     coalesce(last_titles.function, 'unknown') as function,
     stints.left_event_key is null and later.stint_number is null and not stints.says_nothing as is_open,
-    sequels.previous_stint_number is not null as is_boomerang,
+    worked_before.stint_number is not null as is_boomerang,
+    sequels.previous_stint_number is not null and worked_before.stint_number is null as is_conversion,
     case when stints.joined_precision <> 'unknown' then returns.months_away end as months_away,
     stints.is_primary and coalesce(employers.kind <> 'none', true) as is_primary,
     employers.kind as employer_kind,
@@ -463,6 +493,10 @@ left join sequels
     on sequels.profile_id = stints.profile_id
     and sequels.organization_id = stints.organization_id
     and sequels.stint_number = stints.stint_number
+left join worked_before
+    on worked_before.profile_id = stints.profile_id
+    and worked_before.organization_id = stints.organization_id
+    and worked_before.stint_number = stints.stint_number
 left join sequels as later
     on later.profile_id = stints.profile_id
     and later.organization_id = stints.organization_id
