@@ -92,7 +92,10 @@ ambiguous_pairs as (
         or days_between(
             max(case when event_type = 'title_change' then changed_at end), min(case when event_type = 'left' then changed_at end)
         ) <= 31
-        or (count(case when kind = 'side' then 1 end) > 0 and count(case when kind in ('side', 'main', 'advice') then 1 end) > count(case when kind = 'side' then 1 end))
+        or (
+            count(case when kind = 'side' then 1 end) > 0
+            and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) > 0
+        )
         or count(case when kind = 'end' then 1 end) > 0
         or count(case when kind <> previous_kind then 1 end) > 0
 ),

@@ -77,6 +77,7 @@ arrivals as (
         events.stint_number,
         events.event_key,
         events.acts_as as event_type,
+        events.track,
         events.is_second,
         events.changed_at,
         events.precision,
@@ -86,7 +87,7 @@ arrivals as (
         events.organization_name,
         events.ladder,
         events.title,
-        events.title is not null and side_roles.title is null and coalesce(events.track = 'main', true) as is_main_role
+        events.title is not null and side_roles.title is null as is_main_role
     from stint_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
     where events.part = 'arrival'
@@ -99,6 +100,7 @@ departures as (
         events.stint_number,
         events.event_key,
         events.acts_as as event_type,
+        events.track,
         events.is_second,
         events.changed_at,
         events.precision,
@@ -108,7 +110,7 @@ departures as (
         events.organization_name,
         events.ladder,
         events.title,
-        events.title is not null and side_roles.title is null and coalesce(events.track = 'main', true) as is_main_role
+        events.title is not null and side_roles.title is null as is_main_role
     from stint_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
     where events.part = 'departure'
@@ -141,6 +143,7 @@ ends as (
         case when departures.event_key is null then arrivals.organization_name else departures.organization_name end
             as organization_name,
         coalesce(departures.ladder, arrivals.ladder) as ladder,
+        coalesce(arrivals.track, departures.track) as track,
         coalesce(arrivals.is_main_role, false) or coalesce(departures.is_main_role, false) as has_main_role,
         case when arrivals.is_second then 0 when arrivals.event_key is null then 0 else 1 end
         + case when departures.is_second then 0 when departures.event_key is null then 0 else 1 end as events
@@ -205,6 +208,7 @@ others as (
         inside.person_full_name,
         inside.organization_name,
         inside.ladder,
+        inside.track,
         inside.title,
         inside.previous_title,
         inside.part in ('role_end', 'repeat') and inside.event_type = 'left' as is_left_again,
@@ -223,7 +227,6 @@ others as (
         min(inside.changed_at) over stretch as first_at,
         max(
             case
-                when inside.track = 'side' then 0
                 when inside.title is not null and side_roles.title is null then 1
                 when inside.event_type = 'title_change' and inside.previous_title is not null and side_roles_before.title is null
                     then 1
@@ -300,6 +303,7 @@ rest as (
         last.person_full_name,
         last.organization_name,
         last.ladder,
+        last.track,
         case when recalled.profile_id is null then last.title else recalled.latest_title end as latest_title,
         case when recalled.profile_id is null then last.changed_at else recalled.latest_title_at end
             as latest_title_at,
@@ -377,11 +381,13 @@ stints as (
             else ends.joined_title
         end as last_title,
         coalesce(ends.ladder, rest.ladder) as ladder,
-        coalesce(ends.has_main_role, false) or coalesce(rest.has_main_role, false)
-        or (
-            ends.joined_title is null and ends.left_title is null and rest.latest_title is null
-            and (ends.event_key is not null or rest.telling_events > 0)
-        ) as is_primary,
+        case
+            when coalesce(ends.track, rest.track) = 'side' then false
+            when coalesce(ends.track, rest.track) = 'main' then ends.event_key is not null or rest.telling_events > 0
+            else
+                coalesce(ends.has_main_role, false) or coalesce(rest.has_main_role, false)
+                or (ends.joined_title is null and ends.left_title is null and rest.latest_title is null)
+        end as is_primary,
         ends.event_key is null and rest.telling_events = 0 as says_nothing,
         least(ends.first_at, rest.first_at) as first_event_at,
         ends.event_key is null
