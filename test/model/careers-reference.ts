@@ -168,10 +168,13 @@ function isOfJob(event: GivenEvent): boolean {
 
 const kindOfEmployer = new Map(pseudoEmployers.map(({ name, kind }) => [name, kind]))
 
-function employerKind(event: GivenEvent | undefined): string | null {
-  const name = (event?.organization_name ?? '')
-    .normalize('NFD')
-    .replaceAll(/\p{M}/gu, '')
+/** How the name of an employer counts in config/pseudo-employers.yaml; null where it is that of one. */
+export function employerKind(event: GivenEvent | undefined): string | null {
+  const written = event?.organization_name ?? ''
+  // Marks of scripts other than Latin make other letters.
+  const isLatin = /\p{Script=Latin}/u.test(written)
+  const letters = isLatin ? written.normalize('NFD').replaceAll(/\p{M}/gu, '') : written
+  const name = letters
     .toLowerCase()
     .replaceAll(/[\s\p{P}\p{S}]+/gu, ' ')
     .trim()
