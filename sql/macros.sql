@@ -70,6 +70,15 @@ create or replace macro latest_on(ts, known_to) as
         else utc_date(ts)
     end;
 
+-- As `latest_on`, of what was seen at an instant: a change of this year that was seen in June is not of July. Of the month that is
+-- dated, every day can be.
+-- spark: latest_seen(ts timestamp, known_to string, seen_at timestamp) returns date return case known_to when 'year' then least(make_date(year(ts), 12, 31), greatest(last_day(ts), to_date(seen_at))) when 'month' then last_day(ts) else to_date(ts) end
+create or replace macro latest_seen(ts, known_to, seen_at) as
+    case known_to
+        when 'year' then least(latest_on(ts, known_to), greatest(last_day(utc_date(ts)), utc_date(seen_at)))
+        else latest_on(ts, known_to)
+    end;
+
 -- As `latest_date`, where the precision is known, so that it holds for a date that comes after another one of its month.
 -- spark: latest_dated(ts timestamp, known_to string) returns date return if(known_to in ('month', 'year'), last_day(ts), to_date(ts))
 create or replace macro latest_dated(ts, known_to) as

@@ -381,8 +381,10 @@ function rangeOf(event: GivenEvent): { first: number; last: number; precision: s
   const first = dayOf(time(event))
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
   if (date.getTime() !== Date.UTC(year, month)) return { first, last: first, precision: 'day' }
-  if (month === 0) return { first, last: Date.UTC(year, 11, 31) / DAY, precision: 'year' }
-  return { first, last: Date.UTC(year, month + 1) / DAY - 1, precision: 'month' }
+  const endOfMonth = Date.UTC(year, month + 1) / DAY - 1
+  if (month > 0) return { first, last: endOfMonth, precision: 'month' }
+  const seen = Math.max(endOfMonth, dayOf(detected(event)))
+  return { first, last: Math.min(Date.UTC(year, 11, 31) / DAY, seen), precision: 'year' }
 }
 
 export function dayOf(at: number): number {

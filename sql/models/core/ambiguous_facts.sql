@@ -12,7 +12,7 @@
 -- note:    the main job to a side role came before it and no main job since.
 -- note: 2. A joined event after a joined one, or left after left, at most 62 days apart (or in the year that the first names)
 -- note:    and with the same title is the same fact said again: of these the one detected last counts.
--- note: 3. What is known to the month or the year can have been on any day of it. Of a joining and a leaving that can both have been
+-- note: 3. What is known to the month or the year can have been on any day of it, in the year up to the day it was seen. Of a joining and a leaving that can both have been
 -- note:    first, the leaving is first for somebody who was there (the last boundary before that stands alone is joined), else
 -- note:    the joining. With nothing before, somebody who leaves later without joining again was there, too; and so was, of two
 -- note:    dated leaving first, who left another title than the one joined. Where a joining is dated before the leaving and its
@@ -250,7 +250,7 @@ dated as (
         is_turn,
         precision,
         utc_date(changed_at) as first_on,
-        latest_on(changed_at, precision) as last_on,
+        latest_seen(changed_at, precision, detected_at) as last_on,
         row_number() over (
             partition by profile_id, organization_id, track order by changed_at, detected_at, event_type, event_key
         ) as place
@@ -540,7 +540,7 @@ changes as (
             case
                 when
                     joinings.event_type = 'joined'
-                    and utc_date(joinings.changed_at) <= latest_on(changes.changed_at, changes.precision)
+                    and utc_date(joinings.changed_at) <= latest_seen(changes.changed_at, changes.precision, changes.detected_at)
                     and coalesce(before.event_type = 'left', true)
                     then joinings.sort_at
             end

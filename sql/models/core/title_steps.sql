@@ -54,7 +54,8 @@ role_starts as (
         starts.organization_name,
         partners.title as left_title
     from ambiguous_events as starts
-    left join ambiguous_events as partners on partners.event_key = starts.partner_event_key
+    left join ambiguous_events as partners
+        on partners.event_key = starts.partner_event_key and partners.track = starts.track
     where
         starts.event_type = 'joined'
         and starts.part in ('interruption', 'role_start')

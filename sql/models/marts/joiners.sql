@@ -1,5 +1,5 @@
 -- grain: One row per joining: one stint whose joining was seen.
--- key: organization_id, joined_at, profile_id
+-- key: organization_id, joined_at, profile_id, stint_number
 -- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are none.
 -- incremental_by: profile_id
 -- partition: year of joined_at
