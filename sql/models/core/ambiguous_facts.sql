@@ -524,46 +524,27 @@ last_changes as (
 ),
 
 -- A change of title in a month or a year comes after a joining in it of somebody who was not there.
-changes as (
-    select
-        changes.event_key,
-        changes.profile_id,
-        changes.organization_id,
-        changes.track,
-        changes.is_second,
-        changes.event_type,
-        changes.changed_at,
-        changes.detected_at,
-        changes.title,
-        changes.previous_title,
-        max(
-            case
-                when
-                    joinings.event_type = 'joined'
-                    and utc_date(joinings.changed_at) <= latest_seen(changes.changed_at, changes.precision, changes.detected_at)
-                    and coalesce(before.event_type = 'left', true)
-                    then joinings.sort_at
-            end
-        ) as after_joining_at
+joinings_before as (
+    select changes.event_key, changes.track, max(joinings.sort_at) as joined_at
     from acting as changes
-    left join facts as joinings
+    inner join facts as joinings
         on joinings.profile_id = changes.profile_id
         and joinings.organization_id = changes.organization_id
         and joinings.track = changes.track
         and joinings.sort_at > changes.changed_at
-        and changes.precision in ('month', 'year')
-        and changes.event_type = 'title_change'
     left join facts as before
         on before.profile_id = joinings.profile_id
         and before.organization_id = joinings.organization_id
         and before.track = joinings.track
         and before.turn = joinings.turn - 1
     where
-        changes.event_type in ('title_change', 'nothing')
+        changes.event_type = 'title_change'
+        and changes.precision in ('month', 'year')
+        and joinings.event_type = 'joined'
+        and utc_date(joinings.changed_at) <= latest_seen(changes.changed_at, changes.precision, changes.detected_at)
+        and coalesce(before.event_type = 'left', true)
         and coalesce(before.sort_at <= changes.changed_at, true)
-    group by
-        changes.event_key, changes.profile_id, changes.organization_id, changes.track, changes.is_second, changes.event_type,
-        changes.changed_at, changes.detected_at, changes.title, changes.previous_title
+    group by changes.event_key, changes.track
 ),
 
 every_event as (
@@ -595,23 +576,25 @@ every_event as (
     left join last_changes on last_changes.event_key = facts.event_key and last_changes.track = facts.track
     union all
     select
-        event_key,
-        profile_id,
-        organization_id,
-        track,
-        is_second,
-        event_type,
-        changed_at,
-        title,
-        previous_title,
+        acting.event_key,
+        acting.profile_id,
+        acting.organization_id,
+        acting.track,
+        acting.is_second,
+        acting.event_type,
+        acting.changed_at,
+        acting.title,
+        acting.previous_title,
         false as is_turn,
-        coalesce(after_joining_at, changed_at) as sort_at,
+        coalesce(joinings_before.joined_at, acting.changed_at) as sort_at,
         3 as order_in_instant,
         0 as turn,
         null as fact,
         true as is_first_saying,
-        event_type = 'title_change' as counts
-    from changes
+        acting.event_type = 'title_change' as counts
+    from acting
+    left join joinings_before on joinings_before.event_key = acting.event_key and joinings_before.track = acting.track
+    where acting.event_type in ('title_change', 'nothing')
 ),
 
 positioned as (

@@ -425,7 +425,7 @@ select
     steps.ladder,
     case
         when steps.step_before_at is not null
-            then case when steps.title_of_step_before = steps.previous_title then steps.step_before_at end
+            then case when steps.title_of_step_before = steps.previous_title then least(steps.step_before_at, stints.left_at) end
         when stints.first_title = steps.previous_title and stints.joined_at <= steps.changed_at then stints.joined_at
     end as previous_step_at,
     steps.is_flip,
