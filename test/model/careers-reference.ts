@@ -308,7 +308,9 @@ function outlasts(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boo
   return said.before.slice(said.newest + 1).some((earlier) => {
     const isOther = earlier.title !== null && !names.includes(earlier.title)
     if (!isLeaving(earlier) || (isOther && !names.includes(null))) return false
-    return elsewhere.provesOf(earlier).every(({ joined }) => joined > fact.at)
+    return elsewhere
+      .provesOf(earlier)
+      .every(({ joined }) => joined > fact.at || !isNearer(joined, earlier, fact))
   })
 }
 
@@ -369,7 +371,11 @@ function isLeftBefore(
   if (before.isTurn) return true
   const isOther = before.title !== null && fact.title !== null && before.title !== fact.title
   if (fact.track !== 'main' || isOther || days(before, fact) > TOLD_LATE_DAYS) return false
-  return elsewhere.provesOf(before).some(({ left }) => left === null || left >= fact.at)
+  return elsewhere
+    .provesOf(before)
+    .some(
+      ({ left, joined }) => (left === null || left >= fact.at) && isNearer(joined, before, fact),
+    )
 }
 
 /** A change to a title that the leaving before it names, or of somebody who has a job elsewhere since. */
@@ -385,6 +391,12 @@ function isToldLate(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): b
   return elsewhere
     .provesOf(left)
     .some((job) => job.left === null || job.left >= fact.at || job.joined > fact.at)
+}
+
+/** Whether a joining elsewhere is nearer to the first of two leavings. */
+function isNearer(joined: number, first: Act, second: Act): boolean {
+  const from = (act: Act) => Math.abs(dayOf(joined) - dayOf(act.at))
+  return from(first) < from(second)
 }
 
 function isTakenBack(fact: Fact, next: Fact | undefined): boolean {

@@ -13,7 +13,7 @@ export interface Truth {
   readonly leavers: string[]
   readonly moves: string[]
   readonly promotions: string[]
-  readonly spells: { organization: string; from: number; until: number | null }[]
+  readonly spells: { person: string; organization: string; from: number; until: number | null }[]
 }
 
 export interface CareersWorld {
@@ -91,16 +91,18 @@ function live(person: Person, kind: string): void {
   const { random } = person
   let day = FIRST_DAY + between(random, 0, 5 * 365) * DAY
   let before: string | null = null
+  let last: string | null = null
   for (let nth = 0; nth < 4 && day < LAST_DAY; nth += 1) {
-    const organization = anOrganization(random, before)
+    const organization = anOrganization(random, last)
     const step = nth === 0 ? kind : 'plain'
     const until: number | null = job(person, step, organization, before, day)
     if (until === null) return
     // A leaving that was not seen shows in the next joining, and makes no move.
     const isSeen = step !== 'unseenLeaving'
     before = isSeen ? organization : null
+    last = organization
     day = until + between(random, 1, isSeen ? 25 : 8) * DAY
-    if (isSeen && random() < 0.1) return
+    if (isSeen && step !== 'lateEdit' && random() < 0.1) return
   }
 }
 
@@ -114,10 +116,10 @@ function job(
 ): number | null {
   const { random, ladder, truth } = person
   let title = ladder[0] ?? ''
-  const until = from + between(random, 500, 1500) * DAY
-  const isOpen = until > LAST_DAY
   if (kind === 'intern') internship(person, organization, from)
   const begin = kind === 'intern' ? from + 300 * DAY : from
+  const until = begin + between(random, 500, 1500) * DAY
+  const isOpen = until > LAST_DAY
   if (kind === 'adviserJoins') {
     title = 'Chief Operating Officer'
     send(person, organization, 'joined', begin - 400 * DAY, 'Board Advisor')
@@ -138,7 +140,7 @@ function job(
   inside(person, kind, organization, begin)
   const since =
     kind === 'briefElsewhere' ? briefElsewhere(person, organization, begin, title) : begin
-  truth.spells.push({ organization, from: since, until: isOpen ? null : until })
+  truth.spells.push({ person: person.id, organization, from: since, until: isOpen ? null : until })
   if (isOpen) return null
   truth.leavers.push(line(person, organization, until))
   leave(person, kind, organization, until, title)
@@ -172,7 +174,7 @@ function internship(person: Person, organization: string, from: number): void {
   send(person, organization, 'left', until, 'Intern')
   person.truth.joiners.push(line(person, organization, from))
   person.truth.leavers.push(line(person, organization, until))
-  person.truth.spells.push({ organization, from, until })
+  person.truth.spells.push({ person: person.id, organization, from, until })
 }
 
 /** What happens beside the job. */
@@ -205,8 +207,8 @@ function briefElsewhere(person: Person, from: string, begin: number, title: stri
   truth.joiners.push(line(person, to, joined), line(person, from, back))
   truth.moves.push(`${line(person, to, joined)} from ${from}`)
   truth.moves.push(`${line(person, from, back)} from ${to}`)
-  truth.spells.push({ organization: from, from: begin, until: left })
-  truth.spells.push({ organization: to, from: joined, until: leftAgain })
+  truth.spells.push({ person: person.id, organization: from, from: begin, until: left })
+  truth.spells.push({ person: person.id, organization: to, from: joined, until: leftAgain })
   return back
 }
 

@@ -20,7 +20,7 @@
 -- note:    comes up to a year after that leaving, of somebody who is elsewhere still, is told late; so is a leaving that comes
 -- note:    more than 62 days after it and names nothing else. Who joined and left elsewhere while away at most 31 days was away.
 -- note: 7. Where the role that somebody came with is left by name after the one they joined later, nothing said between, the stint
--- note:    ends with that later leaving, unless a joining elsewhere proves the earlier one.
+-- note:    ends with that later leaving, unless a joining elsewhere proves the earlier one: a joining proves the nearer leaving.
 -- note: After a change of title that ended the job (to a side role, or Retired), a later leaving says nothing new.
 -- values: track: main | side
 -- values: event_type: joined | left | title_change | nothing
@@ -157,7 +157,10 @@ outlasting as (
         and earlier.track = said_before.track
         and earlier.position > said_before.newest_position
         and earlier.position < said_before.position
-    left join proofs on proofs.event_key = earlier.event_key and proofs.joined_at <= said_before.changed_at
+    left join proofs
+        on proofs.event_key = earlier.event_key
+        and proofs.joined_at <= said_before.changed_at
+        and abs(days_between(earlier.changed_at, proofs.joined_at)) < days_between(proofs.joined_at, said_before.changed_at)
     where
         earlier.event_type = 'left'
         and joinings.title <> said_before.title
@@ -290,7 +293,11 @@ left_before as (
     union
     select followed.event_key, followed.track
     from followed
-    inner join proofs on proofs.event_key = followed.before_key and coalesce(proofs.left_at >= followed.changed_at, true)
+    inner join proofs
+        on proofs.event_key = followed.before_key
+        and coalesce(proofs.left_at >= followed.changed_at, true)
+        and abs(days_between(followed.before_at, proofs.joined_at))
+        < abs(days_between(proofs.joined_at, followed.changed_at))
     where followed.may_be_left_before and followed.track = 'main'
 ),
 

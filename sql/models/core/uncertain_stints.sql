@@ -51,7 +51,8 @@ followed as (
     where
         here.is_open
         and here.is_primary
-        and utc_date(joinings.joined_at) > latest_on(here.last_event_at, date_precision(here.last_event_at))
+        and utc_date(joinings.joined_at)
+        > latest_seen(here.last_event_at, date_precision(here.last_event_at), here.last_detected_at)
 )
 
 select
