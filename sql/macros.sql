@@ -61,6 +61,29 @@ create or replace macro career_date(ts, seen_at) as
 create or replace macro latest_date(ts) as
     case when is_month_start(ts) then last_day(utc_date(ts)) else utc_date(ts) end;
 
+-- The last day on which a change dated `ts` can have happened, by its precision: with `year` the last of the year.
+-- spark: latest_on(ts timestamp, known_to string) returns date return case known_to when 'year' then make_date(year(ts), 12, 31) when 'month' then last_day(ts) else to_date(ts) end
+create or replace macro latest_on(ts, known_to) as
+    case known_to
+        when 'year' then make_date(cast(extract(year from utc_date(ts)) as integer), 12, 31)
+        when 'month' then last_day(utc_date(ts))
+        else utc_date(ts)
+    end;
+
+-- As `latest_on`, of what was seen at an instant: a change of this year that was seen in June is not of July. Of the month that is
+-- dated, every day can be.
+-- spark: latest_seen(ts timestamp, known_to string, seen_at timestamp) returns date return case known_to when 'year' then least(make_date(year(ts), 12, 31), greatest(last_day(ts), to_date(seen_at))) when 'month' then last_day(ts) else to_date(ts) end
+create or replace macro latest_seen(ts, known_to, seen_at) as
+    case known_to
+        when 'year' then least(latest_on(ts, known_to), greatest(last_day(utc_date(ts)), utc_date(seen_at)))
+        else latest_on(ts, known_to)
+    end;
+
+-- As `latest_date`, where the precision is known, so that it holds for a date that comes after another one of its month.
+-- spark: latest_dated(ts timestamp, known_to string) returns date return if(known_to in ('month', 'year'), last_day(ts), to_date(ts))
+create or replace macro latest_dated(ts, known_to) as
+    case when known_to in ('month', 'year') then last_day(utc_date(ts)) else utc_date(ts) end;
+
 -- Whole calendar months from one date to a later one: 31 January to 28 February is none, to 1 March one.
 -- spark: whole_months(from_on date, to_on date) returns int return (year(to_on) - year(from_on)) * 12 + month(to_on) - month(from_on) - if(day(to_on) < day(from_on), 1, 0)
 create or replace macro whole_months(from_on, to_on) as

@@ -5,7 +5,8 @@ entries as (
     select
         profile_id,
         case when change <> 'departed' and seat is not null then 1 else 0 end as beginnings,
-        case when change = 'departed' or previous_seat is not null then 1 else 0 end as ends
+        case when change = 'departed' or previous_seat is not null then 1 else 0 end
+        + case when released_seat is not null then 1 else 0 end as ends
     from executive_events
     union all
     select

@@ -6,7 +6,7 @@ entries as (
     union all
     select from_organization_id, -1 as moves
     from moves
-    where not is_transfer
+    where is_flow
 )
 
 select from_organization_id, sum(moves) as moves

@@ -1,4 +1,5 @@
--- All that changes a headcount, added up, leaves those who are there: the people with an open stint of a main job.
+-- All that changes a headcount, added up, leaves those who are there for sure: the people with an open stint of a main job who
+-- did not join elsewhere since.
 with
 
 changes as (
@@ -9,6 +10,8 @@ changes as (
     select organization_id, people from headcount_steps
     union all
     select organization_id, -1 as people from stints where is_primary and is_open
+    union all
+    select organization_id, 1 as people from uncertain_stints
 )
 
 select organization_id, sum(people) as too_many

@@ -1,11 +1,22 @@
 with
 
 open_stints as (
-    select profile_id, organization_id, min(joined_at) as first_joined_at, max(joined_at) as last_joined_at
+    select
+        stints.profile_id,
+        stints.organization_id,
+        min(stints.joined_at) as first_joined_at,
+        max(stints.joined_at) as last_joined_at
     from stints
     cross join as_of
-    where (is_open or utc_date(left_at) > as_of_on) and coalesce(utc_date(joined_at) <= as_of_on, true)
-    group by profile_id, organization_id
+    left join uncertain_stints as uncertain
+        on uncertain.profile_id = stints.profile_id
+        and uncertain.organization_id = stints.organization_id
+        and uncertain.stint_number = stints.stint_number
+    where
+        (stints.is_open or utc_date(stints.left_at) > as_of_on)
+        and coalesce(utc_date(stints.joined_at) <= as_of_on, true)
+        and coalesce(utc_date(uncertain.uncertain_from_at) > as_of_on, true)
+    group by stints.profile_id, stints.organization_id
 )
 
 select

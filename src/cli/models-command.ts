@@ -1,6 +1,7 @@
 /** `models`: the tables for analysts: what a row of each is, how many there are, what it is made from, what its columns hold. */
 
 import { existsSync } from 'node:fs'
+import { configFiles } from '../model/computed-models.ts'
 import { readProject } from '../model/project.ts'
 import { rowsIn } from '../model/tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
@@ -132,7 +133,8 @@ function rowsText({ kind, rows, needs }: TableEntry): string {
 function sourceText({ kind, name, reads }: TableEntry): string {
   if (kind === 'loaded') return 'the journal'
   if (kind !== 'computed') return reads.join(', ')
-  if (name === 'organization_groups') return 'config/organization-groups.yaml'
+  const config = configFiles[name]
+  if (config !== undefined) return config
   return reads.length === 0 ? 'config/ladders.yaml' : `${reads.join(', ')}, and config/titles`
 }
 

@@ -65,7 +65,9 @@ function rowOf([title = '', current]: readonly string[], ladder: string | undefi
   const read = understandTitle(title, ladder)
   const { level, rank, isManagement: is_management, core, rule, confidence } = read
   const role = { function: read.function, core, is_side_role: read.isSideRole }
-  return { title, level, rank, is_management, ...role, rule, confidence }
+  const { isAdvisory: is_advisory, isEndMarker: is_end_marker } = read
+  const more = { is_advisory, is_end_marker }
+  return { title, level, rank, is_management, ...role, rule, confidence, ...more }
 }
 
 function csvRow(row: Row, index: number, isForSpreadsheet: boolean): string {

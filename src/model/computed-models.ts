@@ -6,7 +6,7 @@
  */
 
 import { join } from 'node:path'
-import { packageRoot, sqlFolder } from '../support/assets.ts'
+import { sqlFolder } from '../support/assets.ts'
 import { LEVELS } from '../titles/taxonomy.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
@@ -30,7 +30,7 @@ const titles = computed(
   'titles',
   `ladder varchar not null, title varchar not null, level varchar not null, level_order integer, rank integer,
     is_management boolean, function varchar not null, core varchar, office varchar, is_interim boolean not null,
-    is_side_role boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
+    is_side_role boolean not null, is_advisory boolean not null, is_end_marker boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
   async ({ ladder = [], title = [] }) => {
     const { understandTitle } = await import('../titles/understand.ts')
     const understood = title.map((written, place) => understandTitle(written, ladder[place]))
@@ -48,6 +48,8 @@ const titles = computed(
       office: understood.map(({ office }) => office),
       is_interim: understood.map((one) => one.isInterim),
       is_side_role: understood.map(({ isSideRole }) => isSideRole),
+      is_advisory: understood.map(({ isAdvisory }) => isAdvisory),
+      is_end_marker: understood.map(({ isEndMarker }) => isEndMarker),
       rule: understood.map(({ rule }) => rule),
       confidence: understood.map(({ confidence }) => confidence),
       taxonomy_version: title.map(() => taxonomyVersion),
@@ -104,12 +106,43 @@ const organizationGroups = computed(
   },
 )
 
-/** What organization_groups is made from. */
-export const organizationGroupsFile = join(packageRoot, 'config', 'organization-groups.yaml')
+const pseudoEmployerNames = computed(
+  'pseudo_employers',
+  'name varchar not null, kind varchar not null',
+  async () => {
+    const { pseudoEmployers } = await import('./pseudo-employers.ts')
+    return {
+      name: pseudoEmployers.map(({ name }) => name),
+      kind: pseudoEmployers.map(({ kind }) => kind),
+    }
+  },
+)
+
+const decidedTransfers = computed(
+  'transfer_decisions',
+  'from_organization_id varchar not null, to_organization_id varchar not null, is_transfer boolean not null',
+  async () => {
+    const { transferDecisions } = await import('./transfer-decisions.ts')
+    return {
+      from_organization_id: transferDecisions.map(({ from }) => from),
+      to_organization_id: transferDecisions.map(({ to }) => to),
+      is_transfer: transferDecisions.map((one) => one.is_transfer),
+    }
+  },
+)
+
+/** What computed models without a select are made from, beside ladders: after a change there, a build is a full refresh. */
+export const configFiles: Readonly<Record<string, string>> = {
+  organization_groups: 'config/organization-groups.yaml',
+  pseudo_employers: 'config/pseudo-employers.yaml',
+  transfer_decisions: 'config/transfers.yaml',
+}
 
 export const computedModels: readonly ComputedModel[] = [
   organizationGroups,
   organizationLadders,
+  pseudoEmployerNames,
+  decidedTransfers,
   titles,
   titlePairs,
 ]

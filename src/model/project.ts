@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { sqlFolder } from '../support/assets.ts'
+import { packageRoot, sqlFolder } from '../support/assets.ts'
 import { readIfThere } from '../support/atomic-file.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { taxonomyVersion } from '../titles/version.ts'
@@ -20,7 +20,7 @@ import {
 import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
-import { computedModels, organizationGroupsFile, type ComputedModel } from './computed-models.ts'
+import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
 import type { Check } from './constraints.ts'
 import { runOrder, tablesRead } from './run-order.ts'
 
@@ -99,8 +99,8 @@ export async function readProject(
     ...fileChecks.map((check) => ({ ...check, reads: readsOf('check', check) })),
   ]
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
-  const groups = readFileSync(organizationGroupsFile, 'utf8')
-  const fingerprint = fingerprintOf(nodes, checks, macros + groups)
+  const config = Object.values(configFiles).map((file) => readFileSync(join(packageRoot, file)))
+  const fingerprint = fingerprintOf(nodes, checks, macros + config.join(''))
   const reserved = new Set(modelNodes.map(({ name }) => name))
   return { nodes, checks, reserved, macros, fingerprint }
 }

@@ -5,6 +5,7 @@
 
 import { coreOf, readJob, type Job } from './core.ts'
 import { kept } from './kept.ts'
+import { rankRanges } from './lexicon.ts'
 import { once } from './memo.ts'
 import { stepNamed } from './numerals.ts'
 import { toEnglish } from './to-english.ts'
@@ -43,6 +44,8 @@ export function compareTitles(
   const after = readTitle(current, ladder)
   const same = sameWords(before, after)
   if (same !== null) return same
+  if (before.understood.isEndMarker !== after.understood.isEndMarker) return ended
+  if (isIntoFirm(before, after) || isIntoFirm(after, before)) return besideAndPost
   if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const from = before.understood.rank
@@ -50,6 +53,21 @@ export function compareTitles(
   return from === null || to === null
     ? withoutRank(before, after)
     : withRanks(before, after, to - from)
+}
+
+// A job that is over is no step of a career.
+const ended: ComparedTitles = { label: 'unclassified', rule: 'job_ended', confidence: 0 }
+
+const besideAndPost: ComparedTitles = { label: 'unclassified', rule: 'side_role', confidence: 0 }
+
+/**
+ * "Technical Advisor" → "CTO", "Machinist" ↔ "Supervisory Board Member": who had a role beside a job, or advised from outside, comes
+ * to a post of the firm or leaves it; nobody rises or falls.
+ */
+function isIntoFirm({ understood: beside }: ReadTitle, { understood: post }: ReadTitle): boolean {
+  if (post.isSideRole || post.isAdvisory) return false
+  if (!beside.isSideRole) return beside.isAdvisory && post.level === 'cxo'
+  return beside.level === 'cxo' || (post.rank ?? 0) >= rankRanges.director.lowest
 }
 
 /** The same words, whatever their order, case, spelling, gender or language. */

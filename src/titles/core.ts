@@ -5,7 +5,7 @@
 
 import { functionWords } from './functions.ts'
 import type { EnglishTitle } from './languages.ts'
-import { gradeSteps, kinds, lists, sideRoles } from './roles.ts'
+import { gradeSteps, kinds, lists } from './roles.ts'
 
 export interface Job {
   /** What the job is called: its field and what somebody does there, in the order written. */
@@ -130,36 +130,4 @@ function nameSoftwareWork(words: string[], technologies: readonly string[]): voi
   if (words.length === 1 && (only === 'developer' || (only === 'engineer' && isSoftware))) {
     words[0] = 'software engineer'
   }
-}
-
-/** Whether a title is only a role beside a main job: a board seat, an adviser, a mentor, an investor, a volunteer. */
-export function isSideRole(title: EnglishTitle): boolean {
-  let isAnySide = false
-  // "Member, Board of Trustees" is one role.
-  const [first = [], second = [], ...others] = title.parts
-  const isMemberOf = first.join(' ') === 'member' && second.length > 0
-  for (const words of isMemberOf ? [[...first, ...second], ...others] : title.parts) {
-    for (let at = 0; at < words.length; at += 1) {
-      if (at > 0 && words[at - 1] !== 'and') continue
-      if (isSide(words, at)) isAnySide = true
-      else if (namesJob(words, at)) return false
-    }
-  }
-  return isAnySide
-}
-
-function isSide(words: readonly string[], at: number): boolean {
-  const found = sideRoles.longest(words, at)
-  const next = words[found.end]
-  return found.value !== null && (next === undefined || kinds.find([next]) === 'filler')
-}
-
-/** Whether the words from `from` to the next "and" name a job. */
-function namesJob(words: readonly string[], from: number): boolean {
-  for (let at = from; at < words.length && words[at] !== 'and'; at += 1) {
-    const strength = functionWords.find(words, at)?.strength
-    if (strength === 'job' || strength === 'default') return true
-    if (kinds.find(words, at) === 'leading') return true
-  }
-  return false
 }

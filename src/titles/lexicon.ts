@@ -50,6 +50,8 @@ function readLists() {
         before_a_role: foldedList,
         after: foldedList,
         ends: foldedList,
+        ahead: foldedList,
+        no_roles: foldedList,
       }),
       serving: foldedList,
       grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),

@@ -51,37 +51,41 @@ const PLAIN: Place<Meaning> = {
   counts: (meaning) => meaning.kind !== 'head' || meaning.with === null,
 }
 
-const allTenseWords = new Set(Object.values(tenseWords).flatMap((words) => [...words]))
+const { before, before_a_role: beforeARole, after, ends } = tenseWords
+const allTenseWords = new Set([...before, ...beforeARole, ...after, ...ends])
 
 /** The words of each part without those of another time, of which nothing is read; empty parts are left out. */
 export function presentParts(parts: Parts): Parts {
   if (!parts.some((words) => words.some((word) => allTenseWords.has(word)))) return parts
   const present: (readonly string[])[] = []
   let isNextPast = false
+  let isChanged = false
   for (const words of parts) {
     if (isRemark(words)) {
       // "(ex) CEO" speaks of what follows, "CEO (retired)" and "CEO (until 2020)" of what stands before.
       isNextPast = present.length === 0
       present.length = 0
+      isChanged = true
       continue
     }
     const own = isNextPast ? [] : presentWords(words)
     isNextPast = false
+    isChanged ||= own.length < words.length
     if (own.length > 0) present.push(own)
   }
-  return present
+  return isChanged ? present : parts
 }
 
 function isRemark(words: readonly string[]): boolean {
-  if (tenseWords.ends.has(words[0] ?? '')) return true
-  return words.every((word) => tenseWords.before.has(word) || tenseWords.after.has(word))
+  if (ends.has(words[0] ?? '')) return true
+  return words.every((word) => before.has(word) || after.has(word))
 }
 
 function presentWords(words: readonly string[]): readonly string[] {
-  if (words.some((word, at) => at > 0 && tenseWords.ends.has(word))) return []
+  if (words.some((word, at) => at > 0 && ends.has(word))) return []
   const afterAt = words.findLastIndex((word, at) => at > 0 && endsRole(words, at, word))
   const rest = withoutEmployer(words.slice(afterAt + 1))
-  const at = rest.findIndex((word, index) => beginsAnotherTime(rest, index, word))
+  const at = rest.findIndex((_, index) => beginsAnotherTime(rest, index))
   return at < 0 ? rest : rest.slice(0, at)
 }
 
@@ -95,17 +99,35 @@ function withoutEmployer(words: readonly string[]): readonly string[] {
 
 /** "President Emeritus", but a "Professor Emeritus" stays a professor. */
 function endsRole(words: readonly string[], at: number, word: string): boolean {
-  return tenseWords.after.has(word) && !words.slice(0, at).includes('professor')
+  return after.has(word) && !words.slice(0, at).includes('professor')
 }
 
-/** "Past President", but not "Future Mobility". */
-function beginsAnotherTime(words: readonly string[], at: number, word: string): boolean {
-  if (tenseWords.before.has(word)) return true
-  return tenseWords.before_a_role.has(word) && namesRoleAt(words, at + 1)
+/** "Past President", but not "Future Mobility" and not "Retired Officers' Association Manager". */
+export function beginsAnotherTime(words: readonly string[], at: number): boolean {
+  const word = words[at] ?? ''
+  if (before.has(word)) return !isOfOthers(words, at + 1)
+  return beforeARole.has(word) && namesRoleAt(words, at + 1)
+}
+
+/** Whether the words from `at` say whom or what a role behind them is for: "Yugoslavia Desk Officer". */
+function isOfOthers(words: readonly string[], at: number): boolean {
+  const last = words.length - 1
+  const about = words.slice(at, last)
+  const isAbout = about.some((word, index) =>
+    index === 0 && tenseWords.no_roles.has(word) ? true : index < 3 && isPluralOfRole(word),
+  )
+  return isAbout && namesRoleAt(words, last)
+}
+
+/** "Officers", "players", but not "sales". */
+function isPluralOfRole(word: string): boolean {
+  if (!word.endsWith('s')) return false
+  const meaning = phrases.find([word.slice(0, -1)])
+  return meaning?.kind === 'head' && !meaning.isField
 }
 
 /** Whether a person's role, with or without a grade, begins at `at`. */
-function namesRoleAt(words: readonly string[], at: number): boolean {
+export function namesRoleAt(words: readonly string[], at: number): boolean {
   const meaning = phrases.find(words, at)
   if (meaning?.kind === 'grade') return at + 1 < words.length
   return meaning?.kind === 'head' && !meaning.isField

@@ -23,7 +23,6 @@ const made = kept('roles', () => {
       places: phraseList,
       technologies: phraseList,
       software: joined,
-      side_roles: phraseList,
       deputies: joined,
       stand_in_jobs: joined,
       steps_of_trades: z.array(wordList),
@@ -46,12 +45,9 @@ const made = kept('roles', () => {
   addKind('place', read.places)
   addKind('technology', read.technologies)
   addKind('filler', [['and'], ...read.fillers])
-  const sideRoles = new BookMaker<true>()
-  for (const words of read.side_roles) sideRoles.add(usual(words), true)
   return {
     usualNames: usualNames.packed(),
     kinds: kinds.packed(),
-    sideRoles: sideRoles.packed(),
     grades: Object.entries(read.grades).map(([phrase, step]): [string, number] => [
       wordsOfPhrase(phrase).join(' '),
       step,
@@ -86,7 +82,6 @@ export const withUsualNames = usualNamesOf(new PhraseBook(made.usualNames))
 export type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
 
 export const kinds = new PhraseBook(made.kinds)
-export const sideRoles = new PhraseBook(made.sideRoles)
 
 /** How far a phrase of grade lifts a job above the plain one. */
 export const gradeSteps: ReadonlyMap<string, number> = new Map(made.grades)

@@ -1,6 +1,7 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which role. Puts the readers together. */
 
-import { coreOf, isSideRole, readJob, type Job } from './core.ts'
+import { coreOf, readJob, type Job } from './core.ts'
+import { endOf } from './end-marker.ts'
 import { toEnglish, type Keeps } from './to-english.ts'
 import { readFunction, type FunctionWord } from './functions.ts'
 import { readByLadder } from './ladders.ts'
@@ -12,6 +13,7 @@ import { remembered } from './memo.ts'
 import { isInterim, officeOf } from './office.ts'
 import { presentParts, withoutServed } from './own-parts.ts'
 import { segmented } from './segments.ts'
+import { readBeside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
 
@@ -31,6 +33,10 @@ export interface UnderstoodTitle {
   readonly isInterim: boolean
   /** Board member, adviser, investor, volunteer …: a role beside a main job. */
   readonly isSideRole: boolean
+  /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
+  readonly isAdvisory: boolean
+  /** It says that the job or the career is over, or that there is none: retired, former, open to work. */
+  readonly isEndMarker: boolean
   readonly rule: string
   /** How likely the level is right, 0 to 1, two decimals; 0 when unknown. */
   readonly confidence: number
@@ -71,7 +77,8 @@ function read(title: string, ladder: string): ReadTitle {
   const parts = splitTitle(title)
   const own = withoutServed(parts)
   const english = toEnglish(own)
-  const level = readByLadder(ladder, own) ?? levelOf(title, own, english)
+  const end = endOf(title, parts, namesMainJob)
+  const level = end === 'none' ? null : (readByLadder(ladder, own) ?? levelOf(title, own, english))
   const job = readJob(english)
   const mention = readFunction(english)
   const inOrder = parts.flat().flatMap(segmented)
@@ -84,7 +91,8 @@ function read(title: string, ladder: string): ReadTitle {
       core: coreOf(job),
       office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
       isInterim: isInterim(own),
-      isSideRole: isSideRole(english),
+      ...readBeside(title, own, english),
+      isEndMarker: end !== null,
       rule: level?.rule ?? 'unknown',
       confidence: confidences[level?.rule.split(':')[0] ?? ''] ?? 0,
     },
@@ -96,6 +104,12 @@ function read(title: string, ladder: string): ReadTitle {
     // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
   }
+}
+
+function namesMainJob(parts: Parts): boolean {
+  const english = toEnglish(parts)
+  const level = levelOf('', parts, english)
+  return level !== null && level.rule !== 'field' && !readBeside('', parts, english).isSideRole
 }
 
 const AMBIGUOUS_RULE = 'ambiguous_abbreviation'

@@ -48,11 +48,11 @@ describe('jobtide titles', () => {
   it('prints 1 row for each title with the columns of the contract', async () => {
     const { stdout } = await callCli(['titles', titlesFile('Sr. Software Engineer\nzzgl\n')])
     expect(stdout.split('\n')).toEqual([
-      'title,level,rank,is_management,function,core,is_side_role,rule,confidence',
+      'title,level,rank,is_management,function,core,is_side_role,rule,confidence,is_advisory,is_end_marker',
       expect.stringMatching(
         /^Sr\. Software Engineer,senior,\d+,false,engineering,software engineer,false,/,
       ),
-      'zzgl,unknown,,,unknown,zzgl,false,unknown,0',
+      'zzgl,unknown,,,unknown,zzgl,false,unknown,0,false,false',
       '',
     ])
   })

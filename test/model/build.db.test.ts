@@ -411,7 +411,7 @@ function build(options: Partial<Parameters<typeof buildModels>[1]> = {}): Promis
 
 function changes(report: BuildReport): Record<string, number | null> {
   const ours = report.models.filter(
-    ({ name }) => !['titles', 'organization_groups', 'organization_ladders'].includes(name),
+    ({ name }) => !computedModels.some((computed) => computed.name === name),
   )
   return Object.fromEntries(ours.map(({ name, rowsChanged }) => [name, rowsChanged]))
 }

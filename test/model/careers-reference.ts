@@ -1,22 +1,36 @@
 /**
  * Stints and moves computed a second time, without SQL: a walk through the events of each person and organisation, one after
- * the other, as the rules in sql/models/core/ambiguous_facts.sql and ambiguous_events.sql say it in words.
+ * the other, as the rules in sql/models/core/ambiguous_events.sql say it in words; in which order, careers-order.ts says.
  */
 
-import { understandTitle } from '../../src/titles/understand.ts'
-import { DAY } from '../../src/support/units.ts'
+import { pseudoEmployers } from '../../src/model/pseudo-employers.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
+import type { GivenEvent } from '../helpers/warehouse.ts'
+import {
+  dayOf,
+  keyOf,
+  kindOf,
+  latestDay,
+  time,
+  timelinesOf,
+  titleOf,
+  type Act,
+  type Fact,
+  type Timeline,
+} from './careers-order.ts'
+
+export { keyOf } from './careers-order.ts'
 
 /** One expected stint. */
 export interface ExpectedStint {
   readonly person: string
   readonly organization: string
+  readonly isMain: boolean
   number: number
-  arrival: GivenEvent | null
-  departure: GivenEvent | null
+  arrival: Act | null
+  departure: Act | null
   interruptions: number
-  readonly events: GivenEvent[]
+  readonly acts: Act[]
 }
 
 /** One expected move. */
@@ -29,13 +43,14 @@ export interface ExpectedMove {
 const INTERNAL_DAYS = 31
 const SAID_AGAIN_DAYS = 62
 const OTHER_JOB_DAYS = 180
+const TOLD_LATE_DAYS = 365
 
 /** The stints of all events. */
 export function expectedStints(events: readonly GivenEvent[]): ExpectedStint[] {
   return [...groupBy(events, ({ profile_id: id }) => id).values()].flatMap((career) =>
     [...groupBy(career, ({ organization_id: id }) => id).values()].flatMap((pair) =>
       inOrderOfTheirBeginning(
-        tracksOf(pair).map(({ track, isMain }) => stintsOfTrack(track, isMain ? career : [])),
+        timelinesOf(pair).map((timeline) => stintsOfTrack(timeline, new Elsewhere(career, pair))),
       ),
     ),
   )
@@ -46,13 +61,15 @@ export function expectedMoves(stints: readonly ExpectedStint[]): ExpectedMove[] 
   return [...groupBy(stints, (stint) => stint.person).values()].flatMap(movesOfPerson)
 }
 
-/** Whether any known title of the stint, also one before a change of title, is more than a side role. */
-export function isPrimary({ events }: ExpectedStint): boolean {
-  const known = events.map(titleOf).filter((title) => title !== null)
-  const before = events
-    .filter((event) => event.event_type === 'title_change')
-    .flatMap(({ title_previous: title }) => title ?? [])
-  return known.length === 0 || [...known, ...before].some((title) => !isSideTitle(title))
+/** Whether it is a job, and more than titles that say that one is over; Career Break is no employer. */
+export function isPrimary(stint: ExpectedStint): boolean {
+  const saysNothing = stint.acts.every((act) => act.type === 'nothing' || isRepeat(stint, act))
+  const newest = stint.acts.toSorted((a, b) => a.at - b.at).at(-1)
+  return stint.isMain && !saysNothing && employerKind(newest?.event) !== 'none'
+}
+
+function isRepeat({ arrival, departure, acts }: ExpectedStint, act: Act): boolean {
+  return arrival === null && departure === null && acts.length === 1 && act.type === 'nothing'
 }
 
 /**
@@ -60,187 +77,269 @@ export function isPrimary({ events }: ExpectedStint): boolean {
  * change of title, one of several at one instant. Leavings in it are internal moves, and name what was before. Null for
  * other stints.
  */
-export function newestTitles({ departure, events }: ExpectedStint): string[] | null {
-  const saysTitle = events.filter((event) => event.event_type !== 'left')
-  const isUntitled = (event: GivenEvent) => event.event_type === 'joined' && titleOf(event) === null
+export function newestTitles({ departure, acts }: ExpectedStint): string[] | null {
+  const saysTitle = acts.filter(({ type }) => type === 'joined' || type === 'title_change')
+  const isUntitled = (act: Act) => act.type === 'joined' && act.title === null
   if (departure !== null || saysTitle.some(isUntitled)) return null
-  const titled = saysTitle.filter((event) => titleOf(event) !== null)
-  const newest = Math.max(...titled.map(at))
-  const titles = titled.filter((event) => at(event) === newest).map(titleOf)
+  const titled = saysTitle.filter(({ title }) => title !== null)
+  const newest = Math.max(...titled.map(({ at }) => at))
+  const titles = titled.filter(({ at }) => at === newest).map(({ title }) => title)
   return titles.length === 0 ? null : titles.filter((title) => title !== null)
 }
 
-/** Something that happened once, however often it was said: the event that counts, and the events that say it. */
-interface Fact {
-  readonly event: GivenEvent
-  readonly said: readonly GivenEvent[]
-}
-
-/** The events of main jobs and those of side roles, where there are any; the main track first. */
-function tracksOf(pair: readonly GivenEvent[]): { track: GivenEvent[]; isMain: boolean }[] {
-  const titles = pair.map(titleOf).filter((title) => title !== null)
-  const leads = pair.filter(
-    ({ event_type: type, title_previous: previous = null, title_current: title = null }) => {
-      if (type !== 'title_change' || previous === null || title === null) return false
-      return isSideTitle(title) && !isSideTitle(previous)
-    },
-  )
-  const isSideOnly = titles.length > 0 && titles.every(isSideTitle) && leads.length === 0
-  const firstLead = Math.min(...leads.map(at))
-  const ledTo = pair.filter(
-    (event) =>
-      event.event_type === 'title_change' &&
-      (event.title_previous ?? null) !== null &&
-      at(event) >= firstLead,
-  )
-  const isLedTo = (event: GivenEvent) =>
-    ledTo.some((change) => titleOf(change) === titleOf(event) && at(change) <= at(event))
-  const isSide = (event: GivenEvent) => {
-    const title = titleOf(event)
-    return title === null ? isSideOnly : isSideTitle(title) && !isLedTo(event)
-  }
-  return [
-    { track: pair.filter((event) => !isSide(event)), isMain: true },
-    { track: pair.filter(isSide), isMain: false },
-  ].filter(({ track }) => track.length > 0)
-}
-
 function inOrderOfTheirBeginning(tracks: readonly ExpectedStint[][]): ExpectedStint[] {
-  const begun = ({ events }: ExpectedStint) => Math.min(...events.map(at))
+  const begun = ({ acts }: ExpectedStint) => Math.min(...acts.map(({ at }) => at))
   const stints = tracks.flat().toSorted((a, b) => begun(a) - begun(b))
   for (const [index, stint] of stints.entries()) stint.number = index + 1
   return stints
 }
 
-/** @param career what else is known of the person, where another job can end the time here */
-function stintsOfTrack(
-  track: readonly GivenEvent[],
-  career: readonly GivenEvent[],
-): ExpectedStint[] {
-  const facts = factsOf(inOrder(track.filter((event) => event.event_type !== 'title_change')))
-  const all = timelineOf(track, facts)
-  const seen = withoutToldLate(withoutLeftAgain(withoutOverlaps(withoutNamedRoles(all))))
-  const steps = seen.filter((fact, index) => !isTakenBack(fact, seen[index + 1]))
+interface Job {
+  readonly joined: number
+  readonly left: number | null
+}
+
+/** Main jobs that the person has had at other employers. */
+class Elsewhere {
+  readonly #ends: readonly GivenEvent[]
+
+  constructor(career: readonly GivenEvent[], [here]: readonly GivenEvent[]) {
+    this.#ends = career
+      .filter((event) => event.organization_id !== here?.organization_id && isOfJob(event))
+      .toSorted((a, b) => time(a) - time(b) || (a.event_type < b.event_type ? -1 : 1))
+  }
+
+  get jobs(): Job[] {
+    return this.#ends.flatMap((event, place) => {
+      if (event.event_type !== 'joined') return []
+      const left = this.#ends
+        .slice(place)
+        .find((one) => one.event_type === 'left' && isSameEmployer(one, event))
+      return [{ joined: time(event), left: left === undefined ? null : time(left) }]
+    })
+  }
+
+  /** Jobs as near to a leaving as in a move. */
+  provesOf(left: Act): Job[] {
+    if (left.track !== 'main') return []
+    return this.jobs.filter(({ joined }) => {
+      const days = dayOf(joined) - dayOf(left.at)
+      return days >= -INTERNAL_DAYS && days <= 180
+    })
+  }
+
+  /** Joined and left between two days of leaving and joining here. */
+  workedBriefly(left: Act, again: Act): boolean {
+    return this.jobs.some(
+      (job) =>
+        job.left !== null &&
+        dayOf(job.joined) - dayOf(left.at) >= -INTERNAL_DAYS &&
+        dayOf(job.joined) <= latestDay(again.at) &&
+        latestDay(job.left) >= dayOf(left.at) &&
+        dayOf(job.left) <= latestDay(again.at),
+    )
+  }
+
+  /** Joined and left later, half a year apart, between what was last seen here and joining here again. */
+  workedLong(last: Act, again: Act): boolean {
+    return this.#ends.some(
+      (joined) =>
+        joined.event_type === 'joined' &&
+        time(joined) > last.at &&
+        this.#ends.some((left) => {
+          if (left.event_type !== 'left' || !isSameEmployer(left, joined)) return false
+          const days = dayOf(again.at) - dayOf(time(left))
+          const between = dayOf(time(left)) - dayOf(time(joined))
+          return between >= OTHER_JOB_DAYS && days >= -31 && days <= 180
+        }),
+    )
+  }
+}
+
+function isSameEmployer(a: GivenEvent, b: GivenEvent): boolean {
+  return a.organization_id === b.organization_id
+}
+
+function isOfJob(event: GivenEvent): boolean {
+  if (event.event_type === 'title_change' || employerKind(event) !== null) return false
+  const kind = kindOf(titleOf(event))
+  return kind !== 'side' && kind !== 'end'
+}
+
+const kindOfEmployer = new Map(pseudoEmployers.map(({ name, kind }) => [name, kind]))
+
+/** How the name of an employer counts in config/pseudo-employers.yaml; null where it is that of one. */
+export function employerKind(event: GivenEvent | undefined): string | null {
+  const written = event?.organization_name ?? ''
+  // Marks of scripts other than Latin make other letters.
+  const isLatin = /\p{Script=Latin}/u.test(written)
+  const letters = isLatin ? written.normalize('NFD').replaceAll(/\p{M}/gu, '') : written
+  const name = letters
+    .toLowerCase()
+    .replaceAll(/[\s\p{P}\p{S}]+/gu, ' ')
+    .trim()
+  return kindOfEmployer.get(name) ?? null
+}
+
+function stintsOfTrack(timeline: Timeline, elsewhere: Elsewhere): ExpectedStint[] {
+  const { facts } = timeline
+  const outlasting = new Set(facts.filter((fact) => outlasts(fact, facts, elsewhere)))
+  const named = facts.filter((fact) => !isNamedRoleEnd(fact, facts, outlasting))
+  const once = withoutOverlaps(named)
+  const leftAgain = new Set(once.filter((fact, at) => isLeftAgain(fact, once[at + 1], outlasting)))
+  const leftBefore = new Set(
+    once.filter((fact, at) => isLeftBefore(fact, once[at - 1], outlasting, elsewhere)),
+  )
+  const counted = once.filter((fact) => !leftAgain.has(fact) && !leftBefore.has(fact))
+  const inTime = counted.filter((fact) => !isToldLate(fact, counted, elsewhere))
+  const steps = inTime.filter((fact, at) => !isTakenBack(fact, inTime[at + 1]))
+  const begins = begin(timeline, steps, elsewhere)
+  const outlasted = once.filter((_, at) => outlasting.has(once[at + 1] ?? _) && isLeaving(_))
+  const isNoEnd = (fact: Fact) =>
+    leftBefore.has(fact) || (leftAgain.has(fact) && !outlasted.includes(fact))
+  return filled(timeline, begins, isNoEnd)
+}
+
+/** What begins a stint, and the stint. */
+function begin(
+  { track }: Timeline,
+  steps: readonly Fact[],
+  elsewhere: Elsewhere,
+): ReadonlyMap<Fact, ExpectedStint> {
   const begins = new Map<Fact, ExpectedStint>()
   let stint: ExpectedStint | undefined
   for (const [index, fact] of steps.entries()) {
     const before = steps[index - 1]
-    if (stint === undefined || before === undefined || isBeginning(before, fact, career)) {
-      stint = emptyStint(fact.event)
+    if (stint === undefined || before === undefined || isBeginning(before, fact, elsewhere)) {
+      stint = emptyStint(fact, track === 'main')
       begins.set(fact, stint)
     }
-    const { event } = fact
-    if (isLeaving(fact)) stint.departure = event
+    if (isLeaving(fact)) stint.departure = fact
     if (!isJoining(fact)) continue
     stint.departure = null
     const isShownBefore =
       before !== undefined &&
       begins.has(before) &&
       isChange(before) &&
-      daysFrom(before.event, event) <= INTERNAL_DAYS
-    if (begins.has(fact) || isShownBefore) stint.arrival = event
+      days(before, fact) <= INTERNAL_DAYS
+    if (begins.has(fact) || isShownBefore) stint.arrival = fact
   }
-  return filled(track, facts, all, begins)
+  return begins
 }
 
-/** Puts every event into the stint that had begun by then, and counts the leavings that were none. */
+/** Puts every act into the stint that had begun by then, and counts the leavings that were none. */
 function filled(
-  track: readonly GivenEvent[],
-  facts: readonly Fact[],
-  timeline: readonly Fact[],
+  { track, acts, facts }: Timeline,
   begins: ReadonlyMap<Fact, ExpectedStint>,
+  isNoEnd: (fact: Fact) => boolean,
 ): ExpectedStint[] {
-  const order = eventsInOrder(track, facts)
-  const beginsAt = new Map([...begins].map(([fact, stint]) => [fact.said[0] ?? fact.event, stint]))
+  const beginsAt = new Map([...begins].map(([fact, stint]) => [fact.said[0], stint]))
+  const [first] = acts
   let [stint] = begins.values()
-  const stintOf = new Map<GivenEvent, ExpectedStint>()
-  for (const event of order) {
-    stint = beginsAt.get(event) ?? stint
-    stint?.events.push(event)
-    if (stint !== undefined) stintOf.set(event, stint)
+  if (stint === undefined && first !== undefined) stint = emptyStint(first, track === 'main')
+  const stints = begins.size === 0 ? [stint] : [...begins.values()]
+  const stintOf = new Map<Act, ExpectedStint>()
+  for (const act of acts) {
+    stint = beginsAt.get(act) ?? stint
+    stint?.acts.push(act)
+    if (stint !== undefined) stintOf.set(act, stint)
   }
-  const once = withoutOverlaps(withoutNamedRoles(timeline))
-  const leftAgain = once.filter((fact) => !withoutLeftAgain(once).includes(fact))
-  for (const fact of timeline.filter(isLeaving)) {
-    const own = stintOf.get(fact.event)
-    if (own === undefined || own.departure === fact.event || leftAgain.includes(fact)) continue
+  for (const fact of facts.filter(isLeaving)) {
+    const own = stintOf.get(fact)
+    if (own === undefined || own.departure === fact || isNoEnd(fact)) continue
     own.interruptions += 1
   }
-  return [...begins.values()]
+  return stints.filter((one) => one !== undefined)
 }
 
-function emptyStint({ profile_id, organization_id }: GivenEvent): ExpectedStint {
+function emptyStint({ event }: Act, isMain: boolean): ExpectedStint {
   return {
-    person: profile_id,
-    organization: organization_id,
+    person: event.profile_id,
+    organization: event.organization_id,
+    isMain,
     number: 0,
     arrival: null,
     departure: null,
     interruptions: 0,
-    events: [],
+    acts: [],
   }
 }
 
 /** Whether the person was away between what was seen last and this. */
-function isBeginning(before: Fact, fact: Fact, career: readonly GivenEvent[]): boolean {
+function isBeginning(before: Fact, fact: Fact, elsewhere: Elsewhere): boolean {
+  const isMain = fact.track === 'main'
   if (isLeaving(before)) {
-    return !isJoining(fact) || daysFrom(before.event, fact.event) > INTERNAL_DAYS
+    if (!isJoining(fact) || days(before, fact) > INTERNAL_DAYS) return true
+    return isMain && elsewhere.workedBriefly(before, fact)
   }
-  return isJoining(fact) && workedElsewhere(before.event, fact.event, career)
+  return isJoining(fact) && isMain && elsewhere.workedLong(before, fact)
 }
 
-function workedElsewhere(
-  last: GivenEvent,
-  again: GivenEvent,
-  career: readonly GivenEvent[],
-): boolean {
-  const others = career.filter(({ organization_id: id }) => id !== again.organization_id)
-  return others.some(
-    (joined) =>
-      joined.event_type === 'joined' &&
-      at(joined) > at(last) &&
-      others.some(
-        (left) =>
-          left.event_type === 'left' &&
-          left.organization_id === joined.organization_id &&
-          !isSideTitle(titleOf(left) ?? '') &&
-          daysFrom(joined, left) >= OTHER_JOB_DAYS &&
-          daysFrom(left, again) >= -31 &&
-          daysFrom(left, again) <= 180,
-      ),
-  )
+/** What was said of a role before it is left by name. */
+function saidBefore(fact: Fact, facts: readonly Fact[]) {
+  const before = facts.slice(0, facts.indexOf(fact))
+  const names = (one: Fact) => one.title === fact.title
+  const isSaid = (one: Fact) => !isLeaving(one)
+  return {
+    joining: before.findLast(isJoining),
+    joined: before.findLastIndex(isJoining),
+    first: before.findIndex((one) => isSaid(one) && (names(one) || one.previous === fact.title)),
+    last: before.findLastIndex((one) => isSaid(one) && names(one)),
+    left: before.findLastIndex((one) => isLeaving(one) && names(one)),
+    leavings: before.filter((one) => isLeaving(one) && names(one)),
+    newest: before.findLastIndex(isSaid),
+    before,
+  }
 }
 
-/** Without leavings that name a role which another one has followed. */
-function withoutNamedRoles(timeline: readonly Fact[]): Fact[] {
-  return timeline.filter((fact, index) => {
-    const title = titleOf(fact.event)
-    if (!isLeaving(fact) || title === null) return true
-    const said = timeline.slice(0, index).filter((one) => !isLeaving(one))
-    const newest = said.at(-1)
-    const joined = said.findLastIndex(isJoining)
-    const joinedAs = joined < 0 ? null : titleOf((said[joined] ?? fact).event)
-    const names = (one: Fact) => titleOf(one.event) === title
-    const wasNamed = (one: Fact) =>
-      names(one) || (isChange(one) && one.event.title_previous === title)
-    if (joinedAs !== null && joinedAs !== title) {
-      const named = timeline.slice(0, index).filter(names)
-      const last = named.at(-1)
-      const joining = said[joined]?.event ?? fact.event
-      const wasLeft =
-        last !== undefined && isLeaving(last) && daysFrom(last.event, joining) > INTERNAL_DAYS
-      const isSaidSince = said.slice(joined).some(names)
-      if (said.slice(0, joined).some(wasNamed) && !isSaidSince && !wasLeft) return false
-    }
-    const isChanged =
-      newest !== undefined &&
-      isChange(newest) &&
-      newest.event.title_previous === title &&
-      titleOf(newest.event) !== null &&
-      titleOf(newest.event) !== title &&
-      daysFrom(newest.event, fact.event) <= INTERNAL_DAYS
-    return !isChanged
+/** Whether it names a role from before the last joining, which named another one, and not since. */
+function namesOlderRole(fact: Fact, said: ReturnType<typeof saidBefore>): boolean {
+  const { joining, joined, first, last } = said
+  if (joining?.title === undefined || joining.title === null) return false
+  return joining.title !== fact.title && first >= 0 && first < joined && last < joined
+}
+
+/** The role that somebody came with, left by name after the one they joined later. */
+function outlasts(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boolean {
+  if (!isLeaving(fact) || fact.title === null) return false
+  const said = saidBefore(fact, facts)
+  if (!namesOlderRole(fact, said) || said.left >= 0) return false
+  const names = [said.joining?.title ?? null, said.before[said.newest]?.title ?? null]
+  return said.before.slice(said.newest + 1).some((earlier) => {
+    const isOther = earlier.title !== null && !names.includes(earlier.title)
+    if (!isLeaving(earlier) || (isOther && !names.includes(null))) return false
+    return elsewhere
+      .provesOf(earlier)
+      .every(({ joined }) => joined > fact.at || !isNearer(joined, earlier, fact))
   })
+}
+
+/** A leaving that names a role which another one has followed. */
+function isNamedRoleEnd(
+  fact: Fact,
+  facts: readonly Fact[],
+  outlasting: ReadonlySet<Fact>,
+): boolean {
+  const { title } = fact
+  if (!isLeaving(fact) || title === null) return false
+  const said = saidBefore(fact, facts)
+  const newest = said.before[said.newest]
+  if (newest === undefined) return false
+  if (namesOlderRole(fact, said) && !outlasting.has(fact)) {
+    const left = Math.max(...said.leavings.map(({ at }) => at))
+    const wasLeft =
+      said.left > said.last &&
+      said.joining !== undefined &&
+      dayOf(said.joining.at) - dayOf(left) > INTERNAL_DAYS
+    if (!wasLeft) return true
+  }
+  return (
+    isChange(newest) &&
+    newest.previous === title &&
+    newest.title !== null &&
+    newest.title !== title &&
+    days(newest, fact) <= INTERNAL_DAYS
+  )
 }
 
 /** Without leavings that are the end of the role before the one that was joined in the month before. */
@@ -249,117 +348,69 @@ function withoutOverlaps(timeline: readonly Fact[]): Fact[] {
     const [earlier, before] = [timeline[index - 2], timeline[index - 1]]
     if (earlier === undefined || before === undefined) return true
     if (!isLeaving(fact) || !isJoining(before) || isLeaving(earlier)) return true
-    if (daysFrom(before.event, fact.event) > INTERNAL_DAYS) return true
-    const [old, young, left] = [earlier, before, fact].map(({ event }) => titleOf(event))
+    if (days(before, fact) > INTERNAL_DAYS) return true
+    const [old, young, left] = [earlier, before, fact].map(({ title }) => title)
     return left !== null && left === young && old !== null && old !== young
   })
 }
 
-function withoutLeftAgain(timeline: readonly Fact[]): Fact[] {
-  return timeline.filter((fact, index) => {
-    const next = timeline[index + 1]
-    if (next === undefined || !isLeaving(fact) || !isLeaving(next)) return true
-    return daysFrom(fact.event, next.event) > SAID_AGAIN_DAYS
-  })
+function isLeftAgain(fact: Fact, next: Fact | undefined, outlasting: ReadonlySet<Fact>): boolean {
+  if (next === undefined || !isLeaving(fact) || !isLeaving(next)) return false
+  return days(fact, next) <= SAID_AGAIN_DAYS || outlasting.has(next)
 }
 
-/** Without changes to a title that the leaving before them names. */
-function withoutToldLate(timeline: readonly Fact[]): Fact[] {
-  return timeline.filter((fact, index) => {
-    const ends = timeline.slice(0, index).filter((one) => !isChange(one))
-    const left = ends.at(-1)
-    if (left === undefined || !isChange(fact) || !isLeaving(left)) return true
-    const isNamed = titleOf(left.event) !== null && titleOf(left.event) === titleOf(fact.event)
-    return !isNamed || daysFrom(left.event, fact.event) > INTERNAL_DAYS
-  })
+/** A leaving that is said long after another one, of somebody who has a job elsewhere, or whose job a change of title ended. */
+function isLeftBefore(
+  fact: Fact,
+  before: Fact | undefined,
+  outlasting: ReadonlySet<Fact>,
+  elsewhere: Elsewhere,
+): boolean {
+  if (before === undefined || !isLeaving(fact) || !isLeaving(before)) return false
+  if (outlasting.has(fact) || days(before, fact) <= SAID_AGAIN_DAYS) return false
+  if (before.isTurn) return true
+  const isOther = before.title !== null && fact.title !== null && before.title !== fact.title
+  if (fact.track !== 'main' || isOther || days(before, fact) > TOLD_LATE_DAYS) return false
+  return elsewhere
+    .provesOf(before)
+    .some(
+      ({ left, joined }) => (left === null || left >= fact.at) && isNearer(joined, before, fact),
+    )
+}
+
+/** A change to a title that the leaving before it names, or of somebody who has a job elsewhere since. */
+function isToldLate(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boolean {
+  const place = facts.indexOf(fact)
+  const left = facts.slice(0, place).findLast((one) => !isChange(one))
+  if (left === undefined || !isChange(fact) || !isLeaving(left)) return false
+  const isNamed = left.title !== null && left.title === fact.title
+  if (isNamed && days(left, fact) <= INTERNAL_DAYS) return true
+  if (fact.track !== 'main' || days(left, fact) > TOLD_LATE_DAYS) return false
+  const next = facts.slice(place + 1).find((one) => !isChange(one))
+  if (next !== undefined && (isLeaving(next) || days(fact, next) <= INTERNAL_DAYS)) return false
+  return elsewhere
+    .provesOf(left)
+    .some((job) => job.left === null || job.left >= fact.at || job.joined > fact.at)
+}
+
+/** Whether a joining elsewhere is nearer to the first of two leavings. */
+function isNearer(joined: number, first: Act, second: Act): boolean {
+  const from = (act: Act) => Math.abs(dayOf(joined) - dayOf(act.at))
+  return from(first) < from(second)
 }
 
 function isTakenBack(fact: Fact, next: Fact | undefined): boolean {
   if (next === undefined || !isLeaving(fact) || !isChange(next)) return false
-  return daysFrom(fact.event, next.event) <= INTERNAL_DAYS
+  return days(fact, next) <= INTERNAL_DAYS
 }
 
-const isJoining = ({ event }: Fact) => event.event_type === 'joined'
-const isLeaving = ({ event }: Fact) => event.event_type === 'left'
-const isChange = ({ event }: Fact) => event.event_type === 'title_change'
+const isJoining = ({ type }: Act) => type === 'joined'
+const isLeaving = ({ type }: Act) => type === 'left'
+const isChange = ({ type }: Act) => type === 'title_change'
 
-const sideTitles = new Map<string, boolean>()
-
-function isSideTitle(title: string): boolean {
-  const known = sideTitles.get(title)
-  if (known !== undefined) return known
-  const { isSideRole } = understandTitle(title)
-  sideTitles.set(title, isSideRole)
-  return isSideRole
-}
-
-/** What counts, and the changes of title, in order. */
-function timelineOf(track: readonly GivenEvent[], facts: readonly Fact[]): Fact[] {
-  const order = eventsInOrder(track, facts)
-  const changes = track
-    .filter((event) => event.event_type === 'title_change')
-    .map((event) => ({ event, said: [event] }))
-  return [...facts, ...changes].toSorted((a, b) => order.indexOf(a.event) - order.indexOf(b.event))
-}
-
-/** All events: a change of title after a joining of its instant and before a leaving; after both, where there are both. */
-function eventsInOrder(track: readonly GivenEvent[], facts: readonly Fact[]): GivenEvent[] {
-  const ends = facts.flatMap(({ said }) => said)
-  const instants = groupBy(track, (event) => String(at(event)))
-  return [...instants.keys()]
-    .toSorted((a, b) => Number(a) - Number(b))
-    .flatMap((instant) => {
-      const own = instants.get(instant) ?? []
-      const changes = own
-        .filter((event) => event.event_type === 'title_change')
-        .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-      const boundaries = ends.filter((event) => own.includes(event))
-      return boundaries.length === 1 && boundaries[0]?.event_type === 'left'
-        ? [...changes, ...boundaries]
-        : [...boundaries, ...changes]
-    })
-}
-
-/** Joined and left events by time; of two at one instant, what the surroundings say comes first. */
-function inOrder(boundaries: readonly GivenEvent[]): GivenEvent[] {
-  const instants = [...groupBy(boundaries, (event) => String(at(event))).values()].toSorted(
-    ([a], [b]) => (a && b ? at(a) - at(b) : 0),
-  )
-  const isCertain = (instant: readonly GivenEvent[]) => instant.length === 1
-  return instants.flatMap((instant, index) => {
-    if (isCertain(instant)) return instant
-    const before = instants.slice(0, index).findLast(isCertain)?.[0]?.event_type
-    const after = instants.slice(index + 1).find(isCertain)?.[0]?.event_type
-    const wasThere = before === undefined ? (after === 'left' ? true : null) : before === 'joined'
-    return instant.toSorted((a, b) => {
-      if (wasThere !== null) return (a.event_type === 'left') === wasThere ? -1 : 1
-      const [detectedA, detectedB] = [detectedAt(a), detectedAt(b)]
-      if (detectedA !== detectedB) return detectedA - detectedB
-      return a.event_type === 'joined' ? -1 : 1
-    })
-  })
-}
-
-function factsOf(ordered: readonly GivenEvent[]): Fact[] {
-  const runs: GivenEvent[][] = []
-  for (const event of ordered) {
-    const run = runs.at(-1)
-    const last = run?.at(-1)
-    const isSaidAgain =
-      last !== undefined &&
-      last.event_type === event.event_type &&
-      titleOf(last) === titleOf(event) &&
-      daysFrom(last, event) <= SAID_AGAIN_DAYS
-    if (isSaidAgain) run?.push(event)
-    else runs.push([event])
-  }
-  return runs.map((said) => {
-    const [event] = said.toSorted(
-      (a, b) => detectedAt(b) - detectedAt(a) || at(b) - at(a) || (keyOf(a) < keyOf(b) ? 1 : -1),
-    )
-    if (event === undefined) throw new Error('a run has at least one event')
-    return { event, said }
-  })
+/** Calendar days in UTC from one to the other. */
+function days(from: Act, to: Act): number {
+  return dayOf(to.at) - dayOf(from.at)
 }
 
 interface Pair extends ExpectedMove {
@@ -389,27 +440,18 @@ function pairOf(departed: ExpectedStint, arrived: ExpectedStint): Pair | null {
   if (departure === null || arrival === null) return null
   const isSameOrganization = departed.organization === arrived.organization
   if (isSameOrganization && arrived.number <= departed.number) return null
-  const gapDays = daysFrom(departure, arrival)
+  const gapDays = days(departure, arrival)
   if (gapDays < -31 || gapDays > 180) return null
   const order = [
     Math.abs(gapDays),
     -gapDays,
-    at(departure),
-    at(arrival),
-    keyOf(departure),
-    keyOf(arrival),
+    Number(isSameOrganization),
+    departure.at,
+    arrival.at,
+    keyOf(departure.event),
+    keyOf(arrival.event),
   ]
   return { departed, arrived, gapDays, order }
-}
-
-/** event_key of an event. */
-export function keyOf(event: GivenEvent): string {
-  return event.event_key ?? naturalKey(event)
-}
-
-/** Calendar days in UTC from one event to another. */
-export function daysFrom(from: GivenEvent, to: GivenEvent): number {
-  return Math.floor(at(to) / DAY) - Math.floor(at(from) / DAY)
 }
 
 /** Puts values with the same key together, in the order in which they come. */
@@ -427,19 +469,6 @@ export function groupBy<T>(
   return groups
 }
 
-function titleOf(event: GivenEvent): string | null {
-  const previous = event.event_type === 'left' ? event.title_previous : null
-  return event.title_current ?? previous ?? null
-}
-
-function at(event: GivenEvent): number {
-  return Date.parse(event.changed_at)
-}
-
-function detectedAt(event: GivenEvent): number {
-  return Date.parse(event.detected_at ?? event.changed_at)
-}
-
 function isBefore(a: readonly (number | string)[], b: readonly (number | string)[]): boolean {
   const index = a.findIndex((value, place) => value !== b[place])
   return index >= 0 && (a[index] ?? 0) < (b[index] ?? 0)
@@ -451,7 +480,7 @@ function isBefore(a: readonly (number | string)[], b: readonly (number | string)
 export function careersOf(events: readonly GivenEvent[]): { stints: string[]; moves: string[] } {
   const stints = expectedStints(events)
   const line = (...values: readonly unknown[]) => values.map(String).join(' | ')
-  const key = (event: GivenEvent | null) => (event === null ? null : keyOf(event))
+  const key = (act: Act | null) => (act === null ? null : keyOf(act.event))
   return {
     stints: stints
       .map((stint) =>
@@ -461,7 +490,7 @@ export function careersOf(events: readonly GivenEvent[]): { stints: string[]; mo
           stint.number,
           key(stint.arrival),
           key(stint.departure),
-          stint.events.length,
+          stint.acts.filter(({ isSecond }) => !isSecond).length,
           stint.interruptions,
           isPrimary(stint),
         ),

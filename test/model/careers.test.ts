@@ -15,7 +15,15 @@ const firstDay = Date.parse('2023-01-01T00:00:00Z')
 const PEOPLE = 1000
 
 // Few organisations, days and titles for each of many people, so that ties, returns, corrections and overlaps are common.
-const aTitle = fc.constantFrom(null, 'Software Engineer', 'Engineering Manager', 'Board Member')
+const aTitle = fc.constantFrom(
+  null,
+  'Software Engineer',
+  'Engineering Manager',
+  'Board Member',
+  'Technical Advisor',
+  'CTO',
+  'Retired',
+)
 const career: fc.Arbitrary<GivenEvent[]> = fc.uniqueArray(
   fc
     .record({

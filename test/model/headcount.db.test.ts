@@ -5,6 +5,7 @@
 
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DAY } from '../../src/support/units.ts'
 import { buildModels } from '../../src/model/build.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
@@ -21,6 +22,9 @@ interface Stint {
   readonly is_open: boolean
   readonly first_event_at: Date
   readonly last_event_at: Date
+  readonly last_detected_at: Date
+  /** The month from which on it is not sure that the person is still there. */
+  doubted?: number
 }
 
 interface Headcount {
@@ -46,7 +50,7 @@ describe('headcounts of 400 random worlds', () => {
   it('are those of counting who was there, stint by stint and month by month', async () => {
     const stints = await warehouse.all<Stint>(
       `select profile_id, organization_id, stint_number, previous_stint_number, joined_at, left_at, is_open,
-         first_event_at, last_event_at
+         first_event_at, last_event_at, last_detected_at
        from stints where is_primary`,
     )
     const rows = await warehouse.all<Headcount>(
@@ -54,6 +58,10 @@ describe('headcounts of 400 random worlds', () => {
        from organization_headcount_monthly order by 1, 2`,
     )
     const ofOrganization = groupBy(stints, (stint) => stint.organization_id)
+    const ofPerson = groupBy(stints, (stint) => stint.profile_id)
+    for (const stint of stints) {
+      stint.doubted = doubtedFrom(stint, ofPerson.get(stint.profile_id) ?? [])
+    }
     expect(rows.length).toBeGreaterThan(2000)
     expect(rows.filter((row) => row.headcount_max > row.headcount_min).length).toBeGreaterThan(500)
     for (const row of rows) {
@@ -132,7 +140,28 @@ function startOf(stint: Stint): number {
 
 function endOf(stint: Stint, nextStart: number): number {
   if (stint.left_at !== null) return monthOf(stint.left_at)
-  return stint.is_open ? Infinity : Math.min(nextStart, monthOf(stint.last_event_at) + 1)
+  if (stint.is_open) return stint.doubted ?? Infinity
+  return Math.min(nextStart, monthOf(stint.last_event_at) + 1)
+}
+
+/** When somebody who was not seen to leave joined elsewhere, later than all that was seen here can have been. */
+function doubtedFrom(stint: Stint, stints: readonly Stint[]): number {
+  const last = lastDayOf(stint.last_event_at, stint.last_detected_at)
+  const joinings = stints
+    .filter((one) => one.organization_id !== stint.organization_id)
+    .flatMap(({ joined_at: at }) => (at !== null && at.getTime() > last ? [monthOf(at)] : []))
+  return Math.min(Infinity, ...joinings)
+}
+
+/** The end of the year, as far as it was over when it was seen, or of the month that a date stands for, else of its day. */
+function lastDayOf(at: Date, seenAt: Date): number {
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+  if (at.getTime() === Date.UTC(year, 0)) {
+    const seen = Math.floor(seenAt.getTime() / DAY + 1) * DAY
+    return Math.min(Date.UTC(year + 1, 0), Math.max(Date.UTC(year, 1), seen)) - 1
+  }
+  if (at.getTime() === Date.UTC(year, month)) return Date.UTC(year, month + 1) - 1
+  return Date.UTC(year, month, day + 1) - 1
 }
 
 function monthOf(at: Date): number {

@@ -32,9 +32,15 @@ interface Seat {
 }
 
 interface Change extends Given {
+  /** What it is where no seat is kept: arrived, departed, promoted or moved. */
+  readonly told: string
   readonly change: string
   readonly seat: Seat | null
   readonly previous: Seat | null
+  /** The seat that is kept beside another one, or that the person comes back to. */
+  readonly kept: string | null
+  /** The seat that was kept until now. */
+  readonly released: string | null
 }
 
 /** Somebody's time in a seat. */
@@ -42,6 +48,8 @@ interface Time {
   readonly seat: Seat
   readonly began: Change | null
   readonly ended: Change | null
+  /** Whether the person went from the seat; null where no end was seen. */
+  readonly isVacated: boolean | null
 }
 
 interface Succession {
@@ -60,7 +68,8 @@ export async function expectedSeats(
   warehouse: Warehouse,
   observedUntil: ReadonlyMap<string, string>,
 ): Promise<{ changes: Rows; seats: Rows }> {
-  const changes = (await givenIn(warehouse)).map(changeOf).filter((one) => one !== null)
+  const seated = (await givenIn(warehouse)).map(changeOf).filter((one) => one !== null)
+  const changes = [...groupBy(seated, stintOf).values()].flatMap(withKeptSeats)
   const organizations = [...groupBy(changes, (one) => one.organization_id)].map(([id, own]) =>
     seatsOfOrganization(own, Date.parse(observedUntil.get(id) ?? '')),
   )
@@ -71,7 +80,7 @@ export async function expectedSeats(
 }
 
 function seatsOfOrganization(changes: readonly Change[], until: number) {
-  const stints = groupBy(changes, (one) => JSON.stringify([one.profile_id, one.stint_number]))
+  const stints = groupBy(changes, stintOf)
   const times = [...stints.values()].flatMap(timesOf)
   const successions = [...groupBy(times, ({ seat }) => seat.name).values()].flatMap(successionsOf)
   const departures = changes.filter(({ change }) => change === 'departed')
@@ -101,15 +110,8 @@ function seatsOfOrganization(changes: readonly Change[], until: number) {
 
 function seatRow(time: Time, changes: readonly Change[]): [string, Record<string, unknown>] {
   const { seat, began, ended } = time
-  const last = changes
-    .filter((one) => isOfOneStint(one, of(time)))
-    .toSorted(
-      (a, b) =>
-        a.at.getTime() - b.at.getTime() ||
-        Number(b.change === 'arrived') - Number(a.change === 'arrived') ||
-        (a.event_key < b.event_key ? -1 : 1),
-    )
-    .at(-1)
+  const ofStint = inOrder(changes.filter((one) => stintOf(one) === stintOf(of(time))))
+  const isLast = ofStint.slice(ofStint.indexOf(of(time)) + 1).every(({ kept }) => kept !== null)
   return [
     [of(time).event_key, seat.name, seat.isInterim].join('|'),
     {
@@ -119,14 +121,62 @@ function seatRow(time: Time, changes: readonly Change[]): [string, Record<string
       held_until_at: ended?.at ?? null,
       began_by: began?.change ?? null,
       ended_by: ended?.change ?? null,
-      is_vacated: ended === null ? null : isVacating(ended),
-      is_current: ended === null && began === last && of(time).is_open,
+      is_vacated: time.isVacated,
+      is_current: ended === null && began !== null && isLast && of(time).is_open,
     },
   ]
 }
 
-function isOfOneStint(a: Given, b: Given): boolean {
-  return a.profile_id === b.profile_id && a.stint_number === b.stint_number
+function stintOf(one: Given): string {
+  return JSON.stringify([one.organization_id, one.profile_id, one.stint_number])
+}
+
+function inOrder(changes: readonly Change[]): Change[] {
+  return changes.toSorted(
+    (a, b) =>
+      a.at.getTime() - b.at.getTime() ||
+      Number(b.told === 'arrived') - Number(a.told === 'arrived') ||
+      (a.event_key < b.event_key ? -1 : 1),
+  )
+}
+
+/** Of one stint: who takes an office beside their own, or for the time being, keeps their own. */
+function withKeptSeats(changes: readonly Change[]): Change[] {
+  const ordered = inOrder(changes)
+  const kept = ordered.map((one, at) => {
+    const { seat, previous, told } = one
+    if (seat === null || previous === null || seat.name === previous.name) return null
+    if (told !== 'promoted' && told !== 'moved') return null
+    const next = ordered[at + 1]
+    const comesBack =
+      seat.isInterim && next?.previous?.name === seat.name && next.seat?.name === previous.name
+    return comesBack || isBeside(one.title ?? '', one.previous_title ?? '') ? previous.name : null
+  })
+  return ordered.map((one, at) => {
+    const [keeps = null, kept0 = null] = [kept[at], kept[at - 1]]
+    const isBack =
+      kept0 !== null &&
+      one.seat?.name === kept0 &&
+      one.previous !== null &&
+      ordered[at - 1]?.seat?.name === one.previous.name
+    return {
+      ...one,
+      change: keeps !== null || isBack ? one.told : one.change,
+      seat: isBack ? null : one.seat,
+      previous: keeps === null ? one.previous : null,
+      kept: isBack ? kept0 : keeps,
+      released: !isBack && keeps !== kept0 ? kept0 : null,
+    }
+  })
+}
+
+/** Whether a title names the one before among others: "Interim CEO & CFO". */
+function isBeside(title: string, before: string): boolean {
+  const [all, one] = [` ${title.toLowerCase()}`, before.toLowerCase()]
+  return (
+    ['& ', ' and ', ', ', '/ '].some((sign) => all.endsWith(`${sign}${one}`)) ||
+    [' &', ' and ', ', ', ' /'].some((sign) => all.startsWith(` ${one}${sign}`))
+  )
 }
 
 function of(time: Pick<Time, 'began' | 'ended'>): Change {
@@ -149,18 +199,19 @@ function changeOf(given: Given): Change | null {
   const seat = seatOf(given.title)
   const previous = given.kind === 'changed' ? seatOf(given.previous_title) : null
   if (seat === null && previous === null) return null
-  if (given.kind === 'joined') return { ...given, change: 'arrived', seat, previous }
-  if (given.kind === 'left') return { ...given, change: 'departed', seat, previous }
+  const upOrOver = given.label === 'promotion' ? 'promoted' : 'moved'
+  const told = { joined: 'arrived', left: 'departed', changed: upOrOver }[given.kind]
+  const own = { ...given, told, change: told, seat, previous, kept: null, released: null }
+  if (given.kind !== 'changed') return own
   if (seat?.name === previous?.name && seat?.isInterim === previous?.isInterim) return null
   if (seat === null) {
     const now = understandTitle(given.title ?? '')
     const isUnderstood = now.level !== 'unknown' || now.isSideRole
-    return isUnderstood ? { ...given, change: 'stepped_down', seat, previous } : null
+    return isUnderstood ? { ...own, change: 'stepped_down' } : null
   }
   const toTheChair = isChair(seat) && previous !== null && !isChair(previous)
   const isLower = previous !== null && seat.level < previous.level
-  const upOrOver = given.label === 'promotion' ? 'promoted' : 'moved'
-  return { ...given, change: toTheChair || isLower ? 'stepped_down' : upOrOver, seat, previous }
+  return { ...own, change: toTheChair || isLower ? 'stepped_down' : upOrOver }
 }
 
 function isChair({ name }: Seat): boolean {
@@ -179,24 +230,29 @@ function timesOf(changes: readonly Change[]): Time[] {
     const isDeparture = change.change === 'departed'
     const begins = isDeparture ? null : change.seat
     const ends = isDeparture ? change.seat : change.previous
+    const { released } = change
+    const letGo = released === null ? null : { name: released, isInterim: false, level: 0 }
     return [
-      ...(begins === null ? [] : [{ change, seat: begins, isEnd: false }]),
-      ...(ends === null ? [] : [{ change, seat: ends, isEnd: true }]),
+      ...(begins === null ? [] : [{ change, seat: begins, isEnd: false, isVacated: false }]),
+      ...(ends === null
+        ? []
+        : [{ change, seat: ends, isEnd: true, isVacated: isVacating(change) }]),
+      ...(letGo === null ? [] : [{ change, seat: letGo, isEnd: true, isVacated: true }]),
     ]
   })
   const bySeat = groupBy(sides, ({ seat }) => `${seat.name}|${seat.isInterim}`)
   return [...bySeat.values()].flatMap((ofSeat) => {
     const times: Time[] = []
-    for (const { change, seat, isEnd } of ofSeat.toSorted(
+    for (const { change, seat, isEnd, isVacated } of ofSeat.toSorted(
       (a, b) =>
         a.change.at.getTime() - b.change.at.getTime() ||
         Number(a.isEnd) - Number(b.isEnd) ||
         (a.change.event_key < b.change.event_key ? -1 : 1),
     )) {
       const open = times.at(-1)
-      if (!isEnd) times.push({ seat, began: change, ended: null })
-      else if (open?.ended === null) times[times.length - 1] = { ...open, ended: change }
-      else times.push({ seat, began: null, ended: change })
+      if (!isEnd) times.push({ seat, began: change, ended: null, isVacated: null })
+      else if (open?.ended === null) times[times.length - 1] = { ...open, ended: change, isVacated }
+      else times.push({ seat, began: null, ended: change, isVacated })
     }
     return times
   })
@@ -207,7 +263,7 @@ function successionsOf(times: readonly Time[]): Succession[] {
   return [true, false].flatMap((was) =>
     [true, false].flatMap((next) =>
       follow(
-        times.filter(({ seat, ended }) => seat.isInterim === was && ended && isVacating(ended)),
+        times.filter(({ seat, isVacated }) => seat.isInterim === was && isVacated === true),
         times.filter(({ seat, began }) => seat.isInterim === next && began),
       ),
     ),
@@ -269,7 +325,10 @@ function predecessorOf(one: Change, successions: readonly Succession[]) {
 }
 
 function vacancyOf(one: Change, successions: readonly Succession[], until: number) {
-  const after = successions.filter(({ gone }) => gone.ended === one)
+  const left = one.change === 'departed' ? one.seat : one.previous
+  const after = successions.filter(
+    ({ gone }) => gone.ended === one && gone.seat.name === left?.name,
+  )
   const permanent = after.find(({ next }) => !next.seat.isInterim)
   const interim = after.find(({ next }) => next.seat.isInterim)
   const first =
@@ -299,7 +358,7 @@ function vacancyOf(one: Change, successions: readonly Succession[], until: numbe
 
 async function givenIn(warehouse: Warehouse): Promise<Given[]> {
   return warehouse.all<Given>(
-    `select given.*, stints.is_open
+    `select given.*, stints.is_open and uncertain_from_at is null as is_open
      from (
        select event_key, 'joined' as kind, profile_id, organization_id, stint_number, joined_at as at,
          title, null as previous_title, null as label
@@ -307,12 +366,18 @@ async function givenIn(warehouse: Warehouse): Promise<Given[]> {
        union all
        select event_key, 'left', profile_id, organization_id, stint_number, left_at, title, null, null
        from leavers
+       where not is_stepping_aside
+       union all
+       select event_key, 'changed', profile_id, organization_id, stint_number, left_at, next_title, title, 'lateral'
+       from leavers
+       where is_stepping_aside
        union all
        select event_key, 'changed', profile_id, organization_id, stint_number, changed_at, title,
          previous_title, label
        from title_changes
        where not is_flip
      ) as given
-     join stints using (profile_id, organization_id, stint_number)`,
+     join stints using (profile_id, organization_id, stint_number)
+     left join core.uncertain_stints using (profile_id, organization_id, stint_number)`,
   )
 }

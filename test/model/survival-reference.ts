@@ -238,8 +238,10 @@ async function expectedTenures(
     last_event_at: Date
     is_taken_along: boolean
   }>(
-    `select stints.*, coalesce(leavers.is_transfer, false) as is_taken_along
+    `select stints.* exclude (is_open, last_event_at), coalesce(leavers.is_transfer, false) as is_taken_along,
+       stints.is_open and uncertain_from_at is null as is_open, coalesce(uncertain_from_at, last_event_at) as last_event_at
      from stints
+     left join core.uncertain_stints using (profile_id, organization_id, stint_number)
      left join leavers on leavers.event_key = left_event_key
      where stints.is_primary and stints.joined_at is not null
        and joined_event_key not in (select event_key from joiners where is_transfer)`,

@@ -24,7 +24,7 @@ describe('compareTitles', () => {
     ['Product Manager, Growth', 'Product Manager, Platform', 'retitle', 'same_job'],
     ['Backend Developer', 'Full-Stack Engineer', 'retitle', 'same_job'],
     ['Chargée de recrutement', 'Recruiter', 'retitle', 'translation'],
-    ['CEO', 'Former CEO', 'unclassified', 'level_unknown'],
+    ['CEO', 'Former CEO', 'unclassified', 'job_ended'],
     ['Wizard of Light', 'Software Engineer', 'unclassified', 'level_unknown'],
     ['', '—', 'unclassified', 'no_words'],
   ])('%s → %s is a %s: %s', (previous, current, label, rule) => {

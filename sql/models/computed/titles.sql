@@ -12,7 +12,9 @@
 --   core: The role without level, team and place, in English words where known; null when none is seen.
 --   office: Where level is cxo: the office, alike for CEO, President & CEO and Interim CEO, another for Deputy CEO and CEO, EMEA; null otherwise.
 --   is_interim: Whether the post is held for the time being: interim, acting.
---   is_side_role: Whether it is a role beside a main job: board member, adviser, investor, volunteer.
+--   is_side_role: Whether it is a role beside a main job: board member, adviser from outside, investor, mentor, volunteer.
+--   is_advisory: Whether it is advice that may come from outside: a side role such as Advisor, or a title such as Technical Advisor that may be a job.
+--   is_end_marker: Whether it says that the job or career is over, or that there is none, and names no other main job: Retired, Former CFO, Open to work.
 --   rule: The rule that decided the level.
 --   confidence: How likely the level is right, 0 to 1; 0 when unknown.
 --   taxonomy_version: Version of the taxonomy that said so; another one labels every title again.

@@ -1,5 +1,5 @@
--- grain: One row per event of a person at an organisation where it takes rules to say what is a stint.
--- key: event_key
+-- grain: One row per event and track of a person at an organisation where it takes rules to say what is a stint.
+-- key: event_key, track
 -- purpose: Places the events of ambiguous_facts in the stints of the person there, and says which are roles inside a stint.
 -- incremental_by: profile_id
 -- note: The rules, for each track by itself, over what is said once:
@@ -16,19 +16,28 @@
 -- note:    had where a change of title is told more than 31 days after a leaving: another stint, whose joining was not seen. One
 -- note:    told up to 31 days after takes the leaving back, unless the leaving names the title that it leads to: then it is told late.
 -- note: 5. A joining at most 31 days after a change of title that begins a stint is the arrival of that stint.
--- values: event_type: joined | left | title_change
+-- note: 6. A joining of a main job elsewhere proves the leaving that it is as near to as in a move: a change of title here that
+-- note:    comes up to a year after that leaving, of somebody who is elsewhere still, is told late; so is a leaving that comes
+-- note:    more than 62 days after it and names nothing else. Who joined and left elsewhere while away at most 31 days was away.
+-- note: 7. Where the role that somebody came with is left by name after the one they joined later, nothing said between, the stint
+-- note:    ends with that later leaving, unless a joining elsewhere proves the earlier one: a joining proves the nearer leaving.
+-- note: After a change of title that ended the job (to a side role, or Retired), a later leaving says nothing new.
+-- values: track: main | side
+-- values: event_type: joined | left | title_change | nothing
 -- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: Stable hash of the event's natural key; unique.
+--   event_key: Stable hash of the event's natural key.
+--   track: main, or side for board members, advisers and the like; each has stints of its own.
+--   is_second: True for what a change of title between a main job and a side role is to the side role.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   previous_stint_number: The stint before it of the same track, main or side; null for the first.
 --   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
---   event_type: joined, left or title_change.
---   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   event_type: What the event is to the track: joined, left, title_change, or nothing, as in ambiguous_facts.
+--   changed_at: When the change took effect, UTC, and not before what comes before it; see ambiguous_facts.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.
 --   first_seen_at: When the event was first received, UTC.
@@ -40,9 +49,58 @@
 with
 
 timeline as (
-    select event_key, profile_id, organization_id, track, position, event_type, changed_at, title, previous_title, fact
+    select event_key, profile_id, organization_id, track, position, event_type, changed_at, title, previous_title, is_turn, fact
     from ambiguous_facts
     where counts
+),
+
+involved as (
+    select distinct profile_id
+    from timeline
+),
+
+-- Joinings and leavings of main jobs at employers, of all organisations of these people.
+boundaries as (
+    select events.profile_id, events.organization_id, events.event_type, events.changed_at
+    from dated_events as events
+    inner join involved on involved.profile_id = events.profile_id
+    left join titles on titles.ladder = events.ladder and titles.title = events.title
+    left join pseudo_employers as pseudo on pseudo.name = plain_name(events.organization_name)
+    where
+        events.event_type in ('joined', 'left')
+        and not coalesce(titles.is_side_role or titles.is_end_marker, false)
+        and pseudo.name is null
+),
+
+-- Each joining, and the first leaving there after it.
+jobs_left as (
+    select
+        profile_id,
+        organization_id,
+        event_type,
+        changed_at as joined_at,
+        min(case when event_type = 'left' then changed_at end) over (
+            partition by profile_id, organization_id order by changed_at, event_type
+            rows between current row and unbounded following
+        ) as left_at
+    from boundaries
+),
+
+jobs as (
+    select profile_id, organization_id, joined_at, left_at
+    from jobs_left
+    where event_type = 'joined'
+),
+
+-- Rule 6: a leaving of the main job that a joining elsewhere proves, as near to it as in a move.
+proofs as (
+    select leavings.event_key, leavings.changed_at, jobs.joined_at, jobs.left_at
+    from timeline as leavings
+    inner join jobs on jobs.profile_id = leavings.profile_id and jobs.organization_id <> leavings.organization_id
+    where
+        leavings.event_type = 'left'
+        and leavings.track = 'main'
+        and days_between(leavings.changed_at, jobs.joined_at) between -31 and 180
 ),
 
 -- What was said of the person there before each leaving that names a title: the last joining, the first and the last time that
@@ -53,6 +111,7 @@ said_before as (
         leavings.profile_id,
         leavings.organization_id,
         leavings.track,
+        leavings.position,
         leavings.title,
         leavings.changed_at,
         max(case when said.event_type = 'joined' then said.position end) as joined_position,
@@ -74,13 +133,49 @@ said_before as (
         and (said.event_type <> 'left' or said.title = leavings.title)
     where leavings.event_type = 'left' and leavings.title is not null
     group by
-        leavings.event_key, leavings.profile_id, leavings.organization_id, leavings.track, leavings.title, leavings.changed_at
+        leavings.event_key, leavings.profile_id, leavings.organization_id, leavings.track, leavings.position, leavings.title,
+        leavings.changed_at
+),
+
+-- Rule 7: the role that somebody came with outlasts the one they joined later, and left before.
+outlasting as (
+    select distinct said_before.event_key, said_before.track
+    from said_before
+    inner join timeline as joinings
+        on joinings.profile_id = said_before.profile_id
+        and joinings.organization_id = said_before.organization_id
+        and joinings.track = said_before.track
+        and joinings.position = said_before.joined_position
+    inner join timeline as newest
+        on newest.profile_id = said_before.profile_id
+        and newest.organization_id = said_before.organization_id
+        and newest.track = said_before.track
+        and newest.position = said_before.newest_position
+    inner join timeline as earlier
+        on earlier.profile_id = said_before.profile_id
+        and earlier.organization_id = said_before.organization_id
+        and earlier.track = said_before.track
+        and earlier.position > said_before.newest_position
+        and earlier.position < said_before.position
+    left join proofs
+        on proofs.event_key = earlier.event_key
+        and proofs.joined_at <= said_before.changed_at
+        and abs(days_between(earlier.changed_at, proofs.joined_at)) < days_between(proofs.joined_at, said_before.changed_at)
+    where
+        earlier.event_type = 'left'
+        and joinings.title <> said_before.title
+        and said_before.first_position < said_before.joined_position
+        and coalesce(said_before.last_position, 0) < said_before.joined_position
+        and said_before.left_position is null
+        and coalesce(earlier.title in (joinings.title, newest.title), true)
+        and proofs.event_key is null
 ),
 
 -- Rule 1, by the titles.
 named_role_ends as (
-    select said_before.event_key
+    select said_before.event_key, said_before.track
     from said_before
+    left join outlasting on outlasting.event_key = said_before.event_key and outlasting.track = said_before.track
     left join timeline as joinings
         on joinings.profile_id = said_before.profile_id
         and joinings.organization_id = said_before.organization_id
@@ -94,6 +189,7 @@ named_role_ends as (
     where
         (
             joinings.title <> said_before.title
+            and outlasting.event_key is null
             and said_before.first_position < said_before.joined_position
             and coalesce(said_before.last_position, 0) < said_before.joined_position
             -- What had ended before the person came back cannot end again.
@@ -121,6 +217,7 @@ not_named as (
         timeline.event_type,
         timeline.changed_at,
         timeline.title,
+        timeline.is_turn,
         timeline.fact,
         lag(timeline.event_type) over sequence as before_type,
         lag(timeline.changed_at) over sequence as before_at,
@@ -128,14 +225,14 @@ not_named as (
         lag(timeline.event_type, 2) over sequence as earlier_type,
         lag(timeline.title, 2) over sequence as earlier_title
     from timeline
-    left join named_role_ends on named_role_ends.event_key = timeline.event_key
+    left join named_role_ends on named_role_ends.event_key = timeline.event_key and named_role_ends.track = timeline.track
     where named_role_ends.event_key is null
     window sequence as (partition by timeline.profile_id, timeline.organization_id, timeline.track order by timeline.position)
 ),
 
 -- Rule 1, by the days.
 not_overlapping as (
-    select event_key, profile_id, organization_id, track, position, event_type, changed_at, title, fact
+    select event_key, profile_id, organization_id, track, position, event_type, changed_at, title, is_turn, fact
     from not_named
     where
         not coalesce(
@@ -148,59 +245,122 @@ not_overlapping as (
 
 followed as (
     select
-        event_key,
-        profile_id,
-        organization_id,
-        track,
-        position,
-        event_type,
-        changed_at,
-        title,
-        fact,
+        boundaries.event_key,
+        boundaries.profile_id,
+        boundaries.organization_id,
+        boundaries.track,
+        boundaries.position,
+        boundaries.event_type,
+        boundaries.changed_at,
+        boundaries.title,
+        boundaries.fact,
+        lag(boundaries.event_key) over sequence as before_key,
+        lag(boundaries.changed_at) over sequence as before_at,
         coalesce(
-            event_type = 'left' and lead(event_type) over sequence = 'left'
-            and days_between(changed_at, lead(changed_at) over sequence) <= 62,
+            boundaries.event_type = 'left' and lag(boundaries.event_type) over sequence = 'left'
+            and outlasting.event_key is null
+            and lag(boundaries.is_turn) over sequence
+            and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) > 62,
+            false
+        ) as is_left_before,
+        coalesce(
+            boundaries.event_type = 'left' and lag(boundaries.event_type) over sequence = 'left'
+            and outlasting.event_key is null
+            and coalesce(lag(boundaries.title) over sequence = boundaries.title, true)
+            and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) between 63 and 365,
+            false
+        ) as may_be_left_before,
+        coalesce(
+            boundaries.event_type = 'left' and lead(boundaries.event_type) over sequence = 'left'
+            and (
+                days_between(boundaries.changed_at, lead(boundaries.changed_at) over sequence) <= 62
+                or lead(outlasting.event_key) over sequence is not null
+            ),
             false
         ) as is_left_again
-    from not_overlapping
-    window sequence as (partition by profile_id, organization_id, track order by position)
+    from not_overlapping as boundaries
+    left join outlasting on outlasting.event_key = boundaries.event_key and outlasting.track = boundaries.track
+    window sequence as (
+        partition by boundaries.profile_id, boundaries.organization_id, boundaries.track order by boundaries.position
+    )
+),
+
+-- Rule 6: leavings that are said long after, of somebody who is elsewhere since.
+left_before as (
+    select event_key, track
+    from followed
+    where is_left_before
+    union
+    select followed.event_key, followed.track
+    from followed
+    inner join proofs
+        on proofs.event_key = followed.before_key
+        and coalesce(proofs.left_at >= followed.changed_at, true)
+        and abs(days_between(followed.before_at, proofs.joined_at))
+        < abs(days_between(proofs.joined_at, followed.changed_at))
+    where followed.may_be_left_before and followed.track = 'main'
 ),
 
 -- The last leaving before each change of title, where nobody joined between.
 after_leaving as (
     select
-        event_key,
-        profile_id,
-        organization_id,
-        track,
-        position,
-        event_type,
-        changed_at,
-        title,
-        fact,
-        max(case when event_type = 'left' then position end) over before as left_position,
-        max(case when event_type = 'joined' then position end) over before as joined_position
+        followed.event_key,
+        followed.profile_id,
+        followed.organization_id,
+        followed.track,
+        followed.position,
+        followed.event_type,
+        followed.changed_at,
+        followed.title,
+        followed.fact,
+        max(case when followed.event_type = 'left' then followed.position end) over before as left_position,
+        max(case when followed.event_type = 'joined' then followed.position end) over before as joined_position,
+        min(case when followed.event_type <> 'title_change' then followed.position end) over after as next_position
     from followed
-    where not is_left_again
-    window before as (
-        partition by profile_id, organization_id, track order by position rows between unbounded preceding and 1 preceding
-    )
+    left join left_before on left_before.event_key = followed.event_key and left_before.track = followed.track
+    where not followed.is_left_again and left_before.event_key is null
+    window
+        before as (
+            partition by followed.profile_id, followed.organization_id, followed.track order by followed.position
+            rows between unbounded preceding and 1 preceding
+        ),
+        after as (
+            partition by followed.profile_id, followed.organization_id, followed.track order by followed.position
+            rows between 1 following and unbounded following
+        )
 ),
 
--- Rule 4: a title that the leaving names, and that is told a little late.
+-- Rule 4: a title that the leaving names, and that is told a little late. Rule 6: one told of somebody who is elsewhere since.
 told_late as (
-    select changes.event_key
+    select distinct changes.event_key, changes.track
     from after_leaving as changes
     inner join after_leaving as leavings
         on leavings.profile_id = changes.profile_id
         and leavings.organization_id = changes.organization_id
         and leavings.track = changes.track
         and leavings.position = changes.left_position
+    left join after_leaving as next_ends
+        on next_ends.profile_id = changes.profile_id
+        and next_ends.organization_id = changes.organization_id
+        and next_ends.track = changes.track
+        and next_ends.position = changes.next_position
+    left join proofs
+        on proofs.event_key = leavings.event_key
+        and changes.track = 'main'
+        and (proofs.left_at is null or proofs.left_at >= changes.changed_at or proofs.joined_at > changes.changed_at)
     where
         changes.event_type = 'title_change'
         and changes.left_position > coalesce(changes.joined_position, 0)
-        and leavings.title = changes.title
-        and days_between(leavings.changed_at, changes.changed_at) <= 31
+        and (
+            (leavings.title = changes.title and days_between(leavings.changed_at, changes.changed_at) <= 31)
+            or (
+                proofs.event_key is not null
+                and days_between(leavings.changed_at, changes.changed_at) <= 365
+                and coalesce(
+                    next_ends.event_type <> 'left' and days_between(changes.changed_at, next_ends.changed_at) > 31, true
+                )
+            )
+        )
 ),
 
 in_time as (
@@ -219,12 +379,12 @@ in_time as (
             false
         ) as is_taken_back
     from after_leaving as steps
-    left join told_late on told_late.event_key = steps.event_key
+    left join told_late on told_late.event_key = steps.event_key and told_late.track = steps.track
     where told_late.event_key is null
     window sequence as (partition by steps.profile_id, steps.organization_id, steps.track order by steps.position)
 ),
 
-neighbours as (
+near as (
     select
         event_key,
         profile_id,
@@ -241,24 +401,55 @@ neighbours as (
             event_type = 'joined' and lag(event_type) over sequence = 'left'
             and days_between(lag(changed_at) over sequence, changed_at) <= 31,
             false
-        ) as resumes
+        ) as is_back_soon
     from in_time
     where not is_taken_back
     window sequence as (partition by profile_id, organization_id, track order by position)
+),
+
+-- Rule 6: who joined and left elsewhere while away was away, for however short a time.
+worked_briefly as (
+    select distinct here.event_key
+    from near as here
+    inner join jobs on jobs.profile_id = here.profile_id and jobs.organization_id <> here.organization_id
+    where
+        here.is_back_soon
+        and here.track = 'main'
+        and days_between(here.before_at, jobs.joined_at) >= -31
+        and utc_date(jobs.joined_at) <= latest_date(here.changed_at)
+        and latest_date(jobs.left_at) >= utc_date(here.before_at)
+        and utc_date(jobs.left_at) <= latest_date(here.changed_at)
+),
+
+neighbours as (
+    select
+        near.event_key,
+        near.profile_id,
+        near.organization_id,
+        near.track,
+        near.position,
+        near.event_type,
+        near.changed_at,
+        near.fact,
+        near.before_key,
+        near.before_type,
+        near.before_at,
+        near.is_back_soon and worked_briefly.event_key is null as resumes
+    from near
+    left join worked_briefly on worked_briefly.event_key = near.event_key and near.track = 'main'
 ),
 
 -- Rule 3: joined and, at least 180 days later, left elsewhere, between what was last seen here and joining here again.
 worked_elsewhere as (
     select distinct here.event_key
     from neighbours as here
-    inner join dated_events as joined_there
+    inner join boundaries as joined_there
         on joined_there.profile_id = here.profile_id
         and joined_there.organization_id <> here.organization_id
         and joined_there.changed_at > here.before_at
-    inner join dated_events as left_there
+    inner join boundaries as left_there
         on left_there.profile_id = joined_there.profile_id
         and left_there.organization_id = joined_there.organization_id
-    left join titles as titles_there on titles_there.ladder = left_there.ladder and titles_there.title = left_there.title
     where
         here.event_type = 'joined'
         and here.before_type <> 'left'
@@ -267,7 +458,6 @@ worked_elsewhere as (
         and left_there.event_type = 'left'
         and days_between(joined_there.changed_at, left_there.changed_at) >= 180
         and days_between(left_there.changed_at, here.changed_at) between -31 and 180
-        and not coalesce(titles_there.is_side_role, false)
 ),
 
 begun as (
@@ -287,7 +477,7 @@ begun as (
         or (neighbours.before_type = 'left' and not neighbours.resumes)
         or worked_elsewhere.event_key is not null as starts_stint
     from neighbours
-    left join worked_elsewhere on worked_elsewhere.event_key = neighbours.event_key
+    left join worked_elsewhere on worked_elsewhere.event_key = neighbours.event_key and neighbours.track = 'main'
 ),
 
 -- Rule 5: a change of title just before a joining shows nobody who was there.
@@ -320,6 +510,19 @@ parts as (
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
+-- Of the leavings that another one outlasts, those further apart than a leaving said again.
+outlasted as (
+    select earlier.event_key, earlier.track
+    from followed as earlier
+    inner join followed as later
+        on later.profile_id = earlier.profile_id
+        and later.organization_id = earlier.organization_id
+        and later.track = earlier.track
+        and later.before_key = earlier.event_key
+    inner join outlasting on outlasting.event_key = later.event_key and outlasting.track = later.track
+    where earlier.event_type = 'left'
+),
+
 -- Every event of the ambiguous pairs; a stint begins with the first saying of the fact that begins it.
 placed as (
     select
@@ -327,12 +530,19 @@ placed as (
         facts.profile_id,
         facts.organization_id,
         facts.track,
+        facts.is_second,
+        facts.event_type,
         facts.changed_at,
+        facts.title,
+        facts.previous_title,
         coalesce(
             parts.part,
             case
                 when facts.event_type = 'title_change' then 'title_change'
-                when facts.counts and facts.event_type = 'left' and not coalesce(followed.is_left_again, false) then 'role_end'
+                when
+                    facts.counts and facts.event_type = 'left' and left_before.event_key is null
+                    and (outlasted.event_key is not null or not coalesce(followed.is_left_again, false))
+                    then 'role_end'
                 else 'repeat'
             end
         ) as part,
@@ -346,8 +556,10 @@ placed as (
             )
         ) as nth
     from ambiguous_facts as facts
-    left join parts on parts.event_key = facts.event_key
-    left join followed on followed.event_key = facts.event_key
+    left join parts on parts.event_key = facts.event_key and parts.track = facts.track
+    left join followed on followed.event_key = facts.event_key and followed.track = facts.track
+    left join left_before on left_before.event_key = facts.event_key and left_before.track = facts.track
+    left join outlasted on outlasted.event_key = facts.event_key and outlasted.track = facts.track
     left join parts as starts
         on starts.profile_id = facts.profile_id
         and starts.organization_id = facts.organization_id
@@ -382,22 +594,24 @@ stints as (
 
 select
     placed.event_key,
+    placed.track,
+    placed.is_second,
     placed.profile_id,
     placed.organization_id,
     cast(stints.stint_number as integer) as stint_number,
     cast(stints.previous_stint_number as integer) as previous_stint_number,
     placed.part,
     placed.partner_event_key,
-    events.event_type,
-    events.changed_at,
+    placed.event_type,
+    placed.changed_at,
     events.detected_at,
     events.detection_lag_days,
     events.first_seen_at,
     events.person_full_name,
     events.organization_name,
     events.ladder,
-    events.title,
-    events.previous_title
+    placed.title,
+    placed.previous_title
 from placed
 inner join stints
     on stints.profile_id = placed.profile_id

@@ -1,42 +1,50 @@
--- grain: One row per event of a person at an organisation where it takes rules to say what is a stint.
--- key: event_key
+-- grain: One row per event and track of a person at an organisation where it takes rules to say what is a stint.
+-- key: event_key, track
 -- purpose: In which order these events come, which of them are of a side role, and which say the same fact again.
 -- incremental_by: profile_id
 -- note: Of other pairs of person and organisation, all is stint 1: stint_events says that.
--- note: 1. Events whose title is a side role (board member, adviser) are a track of their own: somebody who leaves the company and
--- note:    stays on its board has left. A side role that a change of title led to from a main one is part of the main track from
--- note:    then on, and so are those that changes of title lead to after it.
--- note:    An event without a title is of the main track, unless all titles of the pair are side roles.
--- note: 2. A joined event after a joined one, or left after left, at most 62 days apart and with the same title is the same
--- note:    fact said again: of these the one detected last counts.
--- note: 3. Of joined and left at one instant, left comes first for somebody who was there (the last boundary before that
--- note:    stands alone is joined), else joined comes first. With nothing before, somebody who leaves later without joining
--- note:    again was there, too; else the one detected first comes first. A change of title at the instant of a joining belongs
--- note:    to what was joined, at that of a leaving to what was left.
+-- note: 1. Events whose title is a side role (board member, adviser) are a track of their own: who leaves the company and stays on
+-- note:    its board has left. A change of title from a main job to a side role is two things: the main job is left, and the side
+-- note:    role begins. From a side role to a main job, the main job is joined. A title that says that a job is over (Retired,
+-- note:    Former CFO) is none: a change of title to it leaves the job before, a joining with it is nothing. What may be advice from
+-- note:    outside (Technical Advisor) is a side role where a change of title leads from it to an office at the top.
+-- note:    An event without a title is of the main track, unless all titles of the pair are side roles, or a change of title from
+-- note:    the main job to a side role came before it and no main job since.
+-- note: 2. A joined event after a joined one, or left after left, at most 62 days apart (or in the year that the first names)
+-- note:    and with the same title is the same fact said again: of these the one detected last counts.
+-- note: 3. What is known to the month or the year can have been on any day of it, in the year up to the day it was seen. Of a joining and a leaving that can both have been
+-- note:    first, the leaving is first for somebody who was there (the last boundary before that stands alone is joined), else
+-- note:    the joining. With nothing before, somebody who leaves later without joining again was there, too; and so was, of two
+-- note:    dated leaving first, who left another title than the one joined. Where a joining is dated before the leaving and its
+-- note:    month or year holds it, it is second only where it was detected later, of somebody who was there. A change of title at the
+-- note:    instant of a joining belongs to what was joined, at that of a leaving to what was left; in the month or year of a
+-- note:    leaving that names no title before it, it comes before it, and a change known to the month or year after a joining in it.
 -- note: The order in which events were loaded never matters.
 -- values: track: main | side
--- values: event_type: joined | left | title_change
+-- values: event_type: joined | left | title_change | nothing
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: Stable hash of the event's natural key; unique.
+--   event_key: Stable hash of the event's natural key.
+--   track: main, or side for board members, advisers and the like; each has stints of its own.
+--   is_second: True for what a change of title between a main job and a side role is to the side role.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   track: main, or side for board members, advisers and the like; each has stints of its own.
 --   position: 1 for the first event of the track, then 2, 3, …
---   event_type: joined, left or title_change.
---   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   event_type: What the event is to the track: joined, left, title_change, or nothing.
+--   changed_at: When the change took effect, UTC, and not before that of the position before: of a leaving known to the month, the day of the joining in it.
 --   title: The title after the change as written; for left, the title that was left.
---   previous_title: The title before a change of title as written; null for other events.
+--   previous_title: The title before a change of title in the track as written; null for other events.
+--   is_turn: Whether it is a change of title that joins or leaves the main job or the side role.
 --   fact: The number of the joining or leaving that it says; null for a change of title.
 --   is_first_saying: Whether it is the first event that says its fact; true for a change of title.
 --   counts: Whether it is the one of the events that say its fact that counts; true for a change of title.
 with
 
 -- Of all titles only a few.
-side_roles as (
-    select ladder, title
+special_titles as (
+    select ladder, title, case when is_end_marker then 'end' when is_side_role then 'side' else 'advice' end as kind
     from titles
-    where is_side_role
+    where is_side_role or is_end_marker or is_advisory
 ),
 
 titled as (
@@ -46,17 +54,21 @@ titled as (
         events.organization_id,
         events.event_type,
         events.changed_at,
+        events.precision,
         events.detected_at,
+        events.ladder,
         events.title,
         case when events.event_type = 'title_change' then events.previous_title end as previous_title,
-        side_roles.title is not null as is_side,
-        side_roles.title is not null and events.event_type = 'title_change' and events.previous_title is not null
-        and side_roles_before.title is null as leads_to_side
+        case when events.title is not null then coalesce(special.kind, 'main') end as kind,
+        case
+            when events.event_type = 'title_change' and events.previous_title is not null
+                then coalesce(special_before.kind, 'main')
+        end as previous_kind
     from dated_events as events
-    left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
-    left join side_roles as side_roles_before
-        on side_roles_before.ladder = events.ladder
-        and side_roles_before.title = case when events.event_type = 'title_change' then events.previous_title end
+    left join special_titles as special on special.ladder = events.ladder and special.title = events.title
+    left join special_titles as special_before
+        on special_before.ladder = events.ladder
+        and special_before.title = case when events.event_type = 'title_change' then events.previous_title end
 ),
 
 -- All but a few per cent of the pairs of person and organisation have one joining at most, and after it one leaving at most,
@@ -65,9 +77,8 @@ ambiguous_pairs as (
     select
         profile_id,
         organization_id,
-        count(title) > 0
-        and count(title) = count(case when is_side then 1 end)
-        and count(case when leads_to_side then 1 end) = 0 as is_side_only
+        count(case when kind = 'side' then 1 end) > 0
+        and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) = 0 as is_side_only
     from titled
     group by profile_id, organization_id
     having
@@ -75,104 +86,327 @@ ambiguous_pairs as (
         or count(case when event_type = 'left' then 1 end) > 1
         or min(case when event_type = 'left' then changed_at end) <= max(case when event_type = 'joined' then changed_at end)
         or min(case when event_type = 'title_change' then changed_at end) < min(case when event_type = 'joined' then changed_at end)
+        -- A leaving in a year can come after all changes of title in it.
+        or max(case when event_type = 'title_change' then changed_at end)
+        >= min(case when event_type = 'left' and precision = 'year' then changed_at end)
         or days_between(
             max(case when event_type = 'title_change' then changed_at end), min(case when event_type = 'left' then changed_at end)
         ) <= 31
-        or (count(case when is_side then 1 end) > 0 and count(title) > count(case when is_side then 1 end))
-        or (count(case when leads_to_side then 1 end) > 0 and count(*) > 1)
+        or (
+            count(case when kind = 'side' then 1 end) > 0
+            and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) > 0
+        )
+        or count(case when kind = 'end' then 1 end) > 0
+        or count(case when kind <> previous_kind then 1 end) > 0
 ),
 
--- Founder to board member, by a change of title: the seat on the board is what the founder does there from then on, and so are
--- the side roles that changes of title lead to after it.
-first_leads_to_side as (
-    select profile_id, organization_id, min(changed_at) as changed_at
+-- What may be advice from outside is so where it leads to an office at the top.
+advice as (
+    select titled.profile_id, titled.organization_id, titled.previous_title as title, max(titled.changed_at) as changed_at
     from titled
-    where leads_to_side
-    group by profile_id, organization_id
+    inner join titles on titles.ladder = titled.ladder and titles.title = titled.title
+    where titled.previous_kind = 'advice' and titled.kind = 'main' and titles.level = 'cxo'
+    group by titled.profile_id, titled.organization_id, titled.previous_title
 ),
 
-side_roles_of_main_track as (
-    select titled.profile_id, titled.organization_id, titled.title, min(titled.changed_at) as since
-    from titled
-    inner join first_leads_to_side as led
-        on led.profile_id = titled.profile_id and led.organization_id = titled.organization_id
-    where
-        titled.is_side
-        and titled.event_type = 'title_change'
-        and titled.previous_title is not null
-        and titled.changed_at >= led.changed_at
-    group by titled.profile_id, titled.organization_id, titled.title
-),
-
-tracked as (
+resolved as (
     select
         titled.event_key,
         titled.profile_id,
         titled.organization_id,
         titled.event_type,
         titled.changed_at,
+        titled.precision,
         titled.detected_at,
         titled.title,
         titled.previous_title,
         case
-            when titled.title is null and ambiguous_pairs.is_side_only then 'side'
-            when titled.is_side and led_to.title is null then 'side'
-            else 'main'
-        end as track
+            when titled.kind = 'advice' and titled.changed_at <= advice.changed_at then 'side'
+            when titled.kind = 'advice' then 'main'
+            else titled.kind
+        end as kind,
+        case
+            when titled.previous_kind = 'advice' and titled.changed_at <= advice_before.changed_at then 'side'
+            when titled.previous_kind = 'advice' then 'main'
+            else titled.previous_kind
+        end as previous_kind,
+        ambiguous_pairs.is_side_only
     from titled
     inner join ambiguous_pairs
         on ambiguous_pairs.profile_id = titled.profile_id
         and ambiguous_pairs.organization_id = titled.organization_id
-    left join side_roles_of_main_track as led_to
-        on led_to.profile_id = titled.profile_id
-        and led_to.organization_id = titled.organization_id
-        and led_to.title = titled.title
-        and led_to.since <= titled.changed_at
+    left join advice
+        on advice.profile_id = titled.profile_id
+        and advice.organization_id = titled.organization_id
+        and advice.title = titled.title
+    left join advice as advice_before
+        on advice_before.profile_id = titled.profile_id
+        and advice_before.organization_id = titled.organization_id
+        and advice_before.title = titled.previous_title
 ),
 
-boundaries as (
+-- An event without a title that comes after a change of title from a main job to a side role speaks of the side role.
+sorted as (
+    select
+        titled.event_key,
+        titled.profile_id,
+        titled.organization_id,
+        titled.event_type,
+        titled.changed_at,
+        titled.precision,
+        titled.detected_at,
+        titled.title,
+        titled.previous_title,
+        titled.kind,
+        titled.previous_kind,
+        titled.is_side_only
+        or (
+            titled.kind is null
+            and coalesce(
+                max(case when titled.kind = 'side' and titled.previous_kind = 'main' then titled.changed_at end) over before
+                > max(
+                    case
+                        when titled.kind is null and titled.event_type = 'joined' then titled.changed_at
+                        when titled.kind = 'main' and titled.event_type <> 'left' then titled.changed_at
+                    end
+                ) over before,
+                max(case when titled.kind = 'side' and titled.previous_kind = 'main' then titled.changed_at end) over before
+                is not null
+            )
+        ) as is_of_side_role
+    from resolved as titled
+    window before as (
+        partition by titled.profile_id, titled.organization_id order by titled.changed_at, titled.detected_at, titled.event_key
+        rows between unbounded preceding and 1 preceding
+    )
+),
+
+-- What each event is to the main job or the side role: joined, left, a change of title, or nothing.
+acting as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        changed_at,
+        precision,
+        detected_at,
+        false as is_second,
+        case
+            when kind = 'side' and previous_kind = 'main' then 'main'
+            when kind = 'end' and previous_kind = 'side' then 'side'
+            when kind = 'side' then 'side'
+            when kind = 'main' then 'main'
+            when is_of_side_role then 'side'
+            else 'main'
+        end as track,
+        case
+            when event_type = 'title_change' and kind = 'end' and previous_kind = 'end' then 'nothing'
+            when event_type = 'joined' and kind = 'end' then 'nothing'
+            when event_type = 'title_change' and kind = 'end' then 'left'
+            when event_type = 'title_change' and kind = 'side' and previous_kind = 'main' then 'left'
+            when event_type = 'title_change' and kind = 'main' and previous_kind in ('side', 'end') then 'joined'
+            when event_type = 'title_change' and kind = 'side' and previous_kind = 'end' then 'joined'
+            else event_type
+        end as event_type,
+        case
+            when event_type = 'title_change' and kind = 'end' then case when previous_kind <> 'end' then previous_title end
+            when event_type = 'title_change' and kind = 'side' and previous_kind = 'main' then previous_title
+            when kind = 'end' then null
+            else title
+        end as title,
+        case when previous_kind = kind or previous_kind is null or kind is null then previous_title end as previous_title,
+        event_type = 'title_change' and kind <> previous_kind as is_turn
+    from sorted
+    union all
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        changed_at,
+        precision,
+        detected_at,
+        true as is_second,
+        'side' as track,
+        case when kind = 'side' then 'joined' else 'left' end as event_type,
+        case when kind = 'side' then title else previous_title end as title,
+        cast(null as string) as previous_title,
+        true as is_turn
+    from sorted
+    where (kind = 'side' and previous_kind = 'main') or (kind = 'main' and previous_kind = 'side')
+),
+
+-- All of them as dated, with the ranges of days in which they can have been.
+dated as (
     select
         event_key,
         profile_id,
         organization_id,
         track,
+        is_second,
         event_type,
         changed_at,
         detected_at,
         title,
-        row_number() over timeline as place,
+        is_turn,
+        precision,
+        utc_date(changed_at) as first_on,
+        latest_seen(changed_at, precision, detected_at) as last_on,
+        row_number() over (
+            partition by profile_id, organization_id, track order by changed_at, detected_at, event_type, event_key
+        ) as place
+    from acting
+    where event_type <> 'nothing'
+),
+
+-- Of a joining and a leaving next to each other whose ranges overlap, either can have been first.
+beside as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        track,
+        is_second,
+        event_type,
+        changed_at,
+        detected_at,
+        title,
+        is_turn,
+        precision,
+        first_on,
+        last_on,
+        place,
+        event_type = 'title_change' as is_change,
+        max(case when event_type <> 'title_change' then last_on end) over (
+            partition by profile_id, organization_id, track order by place rows between unbounded preceding and 1 preceding
+        ) as last_on_before,
+        lag(title) over timeline as title_before,
+        lead(title) over timeline as next_title,
+        lead(changed_at) over timeline as next_at,
+        lead(detected_at) over timeline as next_detected_at,
+        lead(first_on) over timeline as next_first_on,
         coalesce(lag(changed_at) over timeline = changed_at, false)
-        or coalesce(lead(changed_at) over timeline = changed_at, false) as shares_instant
-    from tracked
-    where event_type <> 'title_change'
+        or coalesce(lead(changed_at) over timeline = changed_at, false) as shares_instant,
+        coalesce(lag(event_type) over timeline <> event_type and first_on <= lag(last_on) over timeline, false)
+            as overlaps_before,
+        coalesce(lead(event_type) over timeline <> event_type and lead(first_on) over timeline <= last_on, false)
+            as overlaps_next
+    from dated
     window timeline as (
-        partition by profile_id, organization_id, track order by changed_at, detected_at, event_type, event_key
+        partition by profile_id, organization_id, track, case when event_type = 'title_change' then 1 else 0 end order by place
     )
 ),
 
--- What the nearest boundaries are that stand alone, as place * 2, and 1 more for joined: so one number says which of them
--- is the nearest and, by being odd, that it is a joining.
+-- Which of them stand alone. A change of title shows somebody who was there.
+standing as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        track,
+        is_second,
+        event_type,
+        changed_at,
+        detected_at,
+        title,
+        is_turn,
+        precision,
+        first_on,
+        last_on,
+        place,
+        is_change,
+        title_before,
+        next_title,
+        next_at,
+        next_detected_at,
+        next_first_on,
+        shares_instant,
+        overlaps_next,
+        case
+            when is_change then coalesce(first_on > last_on_before, true)
+            else not overlaps_before and not overlaps_next
+        end as stands_alone
+    from beside
+),
+
+-- The nearest that stand alone, as place * 2, and 1 more for who joined or was there then: so one number says which of them is the
+-- nearest and, by being odd, what it says.
 surroundings as (
     select
         event_key,
         profile_id,
         organization_id,
         track,
+        is_second,
         event_type,
         changed_at,
         detected_at,
         title,
+        is_turn,
+        precision,
+        first_on,
+        last_on,
         place,
+        is_change,
+        title_before,
+        next_title,
+        next_at,
+        next_detected_at,
+        next_first_on,
         shares_instant,
-        max(case when not shares_instant then place * 2 + case when event_type = 'joined' then 1 else 0 end end) over (
-            partition by profile_id, organization_id, track order by place
-            rows between unbounded preceding and current row
-        ) as certain_before,
-        min(case when not shares_instant then place * 2 + case when event_type = 'joined' then 1 else 0 end end) over (
-            partition by profile_id, organization_id, track order by place
-            rows between current row and unbounded following
-        ) as certain_after
-    from boundaries
+        overlaps_next,
+        mod(
+            max(case when stands_alone then place * 2 + case when event_type = 'left' then 0 else 1 end end) over (
+                partition by profile_id, organization_id, track order by place
+                rows between unbounded preceding and current row
+            ),
+            2
+        ) as is_joined_before,
+        mod(
+            min(case when stands_alone then place * 2 + case when event_type = 'joined' then 1 else 0 end end) over (
+                partition by profile_id, organization_id, track order by place
+                rows between current row and unbounded following
+            ),
+            2
+        ) as is_joined_after
+    from standing
+),
+
+-- Rule 3: which of them comes after the next one.
+deferred as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        track,
+        is_second,
+        event_type,
+        changed_at,
+        detected_at,
+        title,
+        is_turn,
+        precision,
+        first_on,
+        last_on,
+        place,
+        next_at,
+        shares_instant,
+        overlaps_next
+        and coalesce(
+            case
+                when event_type = 'left' and is_joined_before = 1 then false
+                when event_type = 'left' and is_joined_before = 0 then true
+                when event_type = 'left' and is_joined_after = 0 then false
+                when event_type = 'left' then title is null or next_title is null or title = next_title
+                when is_joined_before = 0 then false
+                when next_first_on = first_on then is_joined_before = 1 or is_joined_after = 0
+                when next_detected_at < detected_at
+                    then is_joined_before = 1 and not coalesce(title = next_title and title is distinct from title_before, false)
+                else false
+            end,
+            false
+        ) as is_deferred
+    from surroundings
+    where not is_change
 ),
 
 ordered as (
@@ -181,18 +415,31 @@ ordered as (
         profile_id,
         organization_id,
         track,
+        is_second,
         event_type,
         changed_at,
         detected_at,
         title,
+        is_turn,
+        precision,
+        first_on,
+        last_on,
+        place,
+        shares_instant,
+        case when is_deferred then next_at else changed_at end as sort_at,
         case
-            when not shares_instant then case when event_type = 'joined' then 0 else 1000000 end
-            when mod(certain_before, 2) = 1 or (certain_before is null and mod(certain_after, 2) = 0)
-                then case when event_type = 'left' then 0 else 1 end
-            when mod(certain_before, 2) = 0 then case when event_type = 'joined' then 0 else 1 end
-            else place
-        end as order_in_instant
-    from surroundings
+            when is_deferred then 2
+            when event_type = 'left' then 1
+            else 0
+        end as order_in_instant,
+        row_number() over (
+            partition by profile_id, organization_id, track
+            order by
+                case when is_deferred then next_at else changed_at end,
+                case when is_deferred then 1 else 0 end,
+                place
+        ) as turn
+    from deferred
 ),
 
 compared as (
@@ -201,19 +448,29 @@ compared as (
         profile_id,
         organization_id,
         track,
+        is_second,
         event_type,
         changed_at,
         detected_at,
         title,
+        is_turn,
+        precision,
+        last_on,
+        sort_at,
         order_in_instant,
+        shares_instant,
+        turn,
         coalesce(
             lag(event_type) over sequence = event_type
-            and days_between(lag(changed_at) over sequence, changed_at) <= 62
+            and (
+                days_between(lag(changed_at) over sequence, changed_at) between -62 and 62
+                or (event_type = 'left' and lag(precision) over sequence = 'year' and utc_date(changed_at) <= lag(last_on) over sequence)
+            )
             and lag(title) over sequence is not distinct from title,
             false
         ) as is_said_again
     from ordered
-    window sequence as (partition by profile_id, organization_id, track order by changed_at, order_in_instant)
+    window sequence as (partition by profile_id, organization_id, track order by turn)
 ),
 
 facts as (
@@ -222,67 +479,166 @@ facts as (
         profile_id,
         organization_id,
         track,
+        is_second,
         event_type,
         changed_at,
         detected_at,
         title,
+        is_turn,
+        last_on,
+        sort_at,
         order_in_instant,
+        shares_instant,
+        turn,
         is_said_again,
         sum(case when is_said_again then 0 else 1 end) over (
-            partition by profile_id, organization_id, track order by changed_at, order_in_instant
+            partition by profile_id, organization_id, track order by turn
             rows between unbounded preceding and current row
         ) as fact
     from compared
 ),
 
+-- A leaving in a month or a year comes after the changes of title in it, up to the next joining or leaving.
+last_changes as (
+    select leavings.event_key, leavings.track, max(changes.changed_at) as changed_at
+    from facts as leavings
+    inner join acting as changes
+        on changes.profile_id = leavings.profile_id
+        and changes.organization_id = leavings.organization_id
+        and changes.track = leavings.track
+        and changes.event_type = 'title_change'
+        and changes.changed_at >= leavings.sort_at
+        and utc_date(changes.changed_at) <= leavings.last_on
+    left join facts as next_ends
+        on next_ends.profile_id = leavings.profile_id
+        and next_ends.organization_id = leavings.organization_id
+        and next_ends.track = leavings.track
+        and next_ends.turn = leavings.turn + 1
+    where
+        leavings.event_type = 'left'
+        and leavings.last_on > utc_date(leavings.changed_at)
+        and coalesce(changes.changed_at < next_ends.sort_at, true)
+        -- A leaving that names the title before was the first.
+        and not coalesce(leavings.title = changes.previous_title and leavings.title <> changes.title, false)
+    group by leavings.event_key, leavings.track
+),
+
+-- A change of title in a month or a year comes after a joining in it of somebody who was not there.
+joinings_before as (
+    select changes.event_key, changes.track, max(joinings.sort_at) as joined_at
+    from acting as changes
+    inner join facts as joinings
+        on joinings.profile_id = changes.profile_id
+        and joinings.organization_id = changes.organization_id
+        and joinings.track = changes.track
+        and joinings.sort_at > changes.changed_at
+    left join facts as before
+        on before.profile_id = joinings.profile_id
+        and before.organization_id = joinings.organization_id
+        and before.track = joinings.track
+        and before.turn = joinings.turn - 1
+    where
+        changes.event_type = 'title_change'
+        and changes.precision in ('month', 'year')
+        and joinings.event_type = 'joined'
+        and utc_date(joinings.changed_at) <= latest_seen(changes.changed_at, changes.precision, changes.detected_at)
+        and coalesce(before.event_type = 'left', true)
+        and coalesce(before.sort_at <= changes.changed_at, true)
+    group by changes.event_key, changes.track
+),
+
 every_event as (
     select
-        event_key,
-        profile_id,
-        organization_id,
-        track,
-        event_type,
-        changed_at,
-        title,
+        facts.event_key,
+        facts.profile_id,
+        facts.organization_id,
+        facts.track,
+        facts.is_second,
+        facts.event_type,
+        facts.changed_at,
+        facts.title,
         cast(null as string) as previous_title,
-        order_in_instant,
-        fact,
-        not is_said_again as is_first_saying,
+        facts.is_turn,
+        greatest(facts.sort_at, coalesce(last_changes.changed_at, facts.sort_at)) as sort_at,
+        case
+            when last_changes.changed_at is not null then 5
+            when facts.order_in_instant > 0 and not facts.shares_instant then 4
+            else 2
+        end as order_in_instant,
+        facts.turn,
+        facts.fact,
+        not facts.is_said_again as is_first_saying,
         row_number() over (
-            partition by profile_id, organization_id, track, fact order by detected_at desc, changed_at desc, event_key desc
+            partition by facts.profile_id, facts.organization_id, facts.track, facts.fact
+            order by facts.detected_at desc, facts.changed_at desc, facts.event_key desc
         ) = 1 as counts
     from facts
+    left join last_changes on last_changes.event_key = facts.event_key and last_changes.track = facts.track
     union all
+    select
+        acting.event_key,
+        acting.profile_id,
+        acting.organization_id,
+        acting.track,
+        acting.is_second,
+        acting.event_type,
+        acting.changed_at,
+        acting.title,
+        acting.previous_title,
+        false as is_turn,
+        coalesce(joinings_before.joined_at, acting.changed_at) as sort_at,
+        3 as order_in_instant,
+        0 as turn,
+        null as fact,
+        true as is_first_saying,
+        acting.event_type = 'title_change' as counts
+    from acting
+    left join joinings_before on joinings_before.event_key = acting.event_key and joinings_before.track = acting.track
+    where acting.event_type in ('title_change', 'nothing')
+),
+
+positioned as (
     select
         event_key,
         profile_id,
         organization_id,
         track,
+        is_second,
         event_type,
         changed_at,
         title,
         previous_title,
-        999999 as order_in_instant,
-        null as fact,
-        true as is_first_saying,
-        true as counts
-    from tracked
-    where event_type = 'title_change'
+        is_turn,
+        fact,
+        is_first_saying,
+        counts,
+        row_number() over (
+            partition by profile_id, organization_id, track order by sort_at, order_in_instant, turn, event_key
+        ) as position
+    from every_event
 )
 
 select
     event_key,
+    track,
+    is_second,
     profile_id,
     organization_id,
-    track,
-    cast(
-        row_number() over (partition by profile_id, organization_id, track order by changed_at, order_in_instant, event_key) as integer
-    ) as position,
+    cast(position as integer) as position,
     event_type,
-    changed_at,
+    greatest(
+        changed_at,
+        coalesce(
+            max(case when event_type in ('joined', 'left') then changed_at end) over (
+                partition by profile_id, organization_id, track order by position rows between unbounded preceding and current row
+            ),
+            changed_at
+        )
+    ) as changed_at,
     title,
     previous_title,
+    is_turn,
     cast(fact as integer) as fact,
     is_first_saying,
     counts
-from every_event
+from positioned

@@ -28,6 +28,8 @@
 --   previous_level: Level of previous_title.
 --   previous_seat: The seat that previous_title names; null where it is none.
 --   previous_is_interim: Whether previous_title was held for the time being.
+--   kept_seat: The seat that the person had before and keeps: who holds another one beside it or for the time being, and who comes back from that; null otherwise.
+--   released_seat: The seat that they had kept until now, and leave with this change; null otherwise.
 --   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
 --   detected_at: When the service saw the change, UTC.
@@ -98,7 +100,36 @@ changes as (
         detected_at,
         first_seen_at
     from leavers
-    where level in ('director', 'vp', 'cxo')
+    where level in ('director', 'vp', 'cxo') and not is_stepping_aside
+    union all
+    select
+        leavers.event_key,
+        'moved' as change,
+        leavers.organization_id,
+        leavers.profile_id,
+        leavers.stint_number,
+        leavers.left_at as changed_at,
+        leavers.month_start_on,
+        leavers.precision,
+        leavers.was_announced,
+        leavers.person_full_name,
+        leavers.person_network_url,
+        leavers.organization_name,
+        leavers.next_title as title,
+        coalesce(next_titles.level, 'unknown') as level,
+        coalesce(next_titles.function, 'unknown') as function,
+        false as is_primary,
+        leavers.title as previous_title,
+        leavers.level as previous_level,
+        cast(null as string) as other_organization_id,
+        cast(null as string) as other_organization_name,
+        leavers.detected_at,
+        leavers.first_seen_at
+    from leavers
+    left join organization_ladders as own on own.organization_id = leavers.organization_id
+    left join titles as next_titles
+        on next_titles.ladder = coalesce(own.ladder, 'standard') and next_titles.title = leavers.next_title
+    where leavers.level in ('director', 'vp', 'cxo') and leavers.is_stepping_aside
     union all
     select
         event_key,
@@ -127,43 +158,126 @@ changes as (
     where
         not is_flip
         and (level in ('director', 'vp', 'cxo') or previous_level in ('director', 'vp', 'cxo'))
+),
+
+-- Which seat each came to, and which they held before.
+seated as (
+    select
+        changes.event_key,
+        changes.change as told,
+        case
+            when held.seat is null then changes.change
+            when came_to.seat is null or came_to.level_order < held.level_order then 'stepped_down'
+            when came_to.is_chair and not held.is_chair then 'stepped_down'
+            else changes.change
+        end as change,
+        changes.organization_id,
+        changes.profile_id,
+        changes.stint_number,
+        changes.changed_at,
+        changes.month_start_on,
+        changes.precision,
+        changes.was_announced,
+        changes.person_full_name,
+        changes.person_network_url,
+        changes.organization_name,
+        changes.title,
+        changes.level,
+        changes.function,
+        came_to.seat,
+        came_to.is_interim,
+        changes.previous_title,
+        changes.previous_level,
+        held.seat as previous_seat,
+        held.is_interim as previous_is_interim,
+        changes.other_organization_id,
+        changes.other_organization_name,
+        changes.detected_at,
+        changes.first_seen_at
+    from changes
+    left join organization_ladders as ladders on ladders.organization_id = changes.organization_id
+    left join seats as came_to on came_to.ladder = coalesce(ladders.ladder, 'standard') and came_to.title = changes.title
+    left join seats as held on held.ladder = coalesce(ladders.ladder, 'standard') and held.title = changes.previous_title
+    where
+        (came_to.seat is not null or (held.seat is not null and (changes.level <> 'unknown' or not changes.is_primary)))
+        and (came_to.seat is distinct from held.seat or came_to.is_interim <> held.is_interim)
+),
+
+-- Who takes an office beside their own, or holds one for the time being and comes back, keeps their own.
+keeping as (
+    select
+        event_key,
+        told,
+        change,
+        case
+            when
+                told in ('promoted', 'moved')
+                and previous_seat <> seat
+                and (
+                    (is_interim and lead(previous_seat) over stint = seat and lead(seat) over stint = previous_seat)
+                    or ' ' || lower(title) like '%& ' || lower(previous_title)
+                    or ' ' || lower(title) like '% and ' || lower(previous_title)
+                    or ' ' || lower(title) like '%, ' || lower(previous_title)
+                    or ' ' || lower(title) like '%/ ' || lower(previous_title)
+                    or lower(title) like lower(previous_title) || ' &%'
+                    or lower(title) like lower(previous_title) || ' and %'
+                    or lower(title) like lower(previous_title) || ', %'
+                    or lower(title) like lower(previous_title) || ' /%'
+                )
+                then previous_seat
+        end as kept_seat,
+        lag(seat) over stint as seat_before
+    from seated
+    window stint as (
+        partition by profile_id, organization_id, stint_number
+        order by changed_at, case when told = 'arrived' then 0 else 1 end, event_key
+    )
+),
+
+kept as (
+    select
+        seated.event_key,
+        seated.told,
+        keeping.kept_seat,
+        lag(keeping.kept_seat) over stint as kept_before,
+        coalesce(
+            lag(keeping.kept_seat) over stint = seated.seat and keeping.seat_before = seated.previous_seat, false
+        ) as is_back
+    from seated
+    inner join keeping on keeping.event_key = seated.event_key and keeping.told = seated.told
+    window stint as (
+        partition by seated.profile_id, seated.organization_id, seated.stint_number
+        order by seated.changed_at, case when seated.told = 'arrived' then 0 else 1 end, seated.event_key
+    )
 )
 
 select
-    changes.event_key,
-    case
-        when held.seat is null then changes.change
-        when came_to.seat is null or came_to.level_order < held.level_order then 'stepped_down'
-        when came_to.is_chair and not held.is_chair then 'stepped_down'
-        else changes.change
-    end as change,
-    changes.organization_id,
-    changes.profile_id,
-    changes.stint_number,
-    changes.changed_at,
-    changes.month_start_on,
-    changes.precision,
-    changes.was_announced,
-    changes.person_full_name,
-    changes.person_network_url,
-    changes.organization_name,
-    changes.title,
-    changes.level,
-    changes.function,
-    came_to.seat,
-    came_to.is_interim,
-    changes.previous_title,
-    changes.previous_level,
-    held.seat as previous_seat,
-    held.is_interim as previous_is_interim,
-    changes.other_organization_id,
-    changes.other_organization_name,
-    changes.detected_at,
-    changes.first_seen_at
-from changes
-left join organization_ladders as ladders on ladders.organization_id = changes.organization_id
-left join seats as came_to on came_to.ladder = coalesce(ladders.ladder, 'standard') and came_to.title = changes.title
-left join seats as held on held.ladder = coalesce(ladders.ladder, 'standard') and held.title = changes.previous_title
-where
-    (came_to.seat is not null or (held.seat is not null and (changes.level <> 'unknown' or not changes.is_primary)))
-    and (came_to.seat is distinct from held.seat or came_to.is_interim <> held.is_interim)
+    seated.event_key,
+    case when kept.kept_seat is not null or kept.is_back then seated.told else seated.change end as change,
+    seated.organization_id,
+    seated.profile_id,
+    seated.stint_number,
+    seated.changed_at,
+    seated.month_start_on,
+    seated.precision,
+    seated.was_announced,
+    seated.person_full_name,
+    seated.person_network_url,
+    seated.organization_name,
+    seated.title,
+    seated.level,
+    seated.function,
+    case when not kept.is_back then seated.seat end as seat,
+    case when not kept.is_back then seated.is_interim end as is_interim,
+    seated.previous_title,
+    seated.previous_level,
+    case when kept.kept_seat is null then seated.previous_seat end as previous_seat,
+    case when kept.kept_seat is null then seated.previous_is_interim end as previous_is_interim,
+    case when kept.is_back then seated.seat else kept.kept_seat end as kept_seat,
+    case when not kept.is_back and kept.kept_seat is distinct from kept.kept_before then kept.kept_before end as released_seat,
+    seated.other_organization_id,
+    seated.other_organization_name,
+    seated.detected_at,
+    seated.first_seen_at
+from seated
+inner join kept on kept.event_key = seated.event_key and kept.told = seated.told

@@ -5,6 +5,8 @@
 -- note: Main jobs. Somebody whose joining was not seen is there for sure from their first event on, and may have been there before:
 -- note: since the stint before it ended, or else all along. Somebody whose leaving was not seen, because a later stint shows that
 -- note: they had left, is there for sure until the month of their last event, and may have been there until that stint began.
+-- note: Somebody whose leaving was not seen, and who joined elsewhere after all that was seen here (uncertain_stints), is there for
+-- note: sure until the month of that joining, and may still be there.
 -- note: What lies between two stints of which neither end was seen counts to the first.
 -- note: A person has one role at a time: the one that the last step of title_steps led to, flips left out. A stint ends in its last
 -- note: role; one that no step led to is taken on in the month in which the stint ends. A step outside the stint counts at its ends.
@@ -36,12 +38,18 @@ spells as (
         stints.level,
         month_start(coalesce(stints.joined_at, stints.first_event_at)) as start_on,
         month_start(stints.left_at) as left_on,
-        month_start(stints.last_event_at) as last_on
+        month_start(stints.last_event_at) as last_on,
+        month_start(uncertain.uncertain_from_at) as uncertain_from_on
     from stints
+    left join uncertain_stints as uncertain
+        on uncertain.profile_id = stints.profile_id
+        and uncertain.organization_id = stints.organization_id
+        and uncertain.stint_number = stints.stint_number
     where stints.is_primary
 ),
 
--- The month after that of the last event, but no later than the next stint.
+-- The month after that of the last event, but no later than the next stint; of who joined elsewhere and may still be here, the
+-- month of that.
 unseen_leavings as (
     select
         spells.profile_id,
@@ -57,6 +65,17 @@ unseen_leavings as (
         and later.organization_id = spells.organization_id
         and later.previous_stint_number = spells.stint_number
     where spells.is_leaving_unseen
+    union all
+    select
+        profile_id,
+        organization_id,
+        stint_number,
+        function,
+        level,
+        cast(null as date) as later_on,
+        uncertain_from_on as gone_on
+    from spells
+    where uncertain_from_on is not null
 ),
 
 unseen_joinings as (
@@ -215,6 +234,7 @@ changes as (
         0 as may_begin,
         -1 as may_stay
     from unseen_leavings
+    where later_on is not null
     union all
     select
         profile_id,

@@ -17,6 +17,7 @@
 --   from_stint_number: Which of the person's stints at from_organization_id ended.
 --   joined_at: When the person joined, UTC.
 --   gap_days: Calendar days from leaving to joining, -31 to 180; negative when the joining came first.
+--   is_between_employers: Whether both are organisations; Self-employed and Stealth Startup are none (pseudo_employers).
 with
 
 pairs as (
@@ -29,7 +30,8 @@ pairs as (
         departures.stint_number as from_stint_number,
         departures.left_at,
         arrivals.joined_at,
-        days_between(departures.left_at, arrivals.joined_at) as gap_days
+        days_between(departures.left_at, arrivals.joined_at) as gap_days,
+        departures.employer_kind is null and arrivals.employer_kind is null as is_between_employers
     from stints as departures
     inner join stints as arrivals
         on departures.profile_id = arrivals.profile_id
@@ -54,9 +56,17 @@ ordered as (
         from_stint_number,
         joined_at,
         gap_days,
+        is_between_employers,
         row_number() over (
             partition by profile_id
-            order by abs(gap_days), gap_days desc, left_at, joined_at, left_event_key, joined_event_key
+            order by
+                abs(gap_days),
+                gap_days desc,
+                case when from_organization_id = to_organization_id then 1 else 0 end,
+                left_at,
+                joined_at,
+                left_event_key,
+                joined_event_key
         ) as nearness
     from pairs
 ),
@@ -71,6 +81,7 @@ nearest as (
         from_stint_number,
         joined_at,
         gap_days,
+        is_between_employers,
         nearness,
         min(nearness) over (partition by profile_id, left_event_key) as nearest_of_departure,
         min(nearness) over (partition by profile_id, joined_event_key) as nearest_of_arrival
@@ -85,7 +96,8 @@ select
     to_organization_id,
     from_stint_number,
     joined_at,
-    gap_days
+    gap_days,
+    is_between_employers
 from nearest
 where
     nearness = nearest_of_departure

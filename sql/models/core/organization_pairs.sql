@@ -3,7 +3,8 @@
 -- references: from_organization_id -> organizations.organization_id
 -- references: to_organization_id -> organizations.organization_id
 -- purpose: The moves between two organisations, counted. What talent_flows sets against all leavings and joinings.
--- note: Transfers are none of them: who was bought with a company did not choose the other one.
+-- note: Transfers are none of them: who was bought with a company did not choose the other one. Self-employed and the like is no
+-- note: organisation.
 -- note: Apart from talent_flows because a night changes few pairs, but the shares of most.
 -- columns:
 --   from_organization_id: The organisation that was left.
@@ -28,5 +29,5 @@ select
     max(joined_at) as last_moved_at,
     cast(median(gap_days) as double) as median_gap_days
 from moves
-where not is_transfer
+where is_flow
 group by from_organization_id, to_organization_id

@@ -17,5 +17,5 @@ select
     cast(count(distinct profile_id) as integer) as people,
     cast(count(*) as integer) as moves
 from moves
-where not is_transfer
+where is_flow
 group by from_organization_id, to_organization_id, cast(extract(year from left_on) as integer)

@@ -1,19 +1,22 @@
--- grain: One row per job-change event.
--- key: event_key
+-- grain: One row per job-change event; two where a change of title ends a main job and begins a side role, or the other way round.
+-- key: event_key, stint_number
 -- purpose: Places every event in the person's stints at the organisation, and says what it is to its stint.
 -- kind: view
 -- incremental_by: profile_id
 -- note: A view: what takes rules to decide stands, with the rules, in ambiguous_events.
 -- columns:
---   event_key: Stable hash of the event's natural key; unique.
+--   event_key: Stable hash of the event's natural key.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   previous_stint_number: The stint before it of the same track, main or side roles; null for the first.
 --   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
+--   track: main or side, of pairs where it takes rules to say what is a stint; null where the title alone says it.
+--   acts_as: What it is to the stint's track: joined, left, title_change or nothing. A change of title to a side role leaves the main job.
+--   is_second: True for what a change of title between a main job and a side role is to the side role.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   event_type: joined, left or title_change.
---   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_at: When the change took effect, UTC, and not before what comes before it; see ambiguous_facts. Often known to the month only.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
@@ -36,11 +39,14 @@ select
         ambiguous_events.part,
         case events.event_type when 'joined' then 'arrival' when 'left' then 'departure' else 'title_change' end
     ) as part,
+    ambiguous_events.track,
+    coalesce(ambiguous_events.event_type, events.event_type) as acts_as,
+    coalesce(ambiguous_events.is_second, false) as is_second,
     ambiguous_events.partner_event_key,
     events.event_type,
-    events.changed_at,
-    events.changed_on,
-    events.month_start_on,
+    coalesce(ambiguous_events.changed_at, events.changed_at) as changed_at,
+    utc_date(coalesce(ambiguous_events.changed_at, events.changed_at)) as changed_on,
+    month_start(coalesce(ambiguous_events.changed_at, events.changed_at)) as month_start_on,
     events.precision,
     events.was_announced,
     events.detected_at,
@@ -49,7 +55,8 @@ select
     events.person_full_name,
     events.organization_name,
     events.ladder,
-    events.title,
-    events.previous_title
+    case when ambiguous_events.event_key is null then events.title else ambiguous_events.title end as title,
+    case when ambiguous_events.event_key is null then events.previous_title else ambiguous_events.previous_title end
+        as previous_title
 from dated_events as events
 left join ambiguous_events on ambiguous_events.event_key = events.event_key

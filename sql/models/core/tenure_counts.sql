@@ -30,16 +30,22 @@ months as (
         month_start(stints.joined_at) as joined_on,
         case when stints.left_precision <> 'unknown' then month_start(stints.left_at) end as left_on,
         went.event_key is null as is_leaver,
-        -- Somebody who came back was gone before that, since when is not known; and so was who left on a date that is none.
+        -- Somebody who came back was gone before that, since when is not known; and so was who left on a date that is none. Who
+        -- joined elsewhere since may be gone from then on.
         case
             when stints.left_precision = 'unknown' then month_start(stints.joined_at)
             when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at)
+            when uncertain.profile_id is not null then month_start(uncertain.uncertain_from_at)
         end as last_known_on,
         observed.cutoff_on,
         -- The last whole month before the cutoff.
         days_later(observed.cutoff_on, -1) as last_day_on
     from stints
     inner join organization_observation as observed on observed.organization_id = stints.organization_id
+    left join uncertain_stints as uncertain
+        on uncertain.profile_id = stints.profile_id
+        and uncertain.organization_id = stints.organization_id
+        and uncertain.stint_number = stints.stint_number
     left join transfers as came
         on came.organization_id = stints.organization_id and came.event_key = stints.joined_event_key
     left join transfers as went

@@ -54,7 +54,8 @@ role_starts as (
         starts.organization_name,
         partners.title as left_title
     from ambiguous_events as starts
-    left join ambiguous_events as partners on partners.event_key = starts.partner_event_key
+    left join ambiguous_events as partners
+        on partners.event_key = starts.partner_event_key and partners.track = starts.track
     where
         starts.event_type = 'joined'
         and starts.part in ('interruption', 'role_start')
@@ -65,7 +66,7 @@ role_starts as (
 forgetful as (
     select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
     from stint_events
-    where event_type = 'title_change' and previous_title is null
+    where part = 'title_change' and previous_title is null
     union all
     select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
     from role_starts
@@ -79,9 +80,9 @@ remembered as (
         profile_id,
         organization_id,
         stint_number,
-        event_type,
+        acts_as as event_type,
         changed_at as title_at,
-        case when event_type = 'left' then 0 else 1 end as order_in_instant,
+        case when acts_as = 'left' then 0 else 1 end as order_in_instant,
         detected_at,
         title
     from stint_events
@@ -190,7 +191,7 @@ said as (
     from stint_events as events
     left join recalled on recalled.event_key = events.event_key
     left join corrected on corrected.event_key = events.event_key
-    where events.event_type = 'title_change'
+    where events.part = 'title_change'
     union all
     select
         event_key,
@@ -424,7 +425,7 @@ select
     steps.ladder,
     case
         when steps.step_before_at is not null
-            then case when steps.title_of_step_before = steps.previous_title then steps.step_before_at end
+            then case when steps.title_of_step_before = steps.previous_title then least(steps.step_before_at, stints.left_at) end
         when stints.first_title = steps.previous_title and stints.joined_at <= steps.changed_at then stints.joined_at
     end as previous_step_at,
     steps.is_flip,

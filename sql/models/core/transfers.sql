@@ -3,7 +3,7 @@
 -- purpose: Which moves are transfers, and why: a group of organization_groups, or a deal that transfer_candidates found.
 -- note: By a group: both organisations are members when the person joins, or are so within 62 days before or after, because people
 -- note: are moved around the day of a deal, and dates are often known to the month only. By a candidate: the move is direct, and
--- note: the joining in the window. Where both organisations are in groups, the groups decide alone.
+-- note: the joining in the window; config/transfers.yaml decides which candidates are deals, and on pairs that are none. Where both organisations are in groups, the groups decide alone.
 -- values: kind: alias | rename | acquisition | spin-off
 -- columns:
 --   left_event_key: event_key of the leaving.
@@ -66,6 +66,31 @@ found as (
         and links.gap_days <= 31
         and month_start(links.joined_at) between candidates.window_start_on and candidates.window_end_on
         and (sources.organization_id is null or targets.organization_id is null)
+),
+
+-- A deal that took too few people along to be a candidate is one where config/transfers.yaml says so.
+decided as (
+    select
+        links.left_event_key,
+        links.joined_event_key,
+        links.profile_id,
+        links.from_organization_id,
+        links.to_organization_id,
+        'acquisition' as kind
+    from move_links as links
+    inner join transfer_decisions as decisions
+        on decisions.from_organization_id = links.from_organization_id
+        and decisions.to_organization_id = links.to_organization_id
+    left join transfer_candidates as candidates
+        on candidates.from_organization_id = links.from_organization_id
+        and candidates.to_organization_id = links.to_organization_id
+    left join members as sources on sources.organization_id = links.from_organization_id
+    left join members as targets on targets.organization_id = links.to_organization_id
+    where
+        decisions.is_transfer
+        and links.gap_days <= 31
+        and candidates.from_organization_id is null
+        and (sources.organization_id is null or targets.organization_id is null)
 )
 
 -- An organisation that was in two groups, one after the other, can be near the end of the one and the beginning of the other.
@@ -89,3 +114,13 @@ select
     null as organization_group,
     kind
 from found
+union all
+select
+    left_event_key,
+    joined_event_key,
+    profile_id,
+    from_organization_id,
+    to_organization_id,
+    null as organization_group,
+    kind
+from decided

@@ -7,7 +7,7 @@
 -- partition: year of changed_at
 -- columns:
 --   event_key: event_key of the event that tells it.
---   change: joined, left, promoted, demoted, moved (another role or field at about the same level), retitled (the same job in other words), title_changed (the titles do not say what it is, or one side role followed another), stepped_down (from a main job to a side role there), joined_side_role or left_side_role (board members, advisers).
+--   change: joined, left, promoted, demoted, moved (another role or field at about the same level), retitled (the same job in other words), title_changed (the titles do not say what it is, or one side role followed another), stepped_down (from a main job to a side role there: a leaving of the job), joined_side_role or left_side_role (board members, advisers).
 --   profile_id: The service's stable id of the person.
 --   organization_id: Where it happened.
 --   person_full_name: The person's name as written.
@@ -19,7 +19,7 @@
 --   previous_title: The title before: of a joining that of the job that was left elsewhere, of a leaving the title that was left; null when not known.
 --   previous_level: Level of previous_title; null where there is none.
 --   previous_function: Field of work of previous_title; null where there is none.
---   title: The title after: of a leaving that of the job that was joined elsewhere; null when not known.
+--   title: The title after: of a leaving that of the job that was joined elsewhere, or that a change of title led to; null when not known.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood; null for a leaving.
 --   other_organization_id: Where the person came from or went to; null when not known, and for changes inside an organisation.
@@ -56,10 +56,12 @@ select
     known_at,
     first_seen_at
 from joiners
+-- The job that was left for it tells the change of title.
+where is_primary or previous_title is null
 union all
 select
     event_key,
-    case when is_primary then 'left' else 'left_side_role' end as change,
+    case when is_stepping_aside then 'stepped_down' when is_primary then 'left' else 'left_side_role' end as change,
     profile_id,
     organization_id,
     person_full_name,
@@ -71,7 +73,7 @@ select
     title as previous_title,
     level as previous_level,
     function as previous_function,
-    went_to_title as title,
+    coalesce(next_title, went_to_title) as title,
     coalesce(went_to_level, 'unknown') as level,
     cast(null as string) as function,
     went_to_organization_id as other_organization_id,
@@ -83,11 +85,11 @@ select
     known_at,
     first_seen_at
 from leavers
+where is_primary or next_title is null
 union all
 select
     event_key,
     case
-        when not is_primary and was_primary then 'stepped_down'
         when not is_primary then 'title_changed'
         when label = 'promotion' then 'promoted'
         when label = 'demotion' then 'demoted'

@@ -78,6 +78,7 @@ changes as (
         events.other_organization_name,
         events.change = 'departed' or (events.previous_seat is not null and events.seat is distinct from events.previous_seat)
             as leaves_seat,
+        case when events.change = 'departed' then events.seat else events.previous_seat end as left_seat,
         greatest(0, days_between_dates(utc_date(events.changed_at), observed.observed_until_on)) as days_observed,
         greatest(0, days_between_dates(latest_date(events.changed_at), observed.observed_until_on)) as days_observed_min,
         observed.observed_until_on,
@@ -142,10 +143,12 @@ left join seat_successions as came_after
 left join seat_successions as next_one
     on next_one.organization_id = changes.organization_id
     and next_one.ended_event_key = changes.event_key
+    and next_one.seat = changes.left_seat
     and next_one.is_next
 left join seat_successions as to_stay
     on to_stay.organization_id = changes.organization_id
     and to_stay.ended_event_key = changes.event_key
+    and to_stay.seat = changes.left_seat
     and not to_stay.successor_is_interim
 left join executive_departures as departures
     on departures.organization_id = changes.organization_id

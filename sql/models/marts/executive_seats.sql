@@ -44,6 +44,7 @@ sides as (
         seat,
         is_interim,
         0 as ends,
+        kept_seat,
         cast(null as boolean) as is_vacated
     from executive_events
     where change <> 'departed' and seat is not null
@@ -61,9 +62,29 @@ sides as (
         case when change = 'departed' then seat else previous_seat end as seat,
         case when change = 'departed' then is_interim else previous_is_interim end as is_interim,
         1 as ends,
+        kept_seat,
         change = 'departed' or seat is distinct from previous_seat as is_vacated
     from executive_events
     where change = 'departed' or previous_seat is not null
+    union all
+    -- A seat that was kept beside another one until now.
+    select
+        event_key,
+        change,
+        organization_id,
+        profile_id,
+        stint_number,
+        changed_at,
+        person_full_name,
+        organization_name,
+        case when change = 'departed' then title else previous_title end as title,
+        released_seat as seat,
+        false as is_interim,
+        1 as ends,
+        kept_seat,
+        true as is_vacated
+    from executive_events
+    where released_seat is not null
 ),
 
 neighbours as (
@@ -87,15 +108,16 @@ neighbours as (
         lead(change) over sequence as next_change,
         lead(changed_at) over sequence as next_at,
         lead(is_vacated) over sequence as next_is_vacated,
-        lead(event_key) over stint is null as is_last
+        coalesce(max(case when kept_seat is null then 1 else 0 end) over later, 0) = 0 as is_last
     from sides
     window
         sequence as (
             partition by profile_id, organization_id, stint_number, seat, is_interim order by changed_at, ends, event_key
         ),
-        stint as (
+        later as (
             partition by profile_id, organization_id, stint_number
             order by changed_at, case when change = 'arrived' then 0 else 1 end, event_key, ends desc
+            rows between 1 following and unbounded following
         )
 )
 
@@ -116,10 +138,14 @@ select
     case when sides.ends = 0 then sides.event_key end as began_event_key,
     case when sides.ends = 1 then sides.event_key when sides.next_ends = 1 then sides.next_event_key end as ended_event_key,
     case when sides.ends = 1 then sides.is_vacated when sides.next_ends = 1 then sides.next_is_vacated end as is_vacated,
-    sides.ends = 0 and sides.next_ends = 0 and sides.is_last and stints.is_open as is_current
+    sides.ends = 0 and sides.next_ends = 0 and sides.is_last and stints.is_open and uncertain.profile_id is null as is_current
 from neighbours as sides
 inner join stints
     on stints.profile_id = sides.profile_id
     and stints.organization_id = sides.organization_id
     and stints.stint_number = sides.stint_number
+left join uncertain_stints as uncertain
+    on uncertain.profile_id = sides.profile_id
+    and uncertain.organization_id = sides.organization_id
+    and uncertain.stint_number = sides.stint_number
 where sides.ends = 0 or sides.ends_before = 1

@@ -1,5 +1,5 @@
 -- grain: One row per joining: one stint whose joining was seen.
--- key: organization_id, joined_at, profile_id
+-- key: organization_id, joined_at, profile_id, stint_number
 -- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are none.
 -- incremental_by: profile_id
 -- partition: year of joined_at
@@ -25,7 +25,8 @@
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_boomerang: True where the person had been at the organisation before.
+--   is_boomerang: True where the person had worked at the organisation before, and not only as an intern.
+--   is_conversion: True where the person had been there before as an intern only: the joining is no boomerang.
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
@@ -47,6 +48,7 @@
 --   is_founder: Whether title is that of a founder, in any language.
 --   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
 --   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
+--   previous_title: The title here before, where a change of title began the job: a side role; null for a joining.
 with
 
 corrected as (
@@ -61,6 +63,7 @@ corrected as (
 returns as (
     select
         came_back.event_key,
+        came_back.stint_number,
         coalesce(corrected.first_detected_at, gone.detected_at) as leaving_known_at,
         gone.first_seen_at as leaving_first_seen_at
     from ambiguous_events as came_back
@@ -74,10 +77,10 @@ returns as (
 
 select
     events.organization_id,
-    events.changed_at as joined_at,
-    utc_date(events.changed_at) as joined_on,
-    week_start(events.changed_at) as week_start_on,
-    month_start(events.changed_at) as month_start_on,
+    stints.joined_at,
+    stints.joined_on,
+    week_start(stints.joined_at) as week_start_on,
+    month_start(stints.joined_at) as month_start_on,
     events.profile_id,
     stints.stint_number,
     events.event_key,
@@ -90,10 +93,11 @@ select
     stints.first_is_management as is_management,
     stints.first_function as function,
     stints.is_boomerang,
+    stints.is_conversion,
     stints.months_away,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as was_announced,
+    stints.joined_at > events.detected_at as was_announced,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,
     moves.from_title as came_from_title,
@@ -104,19 +108,19 @@ select
     events.detected_at,
     greatest(coalesce(corrected.first_detected_at, events.detected_at), returns.leaving_known_at) as known_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(stints.joined_at) as known_same_month,
     greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at,
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder,
     duplicates.duplicate_of_profile_id,
-    duplicates.duplicate_of_organization_id
+    duplicates.duplicate_of_organization_id,
+    case when events.event_type = 'title_change' then events.previous_title end as previous_title
 from dated_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
-left join returns on returns.event_key = events.event_key
+left join returns on returns.event_key = events.event_key and returns.stint_number = stints.stint_number
 left join titles as understood on understood.ladder = stints.ladder and understood.title = stints.first_title
 left join duplicate_marks as duplicates
     on duplicates.profile_id = events.profile_id and duplicates.organization_id = events.organization_id
-where events.event_type = 'joined'

@@ -1,6 +1,6 @@
 -- grain: One row per leaving: one stint whose leaving was seen.
--- key: organization_id, left_at, profile_id
--- purpose: Who left which organisation, when, as what, after how long, and where to. Internal moves and leavings that were taken back are none.
+-- key: organization_id, left_at, profile_id, stint_number
+-- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, is one; internal moves and leavings that were taken back are none.
 -- incremental_by: profile_id
 -- partition: year of left_at
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -25,7 +25,7 @@
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_boomerang: True where it was not the person's first stint at the organisation.
+--   is_boomerang: True where it was not the person's first stint at the organisation, internships before it left out.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well left_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
 --   was_announced: True where the leaving was announced before it happened: left_at is after detected_at. It stays true afterwards.
@@ -53,6 +53,8 @@
 --   destination_known: Whether it is known where the person went: a joining elsewhere is linked (see moves).
 --   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
 --   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
+--   next_title: The title here that a change of title led to, where it ended the job: a side role, or Retired and the like; null for a leaving.
+--   is_stepping_aside: Whether next_title is a side role: who was CEO chairs the board.
 with
 
 corrected as (
@@ -65,10 +67,10 @@ corrected as (
 
 select
     events.organization_id,
-    events.changed_at as left_at,
-    utc_date(events.changed_at) as left_on,
-    week_start(events.changed_at) as week_start_on,
-    month_start(events.changed_at) as month_start_on,
+    stints.left_at,
+    stints.left_on,
+    week_start(stints.left_at) as week_start_on,
+    month_start(stints.left_at) as month_start_on,
     events.profile_id,
     stints.stint_number,
     events.event_key,
@@ -83,16 +85,16 @@ select
     stints.is_boomerang,
     stints.is_primary,
     events.precision,
-    events.changed_at > events.detected_at as was_announced,
+    stints.left_at > events.detected_at as was_announced,
     stints.joined_at,
     stints.joined_on,
     case when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between(stints.joined_at, stints.left_at) end as tenure_days,
     case
         when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown'
-            then greatest(0, days_between_dates(latest_date(stints.joined_at), utc_date(stints.left_at)))
+            then greatest(0, days_between_dates(latest_dated(stints.joined_at, stints.joined_precision), utc_date(stints.left_at)))
     end as tenure_days_min,
     case
-        when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between_dates(utc_date(stints.joined_at), latest_date(stints.left_at))
+        when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then days_between_dates(utc_date(stints.joined_at), latest_dated(stints.left_at, stints.left_precision))
     end as tenure_days_max,
     case when stints.joined_precision <> 'unknown' and stints.left_precision <> 'unknown' then whole_months(utc_date(stints.joined_at), utc_date(stints.left_at)) end as tenure_months,
     moves.to_organization_id as went_to_organization_id,
@@ -105,14 +107,18 @@ select
     events.detected_at,
     coalesce(corrected.first_detected_at, events.detected_at) as known_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(stints.left_at) as known_same_month,
     events.first_seen_at,
     coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder,
     moves.left_event_key is not null as destination_known,
     duplicates.duplicate_of_profile_id,
-    duplicates.duplicate_of_organization_id
+    duplicates.duplicate_of_organization_id,
+    case when events.event_type = 'title_change' then events.title end as next_title,
+    coalesce(
+        events.event_type = 'title_change' and stints.is_primary and next_titles.is_side_role and not next_titles.is_end_marker, false
+    ) as is_stepping_aside
 from dated_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
@@ -120,4 +126,6 @@ left join corrected on corrected.event_key = events.event_key
 left join titles as understood on understood.ladder = stints.ladder and understood.title = stints.last_title
 left join duplicate_marks as duplicates
     on duplicates.profile_id = events.profile_id and duplicates.organization_id = events.organization_id
-where events.event_type = 'left'
+left join titles as next_titles
+    on next_titles.ladder = events.ladder
+    and next_titles.title = case when events.event_type = 'title_change' then events.title end

@@ -40,6 +40,7 @@
 --   detected_at: When the service had seen both events, UTC.
 --   first_seen_at: When both events had been received, UTC.
 --   is_transfer: True where an acquisition, a rename or the like moved the person, not a change of job: see transfer_candidates.
+--   is_flow: Whether it counts in talent_flows: no transfer, and both are organisations; Self-employed and Stealth Startup are none.
 --   transfer_kind: rename, acquisition, spin-off or alias; null where the move is no transfer.
 select
     linked.left_event_key,
@@ -64,8 +65,8 @@ select
     departures.function as from_function,
     arrivals.first_function as to_function,
     days_between(departures.left_at, arrivals.joined_at) as gap_days,
-    days_between_dates(latest_date(departures.left_at), utc_date(arrivals.joined_at)) as gap_days_min,
-    days_between_dates(utc_date(departures.left_at), latest_date(arrivals.joined_at)) as gap_days_max,
+    days_between_dates(latest_dated(departures.left_at, departures.left_precision), utc_date(arrivals.joined_at)) as gap_days_min,
+    days_between_dates(utc_date(departures.left_at), latest_dated(arrivals.joined_at, arrivals.joined_precision)) as gap_days_max,
     days_between(departures.left_at, arrivals.joined_at) <= 31 as is_direct,
     case
         when departures.level_order is null or arrivals.first_level_order is null then 'unknown'
@@ -78,6 +79,7 @@ select
     greatest(departures.left_detected_at, arrivals.joined_detected_at) as detected_at,
     greatest(departures.left_first_seen_at, arrivals.joined_first_seen_at) as first_seen_at,
     transfers.left_event_key is not null as is_transfer,
+    transfers.left_event_key is null and linked.is_between_employers as is_flow,
     transfers.kind as transfer_kind
 from move_links as linked
 inner join stints as departures on departures.left_event_key = linked.left_event_key

@@ -10,7 +10,8 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   is_current: True where the person is there on the day of the data (core.as_of): an announced leaving or joining has not happened.
+--   is_current: True where the person is there on the day of the data (core.as_of) for sure: an announced leaving or joining has not happened.
+--   is_uncertain: True where no leaving was seen, but the person joined another employer after all that was seen here: is_current is false, and they may be there still.
 --   current_since_at: When the current time at the organisation began, UTC; null when not current or when the joining was never seen.
 --   first_joined_at: The earliest joining seen, UTC.
 --   last_left_at: The latest leaving seen or announced, UTC; internal moves and leavings that were taken back are none.
@@ -53,7 +54,9 @@ states as (
         stints.organization_id,
         stints.stint_number,
         coalesce(utc_date(stints.joined_at) <= as_of.as_of_on, true)
-        and (stints.is_open or coalesce(utc_date(stints.left_at) > as_of.as_of_on, false)) as is_current,
+        and (stints.is_open or coalesce(utc_date(stints.left_at) > as_of.as_of_on, false))
+        and coalesce(utc_date(uncertain.uncertain_from_at) > as_of.as_of_on, true) as is_current,
+        coalesce(utc_date(uncertain.uncertain_from_at) <= as_of.as_of_on, false) as is_uncertain,
         stints.is_primary,
         stints.joined_at,
         stints.left_at,
@@ -70,6 +73,10 @@ states as (
         stints.events
     from stints
     cross join as_of
+    left join uncertain_stints as uncertain
+        on uncertain.profile_id = stints.profile_id
+        and uncertain.organization_id = stints.organization_id
+        and uncertain.stint_number = stints.stint_number
     left join titles_now
         on titles_now.profile_id = stints.profile_id
         and titles_now.organization_id = stints.organization_id
@@ -90,6 +97,7 @@ ranked as (
         states.organization_id,
         states.stint_number,
         states.is_current,
+        states.is_uncertain,
         states.is_primary,
         states.joined_at,
         states.left_at,
@@ -134,6 +142,7 @@ folded as (
         min(first_event_at) as first_event_at,
         max_by(title, case when title is not null then stint_number end) as title,
         bool_or(is_primary and title is not null) as has_main_role,
+        bool_or(is_uncertain) as is_uncertain,
         sum(events) as events
     from ranked
     group by profile_id, organization_id
@@ -144,6 +153,7 @@ pairs as (
         profile_id,
         organization_id,
         is_current,
+        is_uncertain,
         joined_at,
         joined_at as first_joined_at,
         left_at as last_left_at,
@@ -171,6 +181,7 @@ pairs as (
         shown.profile_id,
         shown.organization_id,
         shown.is_current,
+        folded.is_uncertain,
         shown.joined_at,
         folded.first_joined_at,
         folded.last_left_at,
@@ -208,6 +219,7 @@ select
     pairs.profile_id,
     pairs.organization_id,
     pairs.is_current,
+    pairs.is_uncertain,
     case when pairs.is_current then pairs.joined_at end as current_since_at,
     pairs.first_joined_at,
     pairs.last_left_at,

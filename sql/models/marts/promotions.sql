@@ -80,4 +80,4 @@ select
     detection_lag_days,
     first_seen_at
 from title_changes
-where label = 'promotion' and not is_flip
+where label = 'promotion' and not is_flip and (was_primary or not is_primary)

@@ -129,7 +129,8 @@ numbered as (
     from roles
 ),
 
--- Leavings inside a stint that name the role: the first of them after it began, and before it began again.
+-- Leavings that name the role: the first of them after it began, and before it began again. The role that somebody came with can
+-- last until the stint ends, and the one that they joined later be over before.
 named_ends as (
     select
         numbered.profile_id,
@@ -143,10 +144,17 @@ named_ends as (
         and leavings.organization_id = numbered.organization_id
         and leavings.stint_number = numbered.stint_number
         and leavings.title = numbered.title
+    inner join stints as ends
+        on ends.profile_id = numbered.profile_id
+        and ends.organization_id = numbered.organization_id
+        and ends.stint_number = numbered.stint_number
     where
         leavings.event_type = 'left'
-        and leavings.part in ('role_end', 'interruption')
-        and numbered.is_followed
+        and (
+            (leavings.part in ('role_end', 'interruption') and numbered.is_followed)
+            or (leavings.part = 'departure' and numbered.is_followed and numbered.next_source = 'joined')
+            or (leavings.part = 'role_end' and not numbered.is_followed and ends.last_title <> numbered.title)
+        )
         and (numbered.started_at is null or leavings.changed_at >= numbered.started_at)
         and (numbered.started_again_at is null or leavings.changed_at < numbered.started_again_at)
     group by numbered.profile_id, numbered.organization_id, numbered.stint_number, numbered.role_number

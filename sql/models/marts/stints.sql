@@ -8,6 +8,7 @@
 -- note: detection, then joined before title_change before left, then by key.
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: first_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: employer_kind: self_employed | hidden | none (or null)
 -- values: last_event_type: joined | left | title_change
 -- references: joined_event_key -> job_change_events.event_key
 -- references: left_event_key -> job_change_events.event_key
@@ -45,24 +46,26 @@
 --   is_management: Whether last_title manages people; null when unknown.
 --   function: Field of work of last_title, as for first_function.
 --   is_open: True when no leaving was seen, nor a later stint of the kind: the person is there as far as is known.
---   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation.
+--   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation; internships do not count as the first.
+--   is_conversion: True where the person had been there before as an intern only.
 --   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen, or the date of this one is unknown.
---   is_primary: False where every known title of the stint, also one before a change of title, is a side role such as board member or adviser.
+--   is_primary: False where every known title of the stint, also one before a change of title, is a side role such as board member or adviser, and where employer_kind is none.
+--   employer_kind: Where the name is that of no organisation (config/pseudo-employers.yaml): self_employed, hidden (Stealth Startup) or none (Career Break, Retired); null otherwise.
 --   cohort_year: Year of joined_at, UTC; null when the joining was never seen, or its date is unknown.
 --   first_event_at: When the first change in the stint took effect, UTC.
 --   last_event_at: When the last change in the stint took effect, UTC.
---   last_event_type: The type of that last event: joined, left or title_change.
+--   last_event_type: What that last event was to the stint: joined, left or title_change. A change of title to a side role, or to Retired, left.
 --   last_event_key: event_key of that last event.
 --   last_detected_at: When that last event was detected, UTC.
 --   events: How many events the stint is made of.
 --   interruptions: How many times the person was seen to leave inside the stint without really leaving.
 with
 
--- Of all titles only a few.
+-- Of all titles only a few: those that are no main job.
 side_roles as (
     select ladder, title
     from titles
-    where is_side_role
+    where is_side_role or is_end_marker
 ),
 
 -- Most stints are an arrival, a departure, or both. So these are put side by side, which costs a fraction of folding all
@@ -73,7 +76,9 @@ arrivals as (
         events.organization_id,
         events.stint_number,
         events.event_key,
-        events.event_type,
+        events.acts_as as event_type,
+        events.track,
+        events.is_second,
         events.changed_at,
         events.precision,
         events.detected_at,
@@ -85,7 +90,7 @@ arrivals as (
         events.title is not null and side_roles.title is null as is_main_role
     from stint_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
-    where events.event_type = 'joined' and events.part = 'arrival'
+    where events.part = 'arrival'
 ),
 
 departures as (
@@ -94,7 +99,9 @@ departures as (
         events.organization_id,
         events.stint_number,
         events.event_key,
-        events.event_type,
+        events.acts_as as event_type,
+        events.track,
+        events.is_second,
         events.changed_at,
         events.precision,
         events.detected_at,
@@ -106,7 +113,7 @@ departures as (
         events.title is not null and side_roles.title is null as is_main_role
     from stint_events as events
     left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
-    where events.event_type = 'left' and events.part = 'departure'
+    where events.part = 'departure'
 ),
 
 ends as (
@@ -136,9 +143,10 @@ ends as (
         case when departures.event_key is null then arrivals.organization_name else departures.organization_name end
             as organization_name,
         coalesce(departures.ladder, arrivals.ladder) as ladder,
+        coalesce(arrivals.track, departures.track) as track,
         coalesce(arrivals.is_main_role, false) or coalesce(departures.is_main_role, false) as has_main_role,
-        case when arrivals.event_key is null then 0 else 1 end + case when departures.event_key is null then 0 else 1 end
-            as events
+        case when arrivals.is_second then 0 when arrivals.event_key is null then 0 else 1 end
+        + case when departures.is_second then 0 when departures.event_key is null then 0 else 1 end as events
     from arrivals
     full outer join departures
         on departures.profile_id = arrivals.profile_id
@@ -153,7 +161,8 @@ inside as (
         organization_id,
         stint_number,
         event_key,
-        event_type,
+        is_second,
+        acts_as as event_type,
         changed_at,
         detected_at,
         person_full_name,
@@ -161,15 +170,17 @@ inside as (
         ladder,
         title,
         previous_title,
+        track,
         part
     from stint_events
-    where event_type = 'title_change'
+    where part = 'title_change'
     union all
     select
         profile_id,
         organization_id,
         stint_number,
         event_key,
+        is_second,
         event_type,
         changed_at,
         detected_at,
@@ -178,6 +189,7 @@ inside as (
         ladder,
         title,
         previous_title,
+        track,
         part
     from ambiguous_events
     where part in ('interruption', 'role_start', 'role_end', 'repeat')
@@ -196,6 +208,7 @@ others as (
         inside.person_full_name,
         inside.organization_name,
         inside.ladder,
+        inside.track,
         inside.title,
         inside.previous_title,
         inside.part in ('role_end', 'repeat') and inside.event_type = 'left' as is_left_again,
@@ -204,7 +217,9 @@ others as (
         last_value(
             case when inside.event_type = 'title_change' then coalesce(inside.previous_title, inside.title) else inside.title end
         ) over stretch as earliest_title,
-        count(*) over stretch as events,
+        count(*) over stretch as rows_inside,
+        count(case when not inside.is_second then 1 end) over stretch as events,
+        count(case when inside.part <> 'repeat' then 1 end) over stretch as telling_events,
         count(inside.title) over stretch as titled_events,
         count(case when inside.event_type = 'left' then 1 end) over stretch as leavings,
         count(case when inside.part in ('interruption', 'role_end') and inside.event_type = 'left' then 1 end) over stretch
@@ -238,7 +253,9 @@ others as (
 -- left, so that of titles of one instant it has the earlier one, and one said again has the last only where no other has.
 recalled as (
     select
-        last.event_key,
+        last.profile_id,
+        last.organization_id,
+        last.stint_number,
         -- None where only leavings inside the stint name titles: that of the joining comes before those.
         max_by(
             case when not titled.is_left_again then titled.title_at end,
@@ -269,9 +286,9 @@ recalled as (
         and titled.stint_number = last.stint_number
     where
         last.recency = 1
-        and (last.titled_events < last.events or last.leavings > 0)
+        and (last.titled_events < last.rows_inside or last.leavings > 0)
         and titled.title is not null
-    group by last.event_key
+    group by last.profile_id, last.organization_id, last.stint_number
 ),
 
 rest as (
@@ -286,23 +303,30 @@ rest as (
         last.person_full_name,
         last.organization_name,
         last.ladder,
-        case when recalled.event_key is null then last.title else recalled.latest_title end as latest_title,
-        case when recalled.event_key is null then last.changed_at else recalled.latest_title_at end
+        last.track,
+        case when recalled.profile_id is null then last.title else recalled.latest_title end as latest_title,
+        case when recalled.profile_id is null then last.changed_at else recalled.latest_title_at end
             as latest_title_at,
-        case when recalled.event_key is null then last.earliest_title else recalled.earliest_title end
+        case when recalled.profile_id is null then last.earliest_title else recalled.earliest_title end
             as earliest_title,
         last.events,
+        last.telling_events,
         last.interruptions,
         last.first_at,
         last.main_roles > 0 as has_main_role
     from others as last
-    left join recalled on recalled.event_key = last.event_key
+    left join recalled
+        on recalled.profile_id = last.profile_id
+        and recalled.organization_id = last.organization_id
+        and recalled.stint_number = last.stint_number
     where last.recency = 1
 ),
 
 returns as (
     select
         came_back.event_key,
+        came_back.organization_id,
+        came_back.stint_number,
         whole_months(utc_date(gone.changed_at), utc_date(came_back.changed_at)) as months_away
     from ambiguous_events as came_back
     inner join ambiguous_events as gone
@@ -317,6 +341,21 @@ sequels as (
     select distinct profile_id, organization_id, stint_number, previous_stint_number
     from ambiguous_events
     where previous_stint_number is not null
+),
+
+-- The stints of people who came back, and whether they are main jobs or side roles.
+tracks as (
+    select distinct events.profile_id, events.organization_id, events.stint_number, events.track
+    from ambiguous_events as events
+    inner join sequels
+        on sequels.profile_id = events.profile_id and sequels.organization_id = events.organization_id
+),
+
+-- Names that say that somebody works for no employer, or not for one that is known: a few of many.
+employers as (
+    select names.organization_name, pseudo.kind
+    from (select distinct organization_name from dated_events where organization_name is not null) as names
+    inner join pseudo_employers as pseudo on pseudo.name = plain_name(names.organization_name)
 ),
 
 stints as (
@@ -342,8 +381,14 @@ stints as (
             else ends.joined_title
         end as last_title,
         coalesce(ends.ladder, rest.ladder) as ladder,
-        coalesce(ends.has_main_role, false) or coalesce(rest.has_main_role, false)
-        or (ends.joined_title is null and ends.left_title is null and rest.latest_title is null) as is_primary,
+        case
+            when coalesce(ends.track, rest.track) = 'side' then false
+            when coalesce(ends.track, rest.track) = 'main' then ends.event_key is not null or rest.telling_events > 0
+            else
+                coalesce(ends.has_main_role, false) or coalesce(rest.has_main_role, false)
+                or (ends.joined_title is null and ends.left_title is null and rest.latest_title is null)
+        end as is_primary,
+        ends.event_key is null and rest.telling_events = 0 as says_nothing,
         least(ends.first_at, rest.first_at) as first_event_at,
         ends.event_key is null
         or coalesce(
@@ -363,7 +408,7 @@ stints as (
         ends.person_full_name as end_person_full_name,
         ends.organization_name as end_organization_name,
         rest.event_key as rest_event_key,
-        rest.event_type as rest_event_type,
+        case when rest.event_type = 'nothing' then 'title_change' else rest.event_type end as rest_event_type,
         rest.changed_at as rest_at,
         rest.detected_at as rest_detected_at,
         rest.person_full_name as rest_person_full_name,
@@ -375,6 +420,23 @@ stints as (
         on rest.profile_id = ends.profile_id
         and rest.organization_id = ends.organization_id
         and rest.stint_number = ends.stint_number
+),
+
+-- Stints before which the person had another job there, and not only internships.
+worked_before as (
+    select distinct later.profile_id, later.organization_id, later.stint_number
+    from tracks as later
+    inner join tracks as earlier
+        on earlier.profile_id = later.profile_id
+        and earlier.organization_id = later.organization_id
+        and earlier.track = later.track
+        and earlier.stint_number < later.stint_number
+    inner join stints as jobs
+        on jobs.profile_id = earlier.profile_id
+        and jobs.organization_id = earlier.organization_id
+        and jobs.stint_number = earlier.stint_number
+    left join titles on titles.ladder = jobs.ladder and titles.title = jobs.last_title
+    where coalesce(titles.level <> 'intern', true)
 )
 
 select
@@ -412,10 +474,12 @@ select
     last_titles.rank,
     last_titles.is_management,
     coalesce(last_titles.function, 'unknown') as function,
-    stints.left_event_key is null and later.stint_number is null as is_open,
-    sequels.previous_stint_number is not null as is_boomerang,
+    stints.left_event_key is null and later.stint_number is null and not stints.says_nothing as is_open,
+    worked_before.stint_number is not null as is_boomerang,
+    sequels.previous_stint_number is not null and worked_before.stint_number is null as is_conversion,
     case when stints.joined_precision <> 'unknown' then returns.months_away end as months_away,
-    stints.is_primary,
+    stints.is_primary and coalesce(employers.kind <> 'none', true) as is_primary,
+    employers.kind as employer_kind,
     case
         when stints.joined_precision <> 'unknown' then cast(extract(year from utc_date(stints.joined_at)) as integer)
     end as cohort_year,
@@ -427,15 +491,25 @@ select
     cast(stints.events as integer) as events,
     cast(stints.interruptions as integer) as interruptions
 from stints
-left join returns on returns.event_key = stints.joined_event_key
+left join returns
+    on returns.event_key = stints.joined_event_key
+    and returns.organization_id = stints.organization_id
+    and returns.stint_number = stints.stint_number
 left join sequels
     on sequels.profile_id = stints.profile_id
     and sequels.organization_id = stints.organization_id
     and sequels.stint_number = stints.stint_number
+left join worked_before
+    on worked_before.profile_id = stints.profile_id
+    and worked_before.organization_id = stints.organization_id
+    and worked_before.stint_number = stints.stint_number
 left join sequels as later
     on later.profile_id = stints.profile_id
     and later.organization_id = stints.organization_id
     and later.previous_stint_number = stints.stint_number
+left join employers
+    on employers.organization_name
+    = case when stints.rest_is_last then stints.rest_organization_name else stints.end_organization_name end
 left join person_pages as pages on pages.profile_id = stints.profile_id
 left join titles as first_titles
     on first_titles.ladder = stints.ladder

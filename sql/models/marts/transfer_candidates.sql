@@ -5,27 +5,39 @@
 -- note: Read are direct moves, those of duplicate people once. Their window is 5 months of joining: those with the most people, and
 -- note: of equal ones those around the month with the most; the earliest, if still equal. At least 3 people have to move in it.
 -- note: Shares are damped: 2 is added to what is divided by, so that 3 of 3 people prove less than 30 of 30.
--- note: confidence multiplies three: that not all of the evidence is chance, 1 - (1 - share of the source's leavers in the window)
--- note: * (1 - share of all of them) * (1 - share of the target's joiners in the window) * (1 - half of the likeness of the names,
--- note: where they are alike); half, rising to whole with the share of people on the commonest day; half, rising to whole with the
--- note: share of the pair's direct moves that are in the window. Rivals exchange people all the time, and on any day.
+-- note: A deal is what people who each change jobs do not give by chance (evidence): one name that holds the other, or one slug; 4 or more,
+-- note: and most of them, who joined on one known day (3 where they are a quarter of the source, or the target is new); half of all
+-- note: who were at the source (of 5 or more, or all of 4); or, where only months are known, 5 or more in one month, who are a third of the source or, of 10 or
+-- note: more, most who joined the target; or most who ever joined a new target, where 4 came in a month, or 8 on any days of one. And most of the moves of the pair are in the window: rivals exchange people all the time. What else looks
+-- note: like a deal is a candidate, for config/transfers.yaml to decide, which decides before all evidence.
+-- note: confidence multiplies three: that not all of the shares are chance, 1 - (1 - share of the source's leavers in the window)
+-- note: * (1 - share of all of them) * (1 - share of the target's joiners in the window) * (1 - half where the names are alike);
+-- note: half, rising to whole with the share of people on the commonest day; half, rising to whole with the share of the pair's
+-- note: direct moves that are in the window.
 -- note: kind: duplicate people where at most one in three can be told apart, of 10 or more people only where most joinings at the
 -- note: source were seen: many of those who are known by two events look alike;
 -- note: rename where the names are alike; spin-off where the target was hardly there before, and the source is more than that part;
 -- note: else acquisition. How often that is right on public data, docs/careers.md says.
 -- values: kind: rename | acquisition | spin-off | duplicate people
+-- values: evidence: names | same day | share of people | same month (or null)
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined.
 --   from_organization_name: Name of the organisation that was left, as in the stint there that was detected last.
 --   to_organization_name: Name of the organisation that was joined, likewise.
 --   kind: rename, acquisition, spin-off, or duplicate people: profiles of one person, who may have changed jobs.
---   confidence: How sure it is that they did not each change jobs, 0 to 1; none below 0.25 are here.
---   is_transfer: True from a confidence of 0.5, where kind is not duplicate people: their moves count as transfers.
+--   confidence: How much it looks as if they did not each change jobs, 0 to 1; without evidence or decision none below 0.25 are here.
+--   evidence: What proves it: names (alike, or one slug), same day, share of people (of the source), or same month; null where nothing does.
+--   decision: What config/transfers.yaml says of the pair; null where it says nothing.
+--   is_transfer: decision, else true where there is evidence, and kind is not duplicate people: their moves count as transfers.
+--   needs_decision: True from a confidence of 0.45, where there is neither evidence nor a decision: worth a look.
 --   people: How many people moved directly, with at most 31 days between, in the window.
 --   window_start_on: First day of the first month of the window, by joining, UTC.
 --   window_end_on: First day of its last month.
 --   same_day_people: How many of people joined on the commonest day.
+--   same_known_day_people: How many of people joined on the commonest day of those that are known to the day.
+--   same_month_people: How many of people joined in the commonest month.
+--   people_there: Who was at the source in the window, as far as is known.
 --   share_of_leavers: people divided by all who left the source in the window; some of people left just before it or after.
 --   share_of_all_leavers: people divided by all who ever left the source.
 --   share_of_joiners: people divided by all who joined the target in the window.
@@ -48,7 +60,7 @@ linked as (
         month_number(utc_date(links.joined_at)) as month
     from move_links as links
     left join duplicate_people on duplicate_people.profile_id = links.profile_id and not duplicate_people.is_main
-    where links.gap_days <= 31 and duplicate_people.profile_id is null
+    where links.gap_days <= 31 and links.is_between_employers and duplicate_people.profile_id is null
 ),
 
 pairs as (
@@ -116,6 +128,8 @@ movers as (
         frequent.moves,
         frequent.profile_id,
         utc_date(frequent.joined_at) as joined_on,
+        frequent.month as joined_month,
+        arrivals.joined_precision = 'day' as is_day_known,
         utc_date(departures.joined_at) as source_joined_on,
         utc_date(arrivals.left_at) as target_left_on,
         departures.person_full_name
@@ -132,14 +146,33 @@ movers as (
 ),
 
 days as (
-    select from_organization_id, to_organization_id, joined_on, count(distinct profile_id) as people
+    select
+        from_organization_id,
+        to_organization_id,
+        joined_on,
+        count(distinct profile_id) as people,
+        count(distinct case when is_day_known then profile_id end) as people_of_known_day
     from movers
     group by from_organization_id, to_organization_id, joined_on
 ),
 
 commonest_days as (
-    select from_organization_id, to_organization_id, max(people) as people
+    select
+        from_organization_id,
+        to_organization_id,
+        max(people) as people,
+        max(people_of_known_day) as people_of_known_day
     from days
+    group by from_organization_id, to_organization_id
+),
+
+commonest_months as (
+    select from_organization_id, to_organization_id, max(people) as people
+    from (
+        select from_organization_id, to_organization_id, joined_month, count(distinct profile_id) as people
+        from movers
+        group by from_organization_id, to_organization_id, joined_month
+    ) as in_months
     group by from_organization_id, to_organization_id
 ),
 
@@ -161,6 +194,7 @@ counted as (
         max(month) as month,
         max(moves) as moves,
         count(distinct profile_id) as people,
+        count(distinct case when is_day_known then profile_id end) as people_of_known_day,
         count(source_joined_on) as joinings_seen
     from movers
     group by from_organization_id, to_organization_id
@@ -176,6 +210,7 @@ involved as (
 involved_stints as (
     select
         stints.organization_id,
+        stints.profile_id,
         stints.organization_name,
         stints.last_detected_at,
         stints.last_event_key,
@@ -215,6 +250,20 @@ sources as (
     group by counted.from_organization_id, counted.to_organization_id
 ),
 
+-- Who was at the source when the window began, or came in it, as far as is known.
+people_there as (
+    select
+        counted.from_organization_id,
+        counted.to_organization_id,
+        count(distinct involved_stints.profile_id) as people
+    from counted
+    inner join involved_stints on involved_stints.organization_id = counted.from_organization_id
+    where
+        coalesce(involved_stints.joined_month <= counted.month + 2, true)
+        and coalesce(involved_stints.left_month >= counted.month - 2, true)
+    group by counted.from_organization_id, counted.to_organization_id
+),
+
 targets as (
     select
         counted.from_organization_id,
@@ -224,6 +273,13 @@ targets as (
     from counted
     inner join changes on changes.organization_id = counted.to_organization_id
     group by counted.from_organization_id, counted.to_organization_id
+),
+
+slugs as (
+    select events.organization_id, max(lower(events.organization_slug)) as slug
+    from job_change_events as events
+    inner join involved on involved.organization_id = events.organization_id
+    group by events.organization_id
 ),
 
 names as (
@@ -268,6 +324,11 @@ evidence as (
         counted.month,
         counted.people,
         commonest_days.people as same_day_people,
+        commonest_days.people_of_known_day as same_known_day_people,
+        commonest_months.people as same_month_people,
+        counted.people_of_known_day,
+        greatest(people_there.people, counted.people) as people_there,
+        coalesce(from_slugs.slug = to_slugs.slug, false) as has_one_slug,
         cast(counted.people as double) / greatest(sources.leavers, counted.people) as share_of_leavers,
         cast(counted.people as double) / sources.all_leavers as share_of_all_leavers,
         cast(counted.people as double) / targets.joiners as share_of_joiners,
@@ -292,6 +353,14 @@ evidence as (
     inner join commonest_days
         on commonest_days.from_organization_id = counted.from_organization_id
         and commonest_days.to_organization_id = counted.to_organization_id
+    inner join commonest_months
+        on commonest_months.from_organization_id = counted.from_organization_id
+        and commonest_months.to_organization_id = counted.to_organization_id
+    inner join people_there
+        on people_there.from_organization_id = counted.from_organization_id
+        and people_there.to_organization_id = counted.to_organization_id
+    left join slugs as from_slugs on from_slugs.organization_id = counted.from_organization_id
+    left join slugs as to_slugs on to_slugs.organization_id = counted.to_organization_id
     inner join told_apart
         on told_apart.from_organization_id = counted.from_organization_id
         and told_apart.to_organization_id = counted.to_organization_id
@@ -308,6 +377,24 @@ evidence as (
         and reverse.to_organization_id = counted.from_organization_id
 ),
 
+weighed as (
+    select
+        from_organization_id,
+        to_organization_id,
+        name_likeness >= 0.8 or has_one_slug as is_alike,
+        -- One name that holds the other. Letters alone are alike by chance: Visa and Vista, Firm 1 and Firm 2.
+        name_likeness = 1
+        or has_one_slug
+        or (name_likeness >= 0.8 and cast(people as double) / (people_there + 2) >= 0.3) as has_one_name,
+        cast(people as double) / (people_there + 2) as damped_share_of_people,
+        -- A target that hardly had anybody before, and hardly anybody else who joined.
+        people_before <= people * 0.2 + 1 and damped_share_of_joiners >= 0.6 as is_new,
+        -- Days that are known and differ are evidence against a deal, and months hide them.
+        people_of_known_day * 2 <= people as is_known_to_months,
+        people * 10 >= moves * 6 as is_once
+    from evidence
+),
+
 judged as (
     select
         evidence.from_organization_id,
@@ -317,17 +404,53 @@ judged as (
                 evidence.histories * 3 <= evidence.people
                 and (evidence.people < 10 or evidence.joinings_seen * 2 >= evidence.people)
                 then 'duplicate people'
-            when evidence.name_likeness >= 0.8 then 'rename'
+            when weighed.is_alike then 'rename'
             when evidence.people_before <= evidence.people and evidence.all_leavers > evidence.people * 2 then 'spin-off'
             else 'acquisition'
         end as kind,
+        case
+            when not weighed.is_once then null
+            when weighed.has_one_name then 'names'
+            when evidence.same_known_day_people >= 4 and evidence.same_known_day_people * 10 >= evidence.people * 6 then 'same day'
+            when
+                evidence.same_known_day_people = 3
+                and evidence.people <= 4
+                and (weighed.damped_share_of_people >= 0.25 or weighed.is_new)
+                then 'same day'
+            when weighed.damped_share_of_people >= 0.5 and evidence.people >= 5 then 'share of people'
+            when evidence.people >= 4 and evidence.people = evidence.people_there then 'share of people'
+            when
+                weighed.damped_share_of_people >= 0.5
+                and weighed.is_known_to_months
+                and evidence.same_month_people + 1 >= evidence.people
+                then 'share of people'
+            when
+                weighed.is_known_to_months
+                and evidence.people >= 5
+                and evidence.same_month_people * 10 >= evidence.people * 8
+                and (weighed.damped_share_of_people >= 0.35 or weighed.is_new)
+                then 'same month'
+            when
+                weighed.is_new
+                and weighed.is_known_to_months
+                and evidence.people >= 4
+                and evidence.same_month_people = evidence.people
+                then 'same month'
+            when weighed.is_new and evidence.people >= 8 and evidence.same_month_people * 10 >= evidence.people * 8 then 'same month'
+            when
+                weighed.is_known_to_months
+                and evidence.people >= 10
+                and evidence.same_month_people * 10 >= evidence.people * 7
+                and evidence.damped_share_of_joiners >= 0.6
+                then 'same month'
+        end as evidence,
         cast(
             round(
                 (
                     1 - (1 - evidence.damped_share_of_leavers)
                     * (1 - evidence.damped_share_of_all_leavers)
                     * (1 - evidence.damped_share_of_joiners)
-                    * (1 - case when evidence.name_likeness >= 0.8 then evidence.name_likeness / 2 else 0.0 end)
+                    * (1 - case when weighed.is_alike then 0.5 else 0.0 end)
                 )
                 * (0.5 + 0.5 * evidence.same_day_people / evidence.people)
                 * (0.5 + 0.5 * evidence.people / greatest(evidence.moves, evidence.people)),
@@ -335,6 +458,9 @@ judged as (
             ) as double
         ) as confidence
     from evidence
+    inner join weighed
+        on weighed.from_organization_id = evidence.from_organization_id
+        and weighed.to_organization_id = evidence.to_organization_id
 )
 
 select
@@ -344,11 +470,18 @@ select
     evidence.to_organization_name,
     judged.kind,
     judged.confidence,
-    judged.confidence >= 0.5 and judged.kind <> 'duplicate people' as is_transfer,
+    judged.evidence,
+    decided.is_transfer as decision,
+    judged.kind <> 'duplicate people' and coalesce(decided.is_transfer, judged.evidence is not null) as is_transfer,
+    judged.kind <> 'duplicate people' and decided.is_transfer is null and judged.evidence is null and judged.confidence >= 0.45
+        as needs_decision,
     cast(evidence.people as integer) as people,
     month_of_number(evidence.month - 2) as window_start_on,
     month_of_number(evidence.month + 2) as window_end_on,
     cast(evidence.same_day_people as integer) as same_day_people,
+    cast(evidence.same_known_day_people as integer) as same_known_day_people,
+    cast(evidence.same_month_people as integer) as same_month_people,
+    cast(evidence.people_there as integer) as people_there,
     evidence.share_of_leavers,
     evidence.share_of_all_leavers,
     evidence.share_of_joiners,
@@ -362,4 +495,7 @@ from evidence
 inner join judged
     on judged.from_organization_id = evidence.from_organization_id
     and judged.to_organization_id = evidence.to_organization_id
-where judged.confidence >= 0.25
+left join transfer_decisions as decided
+    on decided.from_organization_id = evidence.from_organization_id
+    and decided.to_organization_id = evidence.to_organization_id
+where judged.confidence >= 0.25 or judged.evidence is not null or decided.is_transfer is not null

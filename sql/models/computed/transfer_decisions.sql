@@ -1,0 +1,8 @@
+-- grain: One row per pair of organisations of which somebody decided whether moves between them are transfers.
+-- key: from_organization_id, to_organization_id
+-- tier: detail
+-- purpose: What config/transfers.yaml says of the candidates in transfer_candidates.
+-- columns:
+--   from_organization_id: The organisation that was left.
+--   to_organization_id: The organisation that was joined.
+--   is_transfer: True where it is a deal, false where people changed jobs.

@@ -1,0 +1,216 @@
+/**
+ * Whether a title is only a role beside a main job: a seat on a board, an adviser from outside, a mentor, an investor, a volunteer.
+ * What is one is data (config/titles/side-roles.yaml); this file says where in a title it has to stand.
+ */
+
+import { z } from 'zod'
+import { functionWords } from './functions.ts'
+import { kept } from './kept.ts'
+import type { EnglishTitle } from './languages.ts'
+import { masculine } from './masculine.ts'
+import { BookMaker, PhraseBook } from './phrase-book.ts'
+import { kinds, withUsualNames } from './roles.ts'
+import { segmented } from './segments.ts'
+import { readTaxonomy, wordList } from './taxonomy.ts'
+import { foldLetters, wordsOfPhrase, type Parts } from './words.ts'
+
+type Words = readonly string[]
+
+/** The words of a part of a title, or of a phrase of the lists, as both are compared: whatever script and gender. */
+function plain(words: Words): string[] {
+  return words.flatMap(segmented).map((word) => (word.startsWith('*') ? word : masculine(word)))
+}
+
+const made = kept('side-roles', () => {
+  const list = wordList.transform((all) => all.map(wordsOfPhrase))
+  const words = wordList.transform((all) => all.map(foldLetters))
+  const read = readTaxonomy(
+    'side-roles.yaml',
+    z.strictObject({
+      seats: list,
+      boards: list,
+      boards_that_lead: words,
+      before: words,
+      roles: list,
+      plain_adviser: words,
+      serves_the_state: words,
+      volunteering_is_the_field: words,
+      advisory: list,
+      native: z.record(z.string(), list),
+      native_jobs: list,
+      not_beside: words,
+    }),
+  )
+  const bookOf = (...lists: (readonly Words[])[]) => {
+    const maker = new BookMaker<true>()
+    for (const phrase of lists.flat()) maker.add(phrase, true)
+    return maker.packed()
+  }
+  const usual = (lists: readonly Words[]) => lists.map(withUsualNames)
+  const native = Object.values(read.native).flat().map(plain)
+  const { seats, boards, roles, advisory, native: _, native_jobs, ...sets } = read
+  return {
+    seats: bookOf(usual(seats), seats.map(plain)),
+    boards: bookOf(usual(boards), boards.map(plain)),
+    roles: bookOf(usual(roles), native),
+    advisory: bookOf(usual(advisory)),
+    sets: { ...sets, native_jobs: native_jobs.map((words) => plain(words).join(' ')) },
+  }
+})()
+
+const seats = new PhraseBook(made.seats)
+const boards = new PhraseBook(made.boards)
+const roles = new PhraseBook(made.roles)
+const advisory = new PhraseBook(made.advisory)
+const setOf = (key: keyof typeof made.sets): ReadonlySet<string> => new Set(made.sets[key])
+const before = setOf('before')
+const boardsThatLead = setOf('boards_that_lead')
+const plainAdviser = setOf('plain_adviser')
+const state = setOf('serves_the_state')
+const volunteering = setOf('volunteering_is_the_field')
+const nativeJobs = setOf('native_jobs')
+const notBeside = setOf('not_beside')
+
+/** What a title says of being beside a main job. */
+export interface Beside {
+  readonly isSideRole: boolean
+  /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
+  readonly isAdvisory: boolean
+}
+
+const NEITHER: Beside = { isSideRole: false, isAdvisory: false }
+
+/**
+ * @param written the title as written
+ * @param own its parts in the words of its language
+ */
+export function readBeside(written: string, own: Parts, english: EnglishTitle): Beside {
+  const native = joinedSeats(own.map(plain))
+  const parts = joinedSeats(english.parts)
+  const words = [...native.flat(), ...parts.flat()]
+  if (!words.some((word) => roles.knows(word) || boards.knows(word))) return NEITHER
+  const said = parts.flatMap((part, at) => saidBy(native[at] ?? [], part, english.language))
+  if (said.includes('job')) return NEITHER
+  const isAdvice = parts.some((part) => groupsOf(part).some(isAdvisory))
+  const isOfState = isAdvice && servesState(written)
+  // A firm's "Advisor", but not "Advisor, Public Affairs".
+  const isStaff = said.includes('adviser') && (isOfState || said.includes('field'))
+  const isBeside = said.some((one) => one === 'side' || one === 'adviser')
+  return {
+    isSideRole: isBeside && !isStaff && !said.includes('advice'),
+    isAdvisory: isAdvice && !isStaff && !isOfState,
+  }
+}
+
+type Said = 'side' | 'adviser' | 'advice' | 'field' | 'job'
+
+function saidBy(native: Words, part: Words, language: string): Said[] {
+  if (nativeJobs.has(native.join(' '))) return ['job']
+  if (isSide(native) || isSide(part)) return ['side']
+  return groupsOf(part).flatMap((words): Said[] => {
+    if (isSide(words)) return ['side']
+    if (plainAdviser.has(words.join(' '))) return [language === 'en' ? 'adviser' : 'job']
+    if (isAdvisory(words)) return ['advice']
+    if (namesJob(words)) return ['job']
+    return functionWords.scan(words).some(({ value }) => value !== null) ? ['field'] : []
+  })
+}
+
+/** "Member, Board of Trustees" is one role. */
+function joinedSeats(parts: readonly Words[]): Words[] {
+  return parts.reduce<Words[]>((joined, words) => {
+    const last = joined.at(-1)
+    const isSeat = last !== undefined && endOfSeat(last, seatAt(last)) === last.length
+    if (isSeat && indexOfBoard(words, 0) >= 0) joined.splice(-1, 1, [...last, ...words])
+    else joined.push(words)
+    return joined
+  }, [])
+}
+
+function isSide(words: Words): boolean {
+  for (let at = 0; at < words.length; at += 1) {
+    if (isRole(roles, words, at) || isSeat(words, at) || isVolunteer(words, at)) return true
+    if (!before.has(words[at] ?? '')) return endsWithSeat(words)
+  }
+  return false
+}
+
+function isAdvisory(words: Words): boolean {
+  return isRole(advisory, words, 0)
+}
+
+/** Whether a phrase of the book is all there is from `at` on, but for what it is of. */
+function isRole(book: PhraseBook<true>, words: Words, at: number): boolean {
+  const { value, end } = book.longest(words, at)
+  return value !== null && isOf(words, end) && !words.slice(end).some((word) => notBeside.has(word))
+}
+
+function isOf(words: Words, end: number): boolean {
+  const next = words[end]
+  return next === undefined || (next !== 'and' && kinds.find([next]) === 'filler')
+}
+
+const seatAt = (words: Words): number => words.findIndex((word) => !before.has(word))
+
+function endOfSeat(words: Words, at: number): number {
+  const found = seats.longest(words, Math.max(at, 0))
+  return found.value === null ? -1 : found.end
+}
+
+/** "Member of the Youth Advisory Board". */
+function isSeat(words: Words, at: number): boolean {
+  const end = endOfSeat(words, at)
+  return end >= 0 && indexOfBoard(words, end) >= 0
+}
+
+/** "Alumni Board Member". */
+function endsWithSeat(words: Words): boolean {
+  return words.some((_, at) => {
+    const { value, end } = boards.longest(words, at)
+    if (value === null || leads(words.slice(0, end))) return false
+    const seat = endOfSeat(words, end)
+    return seat >= 0 && isOf(words, seat)
+  })
+}
+
+function indexOfBoard(words: Words, from: number): number {
+  const at = words.findIndex((_, index) => {
+    if (index < from) return false
+    const { value, end } = boards.longest(words, index)
+    return value !== null && isOf(words, end)
+  })
+  return at >= 0 && leads(words.slice(from)) ? -1 : at
+}
+
+/** Whether it is a board that runs the firm. */
+function leads(words: Words): boolean {
+  return words.some((word) => boardsThatLead.has(word))
+}
+
+/** "Volunteer Firefighter", but not "Volunteer Coordinator". */
+function isVolunteer(words: Words, at: number): boolean {
+  if (words[at] !== 'volunteer') return false
+  return !words.some((word) => volunteering.has(word))
+}
+
+function servesState(written: string): boolean {
+  const [, ...served] = foldLetters(written).split(/\bto\b/)
+  return served.some((text) => text.split(/[^\p{L}]+/u).some((word) => state.has(word)))
+}
+
+function groupsOf(words: Words): Words[] {
+  const groups: string[][] = [[]]
+  for (const word of words) {
+    if (word === 'and') groups.push([])
+    else groups.at(-1)?.push(word)
+  }
+  return groups.filter((group) => group.length > 0)
+}
+
+/** Whether words name a job. */
+function namesJob(words: Words): boolean {
+  return words.some((_, at) => {
+    const strength = functionWords.find(words, at)?.strength
+    return strength === 'job' || strength === 'default' || kinds.find(words, at) === 'leading'
+  })
+}

@@ -1,0 +1,102 @@
+/** What config/transfers.yaml decides, as the table transfer_decisions, goes before all evidence of the data. */
+
+import { describe, expect, it } from 'vitest'
+import { buildModels } from '../../src/model/build.ts'
+import { readProject } from '../../src/model/project.ts'
+import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
+
+const DECISIONS = [
+  ['doubtful', 'giant', true],
+  ['proven', 'giant', false],
+  ['two people', 'giant', true],
+  ['undecided', 'elsewhere', true],
+] as const
+
+describe('a decision on a pair of organisations', () => {
+  it('makes transfers of moves that prove nothing, and moves of proven transfers', async () => {
+    const warehouse = await memoryWarehouse({ threads: 1 })
+    try {
+      await insertEvents(warehouse, [
+        ...movers('doubtful', 5, (nth) => `2021-04-${10 + 3 * nth}`),
+        ...stayers('doubtful', 25),
+        ...movers('proven', 5, () => '2021-04-13'),
+        ...movers('two people', 2, () => '2021-04-13'),
+        ...movers('undecided', 5, (nth) => `2021-04-${10 + 3 * nth}`),
+        ...stayers('undecided', 25),
+        ...stayers('giant', 40),
+      ])
+      await buildModels(warehouse, { buildId: 'night', builtAt: new Date('2024-12-10T03:00:00Z') })
+      const transfers = `select from_organization_id as source, count(*) as moves from moves where is_transfer
+         group by all order by all`
+      expect(await warehouse.all(transfers)).toEqual([{ source: 'proven', moves: 5n }])
+
+      await warehouse.append('transfer_decisions', {
+        from_organization_id: DECISIONS.map(([from]) => from),
+        to_organization_id: DECISIONS.map(([, to]) => to),
+        is_transfer: DECISIONS.map(([, , is]) => is),
+      })
+      const { nodes } = await readProject(warehouse)
+      const sqlOf = (name: string) => nodes.find((node) => node.name === name)?.storedSql ?? ''
+      await warehouse.run(
+        `create or replace table transfer_candidates as ${sqlOf('transfer_candidates')}`,
+      )
+      expect(
+        await warehouse.all(
+          `select from_organization_id as source, evidence, decision, is_transfer, needs_decision
+           from transfer_candidates order by all`,
+        ),
+      ).toEqual([
+        row('doubtful', null, true, true, false),
+        row('proven', 'same day', false, false, false),
+        row('undecided', null, null, false, true),
+      ])
+      expect(
+        await warehouse.all(
+          `select from_organization_id as source, count(*) as moves from (${sqlOf('transfers')}) group by all order by all`,
+        ),
+      ).toEqual([
+        { source: 'doubtful', moves: 5n },
+        { source: 'two people', moves: 2n },
+      ])
+    } finally {
+      warehouse.close()
+    }
+  }, 60_000)
+})
+
+function row(
+  source: string,
+  evidence: string | null,
+  decision: boolean | null,
+  isTransfer: boolean,
+  needsDecision: boolean,
+) {
+  return { source, evidence, decision, is_transfer: isTransfer, needs_decision: needsDecision }
+}
+
+function movers(from: string, people: number, dayOf: (nth: number) => string): GivenEvent[] {
+  return Array.from({ length: people }, (_, nth) => {
+    const about = { profile_id: `${from} ${nth}`, title_current: 'Engineer' }
+    const day = dayOf(nth)
+    return [
+      {
+        ...about,
+        organization_id: from,
+        event_type: 'joined',
+        changed_at: `201${4 + nth}-02-0${3 + nth}`,
+      },
+      { ...about, organization_id: from, event_type: 'left', changed_at: day },
+      { ...about, organization_id: 'giant', event_type: 'joined', changed_at: day },
+    ]
+  }).flat()
+}
+
+function stayers(organization: string, people: number): GivenEvent[] {
+  return Array.from({ length: people }, (_, nth) => ({
+    profile_id: `${organization} stays ${nth}`,
+    organization_id: organization,
+    event_type: 'joined',
+    changed_at: `201${4 + (nth % 4)}-0${1 + (nth % 8)}-05`,
+    title_current: 'Engineer',
+  }))
+}

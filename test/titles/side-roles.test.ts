@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { compareTitles } from '../../src/titles/compare.ts'
+import { understandTitle } from '../../src/titles/understand.ts'
+
+const wrong = (titles: string, what: 'isSideRole' | 'isAdvisory', expected: boolean) =>
+  titles.split('; ').filter((title) => understandTitle(title)[what] !== expected)
+
+describe('a role beside a main job', () => {
+  it.each([
+    'Supervisory Board Member; Chair of the Supervisory Board; Independent Non-Executive Director; NED; Non-Executive Chairman; Member, Board of Trustees; Chair, Audit Committee; Treasurer, Board of Directors; Chair of the Audit and Risk Committee; Alumni Association Board Member; Member of the Youth Advisory Board',
+    'School Governor; School Governor (Finance); Chair of Governors; Trustee; Mentor; Startup Mentor / Angel; Angel Investor; Limited Partner; Volunteer; Volunteer Firefighter; Volunteer Software Developer; Council Member; Keynote Speaker',
+    'Advisor; Advisor | Investor | Speaker; Advisor & Investor; Advisor to the CEO; Strategic Advisor to the Board; Advisory Board Member; Board Advisor & Angel Investor; Board Member & Strategic Advisor',
+    'Aufsichtsrat; Aufsichtsratsmitglied; Mitglied des Beirats; Mitglied des wissenschaftlichen Beirats der ETH; Verwaltungsratspräsident; Präsidentin des Verwaltungsrates; Stiftungsrat; Kassenwart; Administrateur indépendant; Administratrice indépendante; Membre du conseil de surveillance; Bénévole',
+    'Consejero independiente; Consejera; Miembro del consejo asesor; Conselheiro; Presidente do Conselho Fiscal; Consigliere di amministrazione; Membro del collegio sindacale; Commissaris; Lid Raad van Commissarissen; Lid van de raad van toezicht',
+    'Styrelseledamot; Styrelseordförande; Bestyrelsesmedlem; Bestyrelsesformand; Styremedlem; Hallituksen jäsen; Członek Rady Nadzorczej; Předseda dozorčí rady; Felügyelőbizottsági tag; Yönetim Kurulu Üyesi; Член совета директоров; Член наглядової ради; Μέλος Διοικητικού Συμβουλίου',
+    'דירקטורית חיצונית; عضو مجلس الإدارة; स्वतंत्र निदेशक; Komisaris Independen; Thành viên Hội đồng quản trị; กรรมการอิสระ; 社外取締役; 社外監査役; 監査役; 顧問; 사외이사; 감사; 独立董事; 监事',
+  ])('is %s', (titles) => {
+    expect(wrong(titles, 'isSideRole', true)).toEqual([])
+  })
+
+  it.each([
+    'Technical Advisor; Senior Advisor; Special Advisor to the Minister; Advisor to the Minister of Finance; Advisor, Public Affairs; Policy Advisor; Financial Advisor; Tax Advisor; Travel Advisor; Asesor; Conseiller clientèle; Steuerberater; Adviseur; 技術顧問',
+    'Board Operator; Board Certified Physician; Board Secretary; Vice President, Board Relations; Board Support Specialist; Governor of the State; Governor of the Bank of England; Deputy Governor, Central Bank; Speaker of the House; Member of the European Parliament; City Council Member; Council Tax Officer; Works Council Member',
+    'Investor Relations Manager; Investment Manager; Volunteer Coordinator; Volunteer Program Manager; Mentor Teacher; Vocal Coach; Panel Beater; General Partner; Chair, Department of Physics; Member of Technical Staff; Executive Chairman',
+    'Founder, CEO & Board Member; CTO @ Lumen | Advisor; Managing Director & Board Member; Member of the Executive Board; Member of the Management Board; Vorstandsmitglied; Vorsitzender des Verwaltungsrats und CEO; Membre de la direction; Consejero delegado; Lid van de raad van bestuur; Commissaris van politie; 取締役; 常務取締役; 상무이사',
+  ])('is none of %s', (titles) => {
+    expect(wrong(titles, 'isSideRole', false)).toEqual([])
+  })
+
+  it('tells advice that may come from outside, whether it is a job or not', () => {
+    const some =
+      'Advisor; Technical Advisor; Senior Advisor; Strategic Advisor; Advisory Board Member; Scientific Advisor; Venture Partner'
+    expect(wrong(some, 'isAdvisory', true)).toEqual([])
+    const none =
+      'Financial Advisor; Tax Advisor; Policy Advisor; Special Advisor to the Minister; CTO @ Lumen | Advisor; CTO; Board Member'
+    expect(wrong(none, 'isAdvisory', false)).toEqual([])
+  })
+
+  it.each([
+    ['Technical Advisor', 'CTO'],
+    ['Machinist', 'Supervisory Board Member'],
+    ['CEO', 'Non-Executive Chairman'],
+    ['Angel Investor', 'Head of Sales'],
+  ])('is no step of a career: %s ↔ %s', (one, other) => {
+    const said = { label: 'unclassified', rule: 'side_role', confidence: 0 }
+    expect(compareTitles(one, other)).toEqual(said)
+    expect(compareTitles(other, one)).toEqual(said)
+  })
+
+  it('may still rise: from one to a higher one, from an adviser to a senior one, from a volunteer to a coordinator', () => {
+    expect(compareTitles('Advisor', 'Senior Advisor').label).toBe('promotion')
+    expect(compareTitles('Board Member', 'Chairman of the Board').label).toBe('promotion')
+    expect(compareTitles('Senior Advisor', 'Director').label).toBe('promotion')
+  })
+})
