@@ -72,9 +72,11 @@ function isIntoFirm({ understood: beside }: ReadTitle, { understood: post }: Rea
 
 /** The same words, whatever their order, case, spelling, gender or language. */
 function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
-  if (isEqual(before.words, after.words)) {
-    // Nothing but signs, twice, says nothing.
-    if (before.words.length === 0) return { label: 'unclassified', rule: 'no_words', confidence: 0 }
+  // Nothing but signs, twice, says nothing.
+  if (before.words.length === 0 && after.words.length === 0) {
+    return { label: 'unclassified', rule: 'no_words', confidence: 0 }
+  }
+  if (before.normal === after.normal || isEqual(before.words, after.words)) {
     return { label: 'retitle', rule: 'same_words', confidence: 0.99 }
   }
   if (isTypingError(before.words, after.words)) {

@@ -9,7 +9,9 @@ import type { ReadLevel } from './grading.ts'
 import { readInEnglish, type EnglishTitle } from './languages.ts'
 import { readLevel } from './levels.ts'
 import { confidences, phrases } from './lexicon.ts'
+import { masculine } from './masculine.ts'
 import { remembered } from './memo.ts'
+import { asDigit, isNumeral } from './numerals.ts'
 import { isInterim, officeOf } from './office.ts'
 import { presentParts, withoutServed } from './own-parts.ts'
 import { segmented } from './segments.ts'
@@ -50,6 +52,8 @@ export interface ReadTitle {
   /** Whether it tells of a role that somebody no longer has or does not have yet. */
   readonly isOfAnotherTime: boolean
   readonly inOrder: readonly string[]
+  /** What all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
+  readonly normal: string
   /** Every meaningful word as written, sorted. */
   readonly words: readonly string[]
   /** Every meaningful word in English, sorted; a head of something is its manager. */
@@ -100,6 +104,7 @@ function read(title: string, ladder: string): ReadTitle {
     function: mention,
     isOfAnotherTime: presentParts(parts) !== parts,
     inOrder,
+    normal: normalForm(english.language === 'en' ? english.parts.flat() : inOrder.map(masculine)),
     words: meaningful(inOrder),
     // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
@@ -128,6 +133,11 @@ const keepsNativeLevel: Keeps = (words, at) => {
   if (LATIN.test(words[at] ?? '')) return 0
   const { value, end } = phrases.longest(words, at)
   return value === null ? 0 : end - at
+}
+
+function normalForm(words: readonly string[]): string {
+  const plain = words.filter((word, at) => !isNumeral(words[at + 1] ?? '') || !isNumeral(word))
+  return meaningful(plain.map((word, at) => (at > 0 ? asDigit(word) : word))).join(' ')
 }
 
 function meaningful(words: readonly string[]): string[] {
