@@ -11,6 +11,7 @@ import { stepNamed } from './numerals.ts'
 import { toEnglish } from './to-english.ts'
 import { lists } from './roles.ts'
 import { isEqual, isSameJob, isTypingError } from './same-job.ts'
+import { stepOfLadders } from './trade-steps.ts'
 import { readTitle, type ReadTitle } from './understand.ts'
 import { isOtherGender, splitTitle } from './words.ts'
 
@@ -50,6 +51,8 @@ export function compareTitles(
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const from = before.understood.rank
   const to = after.understood.rank
+  const known = byLadder(before, after, from === null || to === null ? 0 : to - from)
+  if (known !== null) return known
   return from === null || to === null
     ? withoutRank(before, after)
     : withRanks(before, after, to - from)
@@ -115,6 +118,26 @@ function isDeputyOf(before: readonly string[], after: readonly string[]): boolea
 
 function deputyStep(label: TitleChange): ComparedTitles {
   return { label, rule: 'deputy_of_same_title', confidence: 0.93 }
+}
+
+// What levels and a ladder that may be the firm's say is as often the one as the other.
+const TRADE_DECIDES = { rule: 'trade_decides', confidence: 0.5 }
+
+/**
+ * A step on a ladder of a trade. Where it is not sure that the ladder is this firm's, it is asked only where levels say the
+ * opposite: from vice president to director is up at a bank, and the way back elsewhere. Firms say so far more often when
+ * somebody rises than when somebody falls, so that either is told as a rise.
+ * @param rise by how much levels tell them apart
+ */
+function byLadder(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
+  const step = stepOfLadders(before, after)
+  if (step === null) return null
+  if (step.isOfEvery) return labelOf(step.rise, 'step_of_ladder', 0.9)
+  const isOpposed = Math.abs(rise) >= CLEAR_STEP && Math.sign(rise) !== Math.sign(step.rise)
+  if (step.isSure && step.rise > 0) return labelOf(step.rise, 'step_of_ladder', 0.85)
+  return isOpposed && fallOfWordsOnly(before, after) === null
+    ? { label: 'promotion', ...TRADE_DECIDES }
+    : null
 }
 
 // The leader of a job stands above all who do it.

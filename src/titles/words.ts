@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import { namesPost, spelledOut, withLetters, withoutEntities } from './abbreviations.ts'
 import { kept } from './kept.ts'
-import { remembered } from './memo.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
 
 const lists = kept('words', () =>
@@ -190,12 +189,13 @@ const GRADE_PREFIXES = lists.grade_prefixes.map(foldLetters)
 const SHORTEST_LATIN_REST = 5
 const LATIN = /^[a-z]/
 
-const wordsOfCompound = remembered((word: string): readonly string[] => {
+function wordsOfCompound(word: string): readonly string[] {
   const prefix = GRADE_PREFIXES.find((text) => word.startsWith(text))
-  const rest = prefix === undefined ? '' : word.slice(prefix.length)
+  if (prefix === undefined) return [word]
+  const rest = word.slice(prefix.length)
   const shortest = LATIN.test(rest) ? SHORTEST_LATIN_REST : 1
-  return prefix === undefined || rest.length < shortest ? [word] : [prefix, rest]
-})
+  return rest.length < shortest ? [word] : [prefix, rest]
+}
 
 function joinWords(words: string[]): string[] {
   if (!words.some((word) => ONE_WORD_BEGINS.has(word))) return words
