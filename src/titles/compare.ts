@@ -46,7 +46,9 @@ export function compareTitles(
   const same = sameWords(before, after)
   if (same !== null) return same
   if (before.understood.isEndMarker !== after.understood.isEndMarker) return ended
-  if (isIntoFirm(before, after) || isIntoFirm(after, before)) return besideAndPost
+  // A chief who becomes a technical adviser stays, with less to say.
+  const isOut = after.understood.isSideRole && isIntoFirm(after, before)
+  if (isOut || isIntoFirm(before, after)) return besideAndPost
   if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const from = before.understood.rank

@@ -37,7 +37,6 @@ describe('a role beside a main job', () => {
   })
 
   it.each([
-    ['Technical Advisor', 'CTO'],
     ['Machinist', 'Supervisory Board Member'],
     ['CEO', 'Non-Executive Chairman'],
     ['Angel Investor', 'Head of Sales'],
@@ -45,6 +44,11 @@ describe('a role beside a main job', () => {
     const said = { label: 'unclassified', rule: 'side_role', confidence: 0 }
     expect(compareTitles(one, other)).toEqual(said)
     expect(compareTitles(other, one)).toEqual(said)
+  })
+
+  it('is entered from advice that may come from outside without a rise, and left for it with a fall', () => {
+    expect(compareTitles('Technical Advisor', 'CTO').rule).toBe('side_role')
+    expect(compareTitles('CTO', 'Technical Advisor').label).toBe('demotion')
   })
 
   it('may still rise: from one to a higher one, from an adviser to a senior one, from a volunteer to a coordinator', () => {
