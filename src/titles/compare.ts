@@ -46,9 +46,7 @@ export function compareTitles(
   const same = sameWords(before, after)
   if (same !== null) return same
   if (before.understood.isEndMarker !== after.understood.isEndMarker) return ended
-  // A chief who becomes a technical adviser stays, with less to say.
-  const isOut = after.understood.isSideRole && isIntoFirm(after, before)
-  if (isOut || isIntoFirm(before, after)) return besideAndPost
+  if (isIntoFirm(before, after) || isOutOfFirm(before, after)) return besideAndPost
   if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const from = before.understood.rank
@@ -65,14 +63,17 @@ const ended: ComparedTitles = { label: 'unclassified', rule: 'job_ended', confid
 
 const besideAndPost: ComparedTitles = { label: 'unclassified', rule: 'side_role', confidence: 0 }
 
-/**
- * "Technical Advisor" → "CTO", "Machinist" ↔ "Supervisory Board Member": who had a role beside a job, or advised from outside, comes
- * to a post of the firm or leaves it; nobody rises or falls.
- */
+/** "Technical Advisor" → "CTO", "Board Member" → "CEO": who had a role beside a job comes to a post of the firm; nothing rose. */
 function isIntoFirm({ understood: beside }: ReadTitle, { understood: post }: ReadTitle): boolean {
   if (post.isSideRole || post.isAdvisory) return false
   if (!beside.isSideRole) return beside.isAdvisory && post.level === 'cxo'
   return beside.level === 'cxo' || (post.rank ?? 0) >= rankRanges.director.lowest
+}
+
+/** "Machinist" → "Supervisory Board Member" is no rise; "CEO" → "Board Member" steps down. */
+function isOutOfFirm({ understood: post }: ReadTitle, { understood: beside }: ReadTitle): boolean {
+  if (!beside.isSideRole || post.isSideRole || beside.level !== 'cxo') return false
+  return (post.rank ?? 0) - (beside.rank ?? 0) < CLEAR_STEP
 }
 
 /** The same words, whatever their order, case, spelling, gender or language. */
