@@ -11,6 +11,7 @@ import { stepNamed } from './numerals.ts'
 import { toEnglish } from './to-english.ts'
 import { lists } from './roles.ts'
 import { isEqual, isSameJob, isTypingError } from './same-job.ts'
+import { stepOfLadders } from './trade-steps.ts'
 import { readTitle, type ReadTitle } from './understand.ts'
 import { isOtherGender, splitTitle } from './words.ts'
 
@@ -45,11 +46,13 @@ export function compareTitles(
   const same = sameWords(before, after)
   if (same !== null) return same
   if (before.understood.isEndMarker !== after.understood.isEndMarker) return ended
-  if (isIntoFirm(before, after) || isIntoFirm(after, before)) return besideAndPost
+  if (isIntoFirm(before, after) || isOutOfFirm(before, after)) return besideAndPost
   if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const from = before.understood.rank
   const to = after.understood.rank
+  const known = byLadder(before, after, from === null || to === null ? 0 : to - from)
+  if (known !== null) return known
   return from === null || to === null
     ? withoutRank(before, after)
     : withRanks(before, after, to - from)
@@ -60,21 +63,26 @@ const ended: ComparedTitles = { label: 'unclassified', rule: 'job_ended', confid
 
 const besideAndPost: ComparedTitles = { label: 'unclassified', rule: 'side_role', confidence: 0 }
 
-/**
- * "Technical Advisor" → "CTO", "Machinist" ↔ "Supervisory Board Member": who had a role beside a job, or advised from outside, comes
- * to a post of the firm or leaves it; nobody rises or falls.
- */
+/** "Technical Advisor" → "CTO", "Board Member" → "CEO": who had a role beside a job comes to a post of the firm; nothing rose. */
 function isIntoFirm({ understood: beside }: ReadTitle, { understood: post }: ReadTitle): boolean {
   if (post.isSideRole || post.isAdvisory) return false
   if (!beside.isSideRole) return beside.isAdvisory && post.level === 'cxo'
   return beside.level === 'cxo' || (post.rank ?? 0) >= rankRanges.director.lowest
 }
 
+/** "Machinist" → "Supervisory Board Member" is no rise; "CEO" → "Board Member" steps down. */
+function isOutOfFirm({ understood: post }: ReadTitle, { understood: beside }: ReadTitle): boolean {
+  if (!beside.isSideRole || post.isSideRole || beside.level !== 'cxo') return false
+  return (post.rank ?? 0) - (beside.rank ?? 0) < CLEAR_STEP
+}
+
 /** The same words, whatever their order, case, spelling, gender or language. */
 function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
-  if (isEqual(before.words, after.words)) {
-    // Nothing but signs, twice, says nothing.
-    if (before.words.length === 0) return { label: 'unclassified', rule: 'no_words', confidence: 0 }
+  // Nothing but signs, twice, says nothing.
+  if (before.words.length === 0 && after.words.length === 0) {
+    return { label: 'unclassified', rule: 'no_words', confidence: 0 }
+  }
+  if (before.normal === after.normal || isEqual(before.words, after.words)) {
     return { label: 'retitle', rule: 'same_words', confidence: 0.99 }
   }
   if (isTypingError(before.words, after.words)) {
@@ -113,6 +121,26 @@ function isDeputyOf(before: readonly string[], after: readonly string[]): boolea
 
 function deputyStep(label: TitleChange): ComparedTitles {
   return { label, rule: 'deputy_of_same_title', confidence: 0.93 }
+}
+
+// What levels and a ladder that may be the firm's say is as often the one as the other.
+const TRADE_DECIDES = { rule: 'trade_decides', confidence: 0.5 }
+
+/**
+ * A step on a ladder of a trade. Where it is not sure that the ladder is this firm's, it is asked only where levels say the
+ * opposite: from vice president to director is up at a bank, and the way back elsewhere. Firms say so far more often when
+ * somebody rises than when somebody falls, so that either is told as a rise.
+ * @param rise by how much levels tell them apart
+ */
+function byLadder(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
+  const step = stepOfLadders(before, after)
+  if (step === null) return null
+  if (step.isOfEvery) return labelOf(step.rise, 'step_of_ladder', 0.9)
+  const isOpposed = Math.abs(rise) >= CLEAR_STEP && Math.sign(rise) !== Math.sign(step.rise)
+  if (step.isSure && step.rise > 0) return labelOf(step.rise, 'step_of_ladder', 0.85)
+  return isOpposed && fallOfWordsOnly(before, after) === null
+    ? { label: 'promotion', ...TRADE_DECIDES }
+    : null
 }
 
 // The leader of a job stands above all who do it.

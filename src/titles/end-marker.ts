@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { kept } from './kept.ts'
 import { phrases, tenseWords } from './lexicon.ts'
+import { remembered } from './memo.ts'
 import { isNumeral } from './numerals.ts'
 import { beginsAnotherTime, namesRoleAt, presentParts } from './own-parts.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
@@ -47,6 +48,7 @@ const past = new Set(
     ...tenseWords.ends,
   ].filter((word) => !tenseWords.ahead.has(word)),
 )
+const mayEnd = remembered((word) => segmented(word).some((one) => begins.has(one) || past.has(one)))
 // Soldiers and officials: "Oberst a. D.", "Richter i. R.". In other letters they are an art director or a human resource.
 const GERMAN_LETTERS = /(?<![\p{L}.])(?:a\.\s?D|i\.\s?R|f\.\s?d)\.(?!\p{L})/u
 // "ex-Google Engineer @ Acme" has a job.
@@ -62,8 +64,8 @@ export function endOf(
   namesJob: (parts: Parts) => boolean,
 ): End | null {
   if (GERMAN_LETTERS.test(title)) return 'over'
+  if (!parts.some((part) => part.some(mayEnd))) return null
   const words = parts.map((part) => part.flatMap(segmented))
-  if (!words.some((part) => part.some((word) => begins.has(word) || past.has(word)))) return null
   let isMarked = false
   let own: (readonly string[])[] = []
   for (const part of words) {

@@ -56,6 +56,8 @@ export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 export const cognateEndings: readonly (readonly [string, readonly string[]])[] = made.cognates
 
 export interface EnglishTitle {
+  /** Its words before that: of scripts without spaces set apart, masculine. */
+  readonly native: readonly (readonly string[])[]
   readonly parts: readonly (readonly string[])[]
   /** The language that most of its words belong to; `en` where nothing speaks for another. */
   readonly language: string

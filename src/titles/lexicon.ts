@@ -3,6 +3,7 @@
  */
 
 import { z } from 'zod'
+import { spelledOut } from './abbreviations.ts'
 import { kept } from './kept.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { wordList, LEVELS, readTaxonomy, type KnownLevel } from './taxonomy.ts'
@@ -137,7 +138,11 @@ const made = kept('lexicon', () => {
   const standing = standingIn(levels.levels)
   const book = new BookMaker<PackedMeaning>()
   const addAll = (list: readonly string[], meaning: PackedMeaning) => {
-    for (const phrase of list) book.add(phrase.split(' '), meaning)
+    for (const words of list.map((phrase) => phrase.split(' '))) {
+      book.add(words, meaning)
+      const spelled = spelledOut(words, (word) => [word], false)
+      if (spelled.join(' ') !== words.join(' ')) book.add(spelled, meaning)
+    }
   }
   const addHead = (entry: z.infer<typeof headSchema>, rule: string, more: Partial<Head> = {}) => {
     const { level: of, rank: at, management, with: wanted, words } = entry

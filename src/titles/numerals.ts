@@ -13,6 +13,12 @@ export function isNumeral(word: string): boolean {
   return plain.has(word) || DIGIT.test(word) || LETTERS_AND_DIGITS.test(word)
 }
 
+/** "II" as "2"; any other word as it is. */
+export function asDigit(word: string): string {
+  const value = roman.indexOf(word) + 1
+  return value > 0 ? String(value) : word
+}
+
 /** Whether a grade is a step from the third on. */
 export function isHighStep(grade: string): boolean {
   return grade.startsWith('numeral') && grade !== 'numeralone' && grade !== 'numeraltwo'

@@ -8,11 +8,12 @@ import { functionWords } from './functions.ts'
 import { kept } from './kept.ts'
 import type { EnglishTitle } from './languages.ts'
 import { masculine } from './masculine.ts'
+import { remembered } from './memo.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { kinds, withUsualNames } from './roles.ts'
 import { segmented } from './segments.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
-import { foldLetters, wordsOfPhrase, type Parts } from './words.ts'
+import { foldLetters, wordsOfPhrase } from './words.ts'
 
 type Words = readonly string[]
 
@@ -78,17 +79,16 @@ export interface Beside {
   readonly isAdvisory: boolean
 }
 
+const isBegin = remembered((word) => roles.knows(word) || boards.knows(word))
+const mayBeSide = (words: Words): boolean => words.some(isBegin)
+
 const NEITHER: Beside = { isSideRole: false, isAdvisory: false }
 
-/**
- * @param written the title as written
- * @param own its parts in the words of its language
- */
-export function readBeside(written: string, own: Parts, english: EnglishTitle): Beside {
-  const native = joinedSeats(own.map(plain))
+/** @param written the title as written */
+export function readBeside(written: string, english: EnglishTitle): Beside {
+  if (!english.native.some(mayBeSide) && !english.parts.some(mayBeSide)) return NEITHER
+  const native = joinedSeats(english.native)
   const parts = joinedSeats(english.parts)
-  const words = [...native.flat(), ...parts.flat()]
-  if (!words.some((word) => roles.knows(word) || boards.knows(word))) return NEITHER
   const said = parts.flatMap((part, at) => saidBy(native[at] ?? [], part, english.language))
   if (said.includes('job')) return NEITHER
   const isAdvice = parts.some((part) => groupsOf(part).some(isAdvisory))

@@ -76,10 +76,11 @@ export type Keeps = (words: readonly string[], at: number) => number
 
 /** Brings the words of a title, as `splitTitle` gives them, to English. */
 export function toEnglish(parts: Parts, keeps: Keeps = () => 0): EnglishTitle {
-  const plain = parts.map((words) => words.flatMap(segmented).map(masculine))
-  const language = languageOf(plain.flat())
+  const native = parts.map((words) => words.flatMap(segmented).map(masculine))
+  const language = languageOf(native.flat())
   const book = bookOf.get(language)?.()
-  return { language, parts: plain.map((words) => withUsualNames(translated(words, book, keeps))) }
+  const english = native.map((words) => withUsualNames(translated(words, book, keeps)))
+  return { language, native, parts: english }
 }
 
 /** The language that most words belong to; one word of another among several English ones is a name. */

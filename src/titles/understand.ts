@@ -10,6 +10,7 @@ import { readInEnglish, type EnglishTitle } from './languages.ts'
 import { readLevel } from './levels.ts'
 import { confidences, phrases } from './lexicon.ts'
 import { remembered } from './memo.ts'
+import { asDigit, isNumeral } from './numerals.ts'
 import { isInterim, officeOf } from './office.ts'
 import { presentParts, withoutServed } from './own-parts.ts'
 import { segmented } from './segments.ts'
@@ -49,7 +50,10 @@ export interface ReadTitle {
   readonly function: FunctionWord | null
   /** Whether it tells of a role that somebody no longer has or does not have yet. */
   readonly isOfAnotherTime: boolean
+  readonly firstPart: readonly string[]
   readonly inOrder: readonly string[]
+  /** What all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
+  readonly normal: string
   /** Every meaningful word as written, sorted. */
   readonly words: readonly string[]
   /** Every meaningful word in English, sorted; a head of something is its manager. */
@@ -65,7 +69,7 @@ export function understandTitle(title: string, ladder = 'standard'): UnderstoodT
 // read. Of twice as many at most, 160,000 took 120 MB.
 const MOST_READ_TITLES = 150_000
 const readByTitle = remembered((ladder) =>
-  remembered((title) => read(title, ladder), MOST_READ_TITLES),
+  remembered((title) => comparable(read(title, ladder)), MOST_READ_TITLES),
 )
 
 /** Reads a title by the ladder of an organisation; remembers a bounded number of titles of each ladder. */
@@ -73,7 +77,7 @@ export function readTitle(title: string, ladder: string): ReadTitle {
   return readByTitle(ladder)(title)
 }
 
-function read(title: string, ladder: string): ReadTitle {
+function read(title: string, ladder: string) {
   const parts = splitTitle(title)
   const own = withoutServed(parts)
   const english = toEnglish(own)
@@ -81,25 +85,39 @@ function read(title: string, ladder: string): ReadTitle {
   const level = end === 'none' ? null : (readByLadder(ladder, own) ?? levelOf(title, own, english))
   const job = readJob(english)
   const mention = readFunction(english)
+  const understood: UnderstoodTitle = {
+    level: level?.level ?? 'unknown',
+    rank: level?.rank ?? null,
+    isManagement: level?.management ?? null,
+    function: mention?.function ?? (level === null ? 'unknown' : 'other'),
+    core: coreOf(job),
+    office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
+    isInterim: isInterim(own),
+    ...readBeside(title, english),
+    isEndMarker: end !== null,
+    rule: level?.rule ?? 'unknown',
+    confidence: confidences[level?.rule.split(':')[0] ?? ''] ?? 0,
+  }
+  return { understood, job, mention, parts, own, english }
+}
+
+function comparable({
+  understood,
+  job,
+  mention,
+  parts,
+  own,
+  english,
+}: ReturnType<typeof read>): ReadTitle {
   const inOrder = parts.flat().flatMap(segmented)
   return {
-    understood: {
-      level: level?.level ?? 'unknown',
-      rank: level?.rank ?? null,
-      isManagement: level?.management ?? null,
-      function: mention?.function ?? (level === null ? 'unknown' : 'other'),
-      core: coreOf(job),
-      office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
-      isInterim: isInterim(own),
-      ...readBeside(title, own, english),
-      isEndMarker: end !== null,
-      rule: level?.rule ?? 'unknown',
-      confidence: confidences[level?.rule.split(':')[0] ?? ''] ?? 0,
-    },
+    understood,
     job,
     function: mention,
     isOfAnotherTime: presentParts(parts) !== parts,
+    firstPart: own[0] ?? [],
     inOrder,
+    normal: normalForm(english.language === 'en' ? english.parts : english.native),
     words: meaningful(inOrder),
     // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
@@ -109,7 +127,7 @@ function read(title: string, ladder: string): ReadTitle {
 function namesMainJob(parts: Parts): boolean {
   const english = toEnglish(parts)
   const level = levelOf('', parts, english)
-  return level !== null && level.rule !== 'field' && !readBeside('', parts, english).isSideRole
+  return level !== null && level.rule !== 'field' && !readBeside('', english).isSideRole
 }
 
 const AMBIGUOUS_RULE = 'ambiguous_abbreviation'
@@ -128,6 +146,12 @@ const keepsNativeLevel: Keeps = (words, at) => {
   if (LATIN.test(words[at] ?? '')) return 0
   const { value, end } = phrases.longest(words, at)
   return value === null ? 0 : end - at
+}
+
+function normalForm(parts: Parts): string {
+  const words = parts.flat()
+  const plain = words.filter((word, at) => !isNumeral(words[at + 1] ?? '') || !isNumeral(word))
+  return meaningful(plain.map((word, at) => (at > 0 ? asDigit(word) : word))).join(' ')
 }
 
 function meaningful(words: readonly string[]): string[] {

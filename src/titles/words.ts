@@ -4,15 +4,14 @@
  */
 
 import { z } from 'zod'
+import { namesPost, spelledOut, withLetters, withoutEntities } from './abbreviations.ts'
 import { kept } from './kept.ts'
-import { remembered } from './memo.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
 
 const lists = kept('words', () =>
   readTaxonomy(
     'words.yaml',
     z.strictObject({
-      abbreviations: z.record(z.string().min(1), z.string()),
       one_word: wordList,
       to_belongs_to_the_words: wordList,
       grade_prefixes: wordList,
@@ -68,7 +67,7 @@ const PRONOUNS =
   /\(?\b(?:she|he|they)\s*\/\s*(?:her|him|them|hers|his|theirs)\b(?:\s*\/\s*\w+)?\)?/g
 // Leiter_in, Leiter:in, Leiter*in, Leiter/in, Kaufmann/-frau, developpeur·euse, charge(e), directeur/trice, ingeniero/a.
 const ENDING =
-  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|a|as|o|os|ra|ora|oa|frau|mann|ka|inja|ת|ה|ית)'
+  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|fe|a|as|o|os|ra|ora|oa|frau|mann|ka|inja|ת|ה|ית)'
 const GENDER_ENDING = new RegExp(
   `(?<=\\p{L})(?:[_:*·•/]${ENDING}|\\(-?${ENDING}\\)|/-\\p{L}+|\\.(?:e|es|euse|se|rice|trice|ne|ere|iere))(?![\\p{L}\\p{N}])`,
   'gu',
@@ -92,14 +91,6 @@ const ONE_WORD = new Map(
 )
 const ONE_WORD_BEGINS = new Set([...ONE_WORD.keys()].map((phrase) => phrase.split(' ')[0]))
 const TO_PHRASES = lists.to_belongs_to_the_words.map((phrase) => ` ${phrase} `)
-const ABBREVIATIONS = new Map(
-  Object.entries(lists.abbreviations).map(([short, long]) => [
-    foldLetters(short),
-    foldLetters(long)
-      .split(' ')
-      .filter((word) => word !== ''),
-  ]),
-)
 const FILLERS = new Set(lists.fillers.map(foldLetters))
 const DEGREES = new Set(lists.degrees)
 const AMBIGUOUS = new RegExp(`\\b(?:${lists.ambiguous.join('|')})\\b`, 'gi')
@@ -112,10 +103,13 @@ export function splitTitle(title: string): Parts {
   const text = plain(title)
   // "CRO / Chief Risk Officer" says what it means.
   const own = text.includes('chief ') ? text.replace(AMBIGUOUS, ' ') : text
-  const parts = own
-    .split(PART_BORDER)
-    .map(wordsOf)
-    .filter((words) => words.length > 0)
+  const parts: string[][] = []
+  let isOfPost = false
+  for (const part of own.split(PART_BORDER)) {
+    const words = wordsOf(part, isOfPost)
+    if (words.length > 0) parts.push(words)
+    isOfPost ||= namesPost(words)
+  }
   return parts.length > 1 && parts.some(isDegree) ? parts.filter(isNoDegree) : parts
 }
 
@@ -142,16 +136,19 @@ const ONLY_WORDS = /^[a-z0-9 ]*$/
 
 // Each rule is asked for only where a sign stands that it needs: most titles have none.
 function plain(title: string): string {
-  let text = foldLetters(title).replace(/ {2,}/g, ' ').trim().slice(0, LONGEST_TITLE)
+  let text = foldLetters(withoutEntities(title)).replace(/ {2,}/g, ' ').trim()
+  text = withLetters(text.slice(0, LONGEST_TITLE))
   if (ONLY_WORDS.test(text)) return text
   if (text.includes('.')) text = text.replace(DOTTED, (letters) => letters.replaceAll('.', ''))
   if (/[([/|]/.test(text)) text = text.replace(GENDER_LETTERS, ' ').replace(PRONOUNS, ' ')
   text = text.replace(GENDER_ENDING, '').replace(HEBREW_QUOTES, '')
   if (text.includes('&')) text = text.replace(LETTERS_JOINED, '$1&$2')
+  // "Int'l", "Sec'y", "S/W"
+  text = text.replace(/(?<=\p{L}{2})['’](?=[lgyt]\b)|(?<=\b[sh])\/(?=w\b)/gu, '')
   if (text.includes('/')) text = withoutFeminineDoublets(text.replace(ACCOUNTS, 'a$1'))
   if (/[+#.]/.test(text)) {
     text = text.replace(/\bc\+\+/g, 'cpp').replace(/\b([cf])#/g, '$1sharp')
-    text = text.replace(/\.net\b/g, ' dotnet')
+    text = text.replace(/\.net\b/g, ' dotnet').replace(/(?<=\w)\.(?:com|org|io)\b/g, ' ')
   }
   return text.replace(/['’`´]s(?![\p{L}\p{N}])/gu, '')
 }
@@ -177,15 +174,14 @@ function withoutFeminineDoublets(text: string): string {
 const HAS_AND = /[/+&]/
 const AND = /[/+]|(?<![\p{L}\p{N}])&|&(?![\p{L}\p{N}])|(?<=\p{L}{3})&|&(?=\p{L}{3})/gu
 
-function wordsOf(part: string): string[] {
+function wordsOf(part: string, isOfPost: boolean): string[] {
   const [own = ''] = part.split('@')
   const words = (HAS_AND.test(own) ? own.replace(AND, ' and ') : own)
     .split(WORD_BORDER)
     .filter((word) => word !== '' && word !== '&')
-    .flatMap(spelledOut)
   while (words[0] === 'and') words.shift()
   while (words.at(-1) === 'and') words.pop()
-  return untilOthers(joinWords(words))
+  return untilOthers(joinWords(spelledOut(joinWords(words), wordsOfCompound, isOfPost)))
 }
 
 const GRADE_PREFIXES = lists.grade_prefixes.map(foldLetters)
@@ -193,13 +189,12 @@ const GRADE_PREFIXES = lists.grade_prefixes.map(foldLetters)
 const SHORTEST_LATIN_REST = 5
 const LATIN = /^[a-z]/
 
-const spelledOut = remembered((word) => ABBREVIATIONS.get(word) ?? wordsOfCompound(word))
-
-function wordsOfCompound(word: string): string[] {
+function wordsOfCompound(word: string): readonly string[] {
   const prefix = GRADE_PREFIXES.find((text) => word.startsWith(text))
-  const rest = prefix === undefined ? '' : word.slice(prefix.length)
+  if (prefix === undefined) return [word]
+  const rest = word.slice(prefix.length)
   const shortest = LATIN.test(rest) ? SHORTEST_LATIN_REST : 1
-  return prefix === undefined || rest.length < shortest ? [word] : [prefix, rest]
+  return rest.length < shortest ? [word] : [prefix, rest]
 }
 
 function joinWords(words: string[]): string[] {

@@ -20,7 +20,7 @@ describe('compareTitles', () => {
     ['Chief of Staff to the CEO', 'Chief of Staff', 'retitle', 'same_words'],
     ['Fisheries Biologist', 'Fisheries Biologst', 'retitle', 'typing_error'],
     ['Rêveur', 'Rêveuse', 'retitle', 'gender'],
-    ['Math Teacher', 'Teacher of Mathematics', 'retitle', 'same_job'],
+    ['Math Teacher', 'Teacher of Mathematics', 'retitle', 'same_words'],
     ['Product Manager, Growth', 'Product Manager, Platform', 'retitle', 'same_job'],
     ['Backend Developer', 'Full-Stack Engineer', 'retitle', 'same_job'],
     ['Chargée de recrutement', 'Recruiter', 'retitle', 'translation'],

@@ -38,13 +38,19 @@ describe('a role beside a main job', () => {
 
   it.each([
     ['Technical Advisor', 'CTO'],
-    ['Machinist', 'Supervisory Board Member'],
-    ['CEO', 'Non-Executive Chairman'],
+    ['Board Member', 'CEO'],
     ['Angel Investor', 'Head of Sales'],
-  ])('is no step of a career: %s ↔ %s', (one, other) => {
+    ['Machinist', 'Supervisory Board Member'],
+    ['Supervisory Board Member', 'Machinist'],
+    ['CEO', 'Non-Executive Chairman'],
+  ])('is no step of a career: %s → %s', (previous, current) => {
     const said = { label: 'unclassified', rule: 'side_role', confidence: 0 }
-    expect(compareTitles(one, other)).toEqual(said)
-    expect(compareTitles(other, one)).toEqual(said)
+    expect(compareTitles(previous, current)).toEqual(said)
+  })
+
+  it('is what who held a post steps down to', () => {
+    expect(compareTitles('CEO', 'Board Member').label).toBe('demotion')
+    expect(compareTitles('CTO', 'Technical Advisor').label).toBe('demotion')
   })
 
   it('may still rise: from one to a higher one, from an adviser to a senior one, from a volunteer to a coordinator', () => {

@@ -1,0 +1,104 @@
+/** Steps of trades (config/titles/trade-steps.yaml) on which two titles stand, where one ladder holds both. */
+
+import { z } from 'zod'
+import { kept } from './kept.ts'
+import { masculine } from './masculine.ts'
+import { BookMaker, PhraseBook } from './phrase-book.ts'
+import { FUNCTIONS, readTaxonomy, wordList } from './taxonomy.ts'
+import type { ReadTitle } from './understand.ts'
+import { wordsOfPhrase } from './words.ts'
+
+interface Place {
+  readonly ladder: string
+  readonly step: number
+  /** How many words of the title said so. */
+  readonly length: number
+}
+
+const made = kept('trade-steps', () => {
+  const functions = wordList.pipe(z.array(z.enum(FUNCTIONS)))
+  const read = readTaxonomy(
+    'trade-steps.yaml',
+    z.record(
+      z.string(),
+      z.strictObject({
+        functions,
+        whole: z.boolean().default(false),
+        words: wordList.optional(),
+        steps: z.array(wordList),
+      }),
+    ),
+  )
+  const placesOf = new Map<string, Omit<Place, 'length'>[]>()
+  for (const [ladder, { steps }] of Object.entries(read)) {
+    for (const [step, titles] of steps.entries()) {
+      for (const title of titles) {
+        const words = wordsOfPhrase(title).map(masculine).join(' ')
+        placesOf.set(words, [...(placesOf.get(words) ?? []), { ladder, step }])
+      }
+    }
+  }
+  const book = new BookMaker<readonly Omit<Place, 'length'>[]>()
+  for (const [words, places] of placesOf) book.add(words.split(' '), places)
+  const about = Object.entries(read).map(([ladder, { functions: of, whole, words }]) => {
+    const phrases = words?.map((phrase) => ` ${wordsOfPhrase(phrase).join(' ')} `) ?? null
+    return [ladder, { functions: of, whole, words: phrases }] as const
+  })
+  return { book: book.packed(), about }
+})()
+
+const book = new PhraseBook(made.book)
+const about = new Map(made.about)
+
+export interface Step {
+  readonly rise: number
+  /** Whether everybody of the trade has this ladder, and not some firms of it. */
+  readonly isOfEvery: boolean
+  /** Whether the titles say that the firm is one of those. */
+  readonly isSure: boolean
+}
+
+/** How far apart two titles stand on one ladder of a trade; null where none holds both, or on one step. */
+export function stepOfLadders(before: ReadTitle, after: ReadTitle): Step | null {
+  for (const from of placesOf(before)) {
+    const to = placesOf(after).find(({ ladder }) => ladder === from.ladder)
+    const known = about.get(from.ladder)
+    if (to === undefined || known === undefined || to.step === from.step) continue
+    const isOfTrade = [before, after].some(({ understood }) =>
+      known.functions.some((name) => name === understood.function),
+    )
+    const isSure = known.words?.some((phrase) => holds(before, phrase) || holds(after, phrase))
+    const isWhole = [before, after].every(({ firstPart }) => isPlace(firstPart))
+    if (!isOfTrade || (known.whole && isSure !== true && !isWhole)) continue
+    return { rise: to.step - from.step, isOfEvery: !known.whole, isSure: isSure === true }
+  }
+  return null
+}
+
+function holds({ inOrder }: ReadTitle, phrase: string): boolean {
+  return ` ${inOrder.join(' ')} `.includes(phrase)
+}
+
+function isPlace(words: readonly string[]): boolean {
+  const { value, end } = book.longest(words.map(masculine), 0)
+  return value !== null && end === words.length
+}
+
+/** Where a title stands, on each ladder by its longest phrase. */
+function placesOf({ inOrder }: ReadTitle): readonly Place[] {
+  const words = inOrder.map(masculine)
+  if (!words.some((word) => book.knows(word))) return []
+  const best = new Map<string, Place>()
+  for (const { value, at, end } of book.scan(words)) {
+    for (const place of value ?? []) {
+      const known = best.get(place.ladder)
+      const length = end - at
+      const isBetter =
+        known === undefined ||
+        length > known.length ||
+        (length === known.length && place.step > known.step)
+      if (isBetter) best.set(place.ladder, { ...place, length })
+    }
+  }
+  return [...best.values()]
+}
