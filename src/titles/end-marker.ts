@@ -1,6 +1,6 @@
 /**
  * Whether a title says that the job or the career is over, or that there is none: "Retired", "Former CFO", "Open to work". What it
- * says beside a job that somebody has is none: "CTO (ex-Google)".
+ * says beside a job that the person has is none: "CTO (ex-Google)".
  */
 
 import { z } from 'zod'

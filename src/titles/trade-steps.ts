@@ -5,10 +5,10 @@ import { kept } from './kept.ts'
 import { masculine } from './masculine.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { FUNCTIONS, readTaxonomy, wordList } from './taxonomy.ts'
-import type { ReadTitle } from './understand.ts'
 import { wordsOfPhrase } from './words.ts'
 
-interface Place {
+/** A step of a ladder that a title names. */
+export interface Place {
   readonly ladder: string
   readonly step: number
   /** How many words of the title said so. */
@@ -50,6 +50,14 @@ const made = kept('trade-steps', () => {
 const book = new PhraseBook(made.book)
 const about = new Map(made.about)
 
+/** What of a title is asked for. */
+interface OnLadders {
+  readonly places: readonly Place[]
+  readonly firstPart: readonly string[]
+  readonly inOrder: readonly string[]
+  readonly understood: { readonly function: string }
+}
+
 export interface Step {
   readonly rise: number
   /** Whether everybody of the trade has this ladder, and not some firms of it. */
@@ -59,9 +67,9 @@ export interface Step {
 }
 
 /** How far apart two titles stand on one ladder of a trade; null where none holds both, or on one step. */
-export function stepOfLadders(before: ReadTitle, after: ReadTitle): Step | null {
-  for (const from of placesOf(before)) {
-    const to = placesOf(after).find(({ ladder }) => ladder === from.ladder)
+export function stepOfLadders(before: OnLadders, after: OnLadders): Step | null {
+  for (const from of before.places) {
+    const to = after.places.find(({ ladder }) => ladder === from.ladder)
     const known = about.get(from.ladder)
     if (to === undefined || known === undefined || to.step === from.step) continue
     const isOfTrade = [before, after].some(({ understood }) =>
@@ -75,7 +83,7 @@ export function stepOfLadders(before: ReadTitle, after: ReadTitle): Step | null 
   return null
 }
 
-function holds({ inOrder }: ReadTitle, phrase: string): boolean {
+function holds({ inOrder }: OnLadders, phrase: string): boolean {
   return ` ${inOrder.join(' ')} `.includes(phrase)
 }
 
@@ -84,10 +92,11 @@ function isPlace(words: readonly string[]): boolean {
   return value !== null && end === words.length
 }
 
-/** Where a title stands, on each ladder by its longest phrase. */
-function placesOf({ inOrder }: ReadTitle): readonly Place[] {
-  const words = inOrder.map(masculine)
-  if (!words.some((word) => book.knows(word))) return []
+const NOWHERE: readonly Place[] = []
+
+/** Where a title of these words stands, on each ladder by its longest phrase. */
+export function placesOf(words: readonly string[]): readonly Place[] {
+  if (!words.some((word) => book.knows(word))) return NOWHERE
   const best = new Map<string, Place>()
   for (const { value, at, end } of book.scan(words)) {
     for (const place of value ?? []) {

@@ -9,12 +9,14 @@ import type { ReadLevel } from './grading.ts'
 import { readInEnglish, type EnglishTitle } from './languages.ts'
 import { readLevel } from './levels.ts'
 import { confidences, phrases } from './lexicon.ts'
+import { masculine } from './masculine.ts'
 import { remembered } from './memo.ts'
 import { asDigit, isNumeral } from './numerals.ts'
 import { isInterim, officeOf } from './office.ts'
 import { presentParts, withoutServed } from './own-parts.ts'
 import { segmented } from './segments.ts'
 import { readBeside } from './side-roles.ts'
+import { placesOf, type Place } from './trade-steps.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
 
@@ -51,6 +53,8 @@ export interface ReadTitle {
   /** Whether it tells of a role that somebody no longer has or does not have yet. */
   readonly isOfAnotherTime: boolean
   readonly firstPart: readonly string[]
+  /** Where it stands on ladders of trades. */
+  readonly places: readonly Place[]
   readonly inOrder: readonly string[]
   /** What all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
   readonly normal: string
@@ -116,6 +120,7 @@ function comparable({
     function: mention,
     isOfAnotherTime: presentParts(parts) !== parts,
     firstPart: own[0] ?? [],
+    places: placesOf(inOrder.map(masculine)),
     inOrder,
     normal: normalForm(english.language === 'en' ? english.parts : english.native),
     words: meaningful(inOrder),
