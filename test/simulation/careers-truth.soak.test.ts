@@ -74,7 +74,7 @@ it.each([1, 2, 3])(
 )
 
 it.each([1, 2])(
-  'of 600 groups of ordinary moves of world %i at most 3 are transfers, of 360 deals at least 90 %%',
+  'of 600 groups of ordinary moves of world %i at most 3 are transfers, of 360 deals at least nine in ten',
   async (seed) => {
     const { events, ordinary, deals } = dealsWorld(seed, 600)
     await build(events)
