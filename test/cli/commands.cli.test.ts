@@ -253,7 +253,7 @@ describe('jobtide models', () => {
       for (const { description } of columns) expect(description, name).toMatch(/[.…]$/)
     }
     const joiners = tables.find(({ name }) => name === 'joiners')
-    expect(joiners?.key).toEqual(['organization_id', 'joined_at', 'profile_id'])
+    expect(joiners?.key).toEqual(['organization_id', 'joined_at', 'profile_id', 'stint_number'])
     expect(joiners?.reads).toContain('moves')
     expect(joiners?.read_by).toContain('organization_weekly')
     expect(joiners?.checks).toContain('joiners_key_is_unique_and_not_null')
@@ -274,7 +274,7 @@ async function expectModels(site: Site): Promise<void> {
   }
   const { stdout } = await site.call(['models', 'joiners'])
   expect(stdout).toMatch(/^joiners\n {2}One row per joining/)
-  expect(stdout).toMatch(/^key {8}organization_id, joined_at, profile_id$/m)
+  expect(stdout).toMatch(/^key {8}organization_id, joined_at, profile_id, stint_number$/m)
   expect(stdout).toMatch(/^joined_at {2}timestamp with time zone\n {2}When the person joined/m)
 }
 

@@ -184,7 +184,9 @@ export function employerKind(event: GivenEvent | undefined): string | null {
 function stintsOfTrack(timeline: Timeline, elsewhere: Elsewhere): ExpectedStint[] {
   const { facts } = timeline
   const outlasting = new Set(facts.filter((fact) => outlasts(fact, facts, elsewhere)))
-  const named = facts.filter((fact) => !isNamedRoleEnd(fact, facts, outlasting))
+  const last = facts.at(-1)
+  const movedAway = last !== undefined && isMovingAway(last, elsewhere) ? last : null
+  const named = facts.filter((fact) => !isNamedRoleEnd(fact, facts, outlasting, movedAway))
   const once = withoutOverlaps(named)
   const leftAgain = new Set(once.filter((fact, at) => isLeftAgain(fact, once[at + 1], outlasting)))
   const leftBefore = new Set(
@@ -314,11 +316,20 @@ function outlasts(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boo
   })
 }
 
+/** A leaving with a joining elsewhere in the month before or after. */
+function isMovingAway(fact: Fact, elsewhere: Elsewhere): boolean {
+  if (!isLeaving(fact)) return false
+  return elsewhere
+    .provesOf(fact)
+    .some(({ joined }) => dayOf(joined) - dayOf(fact.at) <= INTERNAL_DAYS)
+}
+
 /** A leaving that names a role which another one has followed. */
 function isNamedRoleEnd(
   fact: Fact,
   facts: readonly Fact[],
   outlasting: ReadonlySet<Fact>,
+  movedAway: Fact | null,
 ): boolean {
   const { title } = fact
   if (!isLeaving(fact) || title === null) return false
@@ -334,6 +345,7 @@ function isNamedRoleEnd(
     if (!wasLeft) return true
   }
   return (
+    fact !== movedAway &&
     isChange(newest) &&
     newest.previous === title &&
     newest.title !== null &&

@@ -77,7 +77,7 @@ function rename(events: GivenEvent[], random: Random, nth: number): string {
   return `${from} > ${to}`
 }
 
-/** A part of a large firm that begins again on one day. */
+/** A part of a large firm that begins as a new firm on one day. */
 function spinOff(events: GivenEvent[], random: Random, nth: number): string {
   const from = `Parent ${nth} ${WORDS[nth % WORDS.length]}`
   const to = `Part ${WORDS[(nth + 3) % WORDS.length]} ${nth}`

@@ -19,6 +19,7 @@
 -- note: 6. A joining of a main job elsewhere proves the leaving that it is as near to as in a move: a change of title here that
 -- note:    comes up to a year after that leaving, of somebody who is elsewhere still, is told late; so is a leaving that comes
 -- note:    more than 62 days after it and names nothing else. Who joined and left elsewhere while away at most 31 days was away.
+-- note:    And a leaving of the title before the last change of title ends the stint where it is the last that is told here.
 -- note: 7. Where the role that somebody came with is left by name after the one they joined later, nothing said between, the stint
 -- note:    ends with that later leaving, unless a joining elsewhere proves the earlier one: a joining proves the nearer leaving.
 -- note: After a change of title that ended the job (to a side role, or Retired), a later leaving says nothing new.
@@ -171,11 +172,29 @@ outlasting as (
         and proofs.event_key is null
 ),
 
+-- Rule 6: the last that is told here, and a move elsewhere at once.
+proven_ends as (
+    select distinct proofs.event_key
+    from proofs
+    inner join timeline as leavings on leavings.event_key = proofs.event_key and leavings.track = 'main'
+    inner join (
+        select profile_id, organization_id, max(position) as position
+        from timeline
+        where track = 'main'
+        group by profile_id, organization_id
+    ) as lasts
+        on lasts.profile_id = leavings.profile_id
+        and lasts.organization_id = leavings.organization_id
+        and lasts.position = leavings.position
+    where days_between(proofs.changed_at, proofs.joined_at) <= 31
+),
+
 -- Rule 1, by the titles.
 named_role_ends as (
     select said_before.event_key, said_before.track
     from said_before
     left join outlasting on outlasting.event_key = said_before.event_key and outlasting.track = said_before.track
+    left join proven_ends on proven_ends.event_key = said_before.event_key and said_before.track = 'main'
     left join timeline as joinings
         on joinings.profile_id = said_before.profile_id
         and joinings.organization_id = said_before.organization_id
@@ -201,6 +220,7 @@ named_role_ends as (
         )
         or (
             newest.event_type = 'title_change'
+            and proven_ends.event_key is null
             and newest.previous_title = said_before.title
             and newest.title <> said_before.title
             and days_between(newest.changed_at, said_before.changed_at) <= 31
