@@ -30,7 +30,7 @@ describe('a decision on a pair of organisations', () => {
          group by all order by all`
       expect(await warehouse.all(transfers)).toEqual([{ source: 'proven', moves: 5n }])
 
-      await warehouse.append('transfer_decisions', {
+      await warehouse.append('detail.transfer_decisions', {
         from_organization_id: DECISIONS.map(([from]) => from),
         to_organization_id: DECISIONS.map(([, to]) => to),
         is_transfer: DECISIONS.map(([, , is]) => is),
@@ -38,7 +38,7 @@ describe('a decision on a pair of organisations', () => {
       const { nodes } = await readProject(warehouse)
       const sqlOf = (name: string) => nodes.find((node) => node.name === name)?.storedSql ?? ''
       await warehouse.run(
-        `create or replace table transfer_candidates as ${sqlOf('transfer_candidates')}`,
+        `create or replace table detail.transfer_candidates as ${sqlOf('transfer_candidates')}`,
       )
       expect(
         await warehouse.all(

@@ -299,6 +299,8 @@ export const titles = list(
       function: orNull(text),
       core: orNull(text),
       is_side_role: flag,
+      is_end_marker: flag,
+      is_advisory: flag,
       rule: text,
       confidence: amount,
     }),
