@@ -16,4 +16,4 @@ from shown
 inner join job_change_events as events on events.event_key = shown.event_key
 where
     (shown.precision = 'unknown')
-    is distinct from not is_career_date(events.changed_at, least(events.detected_at, events.first_seen_at))
+    is distinct from (not is_career_date(events.changed_at, least(events.detected_at, events.first_seen_at)))

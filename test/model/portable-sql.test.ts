@@ -8,7 +8,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sqlFolder } from '../../src/support/assets.ts'
+import { readChecks } from '../../src/model/checks.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
+
+// Spark reads no `not` behind an operator.
+const UNBRACED_NOT = /(?:distinct from|[=<>])\s+not\b/
 
 const notAllowed = [
   // What DuckDB runs and Spark 4 does not.
@@ -29,6 +33,7 @@ const notAllowed = [
   /\b(?:varchar|text|hugeint|int[248]|timestamptz|double precision)\b/,
   /\b(?:arg_max|arg_min|quantile\w*|epoch\w*|strftime|strptime|strpos|starts_with|isodow|list_\w+|struct_\w+)\b/,
   /\bdate_diff\b|\bdatediff\b|\bdate_trunc\b|\bat time zone\b/,
+  UNBRACED_NOT,
   // What both run, with other results: null in concat(), days counted from 0 or 1, date + interval as timestamp or date,
   // decimal without size, regular expressions.
   /\bconcat\s*\(/,
@@ -54,6 +59,13 @@ describe('model SQL', () => {
       expect(notAllowed.filter((pattern) => pattern.test(statement))).toEqual([])
     },
   )
+
+  it('of checks has brackets around a `not` behind an operator', () => {
+    const checks = readChecks(join(sqlFolder, 'checks'))
+    expect(checks.length).toBeGreaterThan(50)
+    const found = checks.filter(({ sql }) => UNBRACED_NOT.test(sql))
+    expect(found.map(({ name }) => name)).toEqual([])
+  })
 
   it('calls macros that have the same name and arguments in Spark', () => {
     const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')

@@ -46,7 +46,7 @@ function installNewer(): string {
     [last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`],
   )
   edit(
-    ['dist', 'publish', 'partitions.js'],
+    ['dist', 'publish', 'export.js'],
     ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'],
   )
   // The modules one by one, of which one was edited.
