@@ -48,9 +48,7 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Rewritten later, or generated. */
-const NOT_YET = [
-  'docs/tables.md',
-]
+const NOT_YET = ['docs/tables.md']
 
 const PLACES = ['src', 'sql', 'test', 'docs', 'config', 'pipelines', '.ci']
 const FILES = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'package.json']
