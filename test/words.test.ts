@@ -48,13 +48,7 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Rewritten later, or generated. */
-const NOT_YET = [
-  'docs/analysts.md',
-  'docs/careers.md',
-  'docs/managers.md',
-  'docs/recipes.md',
-  'docs/tables.md',
-]
+const NOT_YET = ['docs/tables.md']
 
 const PLACES = ['src', 'sql', 'test', 'docs', 'config', 'pipelines', '.ci']
 const FILES = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'package.json']
