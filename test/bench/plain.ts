@@ -47,7 +47,7 @@ export async function plainCopy(warehouse: Warehouse, folder: string): Promise<T
       const file = join(folder, `${name}.parquet`)
       const order = key.map(quoteIdentifier).join(', ')
       await warehouse.run(
-        `copy (from main.${quoteIdentifier(name)} order by ${order}) to ${quoteText(file)} (format parquet, compression zstd)`,
+        `copy (from ${quoteIdentifier(name)} order by ${order}) to ${quoteText(file)} (format parquet, compression zstd)`,
       )
       await pipeline(createReadStream(file), createHash('sha256'))
     }
