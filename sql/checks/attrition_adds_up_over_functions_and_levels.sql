@@ -1,4 +1,5 @@
--- The leavers of all functions and levels are those of each together, and the best headcount is one that there may have been.
+-- The leavers of all functions, and those of all levels, are all leavers; functions at one level hold no more than that. The best
+-- headcount is one that there may have been.
 select
     organization_id,
     month_start_on,
@@ -11,7 +12,7 @@ from attrition
 group by organization_id, month_start_on
 having
     sum(case when function = 'all' and level = 'all' then leavers else 0 end)
-    <> sum(case when function <> 'all' and level <> 'all' then leavers else 0 end)
+    < sum(case when function <> 'all' and level <> 'all' then leavers else 0 end)
     or sum(case when function = 'all' and level = 'all' then leavers else 0 end)
     <> sum(case when function <> 'all' and level = 'all' then leavers else 0 end)
     or sum(case when function = 'all' and level = 'all' then leavers else 0 end)

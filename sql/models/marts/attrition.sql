@@ -5,7 +5,8 @@
 -- values: grade: A | B | C | D
 -- purpose: Which share of its people each organisation lost in twelve months, in which function and at which level, and how sure that is.
 -- note: To total over functions, levels or organisations, add up leavers and headcount, and divide the sums. Rates have no sum.
--- note: Take function all or the functions, and level all or the levels: both together count everybody twice.
+-- note: Add up the functions at level all, or the levels at function all. A function at one level has rows where it had 10 people or
+-- note: more at a time, and these do not add up to all.
 -- note: An organisation has rows from the end of its first observed year on, to its last whole month, while it has 10 people or more.
 -- note: A leaving counts at the function and level that were left. Transfers and side roles are left out.
 -- note: headcount is the mean over the twelve months of headcount in organization_headcount_monthly, each month as the mean of its
@@ -133,29 +134,42 @@ added_up as (
         )
 ),
 
+-- A function at one level is small as a rule: most of the rows would say nothing.
+large as (
+    select
+        organization_id, month, function, level, leavers, people, possible_people, change, possible_change, next_month
+    from (
+        select
+            organization_id, month, function, level, leavers, people, possible_people, change, possible_change, next_month,
+            max(possible_people) over (partition by organization_id, function, level) as most_people
+        from added_up
+    ) as measured
+    where function = 'all' or level = 'all' or most_people >= 10
+),
+
 -- Every month of the observed time, and the one in which it ends, of which a page can be known; between two changes each begins and
 -- ends as the first of them left it.
 monthly as (
     select
-        added_up.organization_id,
-        added_up.function,
-        added_up.level,
+        large.organization_id,
+        large.function,
+        large.level,
         months.month,
-        case when months.month = added_up.month then added_up.leavers else 0 end as leavers,
-        added_up.possible_people as people_at_end,
+        case when months.month = large.month then large.leavers else 0 end as leavers,
+        large.possible_people as people_at_end,
         case
-            when months.month = added_up.month then added_up.people - cast(added_up.change as double) / 2
-            else added_up.people
+            when months.month = large.month then large.people - cast(large.change as double) / 2
+            else large.people
         end as fewest,
         case
-            when months.month = added_up.month then added_up.possible_people - cast(added_up.possible_change as double) / 2
-            else added_up.possible_people
+            when months.month = large.month then large.possible_people - cast(large.possible_change as double) / 2
+            else large.possible_people
         end as most
-    from added_up
-    inner join observed on observed.organization_id = added_up.organization_id
+    from large
+    inner join observed on observed.organization_id = large.organization_id
     inner join (select month_number(month_start_on) as month from calendar_months) as months
-        on months.month >= added_up.month
-        and (months.month < added_up.next_month or added_up.next_month is null)
+        on months.month >= large.month
+        and (months.month < large.next_month or large.next_month is null)
         and months.month > observed.begun
         and months.month <= observed.last_month + 1
 ),
