@@ -45,10 +45,7 @@ function installNewer(): string {
     ['\nwith\n', '\n--   lag_days_max: The most days after which one was detected.\nwith\n'],
     [last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`],
   )
-  edit(
-    ['dist', 'publish', 'export.js'],
-    ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'],
-  )
+  edit(['dist', 'publish', 'export.js'], ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'])
   // The modules one by one, of which one was edited.
   return join(folder, 'dist', 'cli', 'process.js')
 }
