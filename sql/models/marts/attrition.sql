@@ -137,14 +137,28 @@ added_up as (
 -- A function at one level is small as a rule: most of the rows would say nothing.
 large as (
     select
-        organization_id, month, function, level, leavers, people, possible_people, change, possible_change, next_month
-    from (
-        select
-            organization_id, month, function, level, leavers, people, possible_people, change, possible_change, next_month,
-            max(possible_people) over (partition by organization_id, function, level) as most_people
+        measured.organization_id,
+        measured.month,
+        measured.function,
+        measured.level,
+        measured.leavers,
+        measured.people,
+        measured.possible_people,
+        measured.change,
+        measured.possible_change,
+        greatest(measured.month, observed.begun + 1) as from_month,
+        least(coalesce(measured.next_month - 1, observed.last_month + 1), observed.last_month + 1) as to_month
+    from added_up as measured
+    inner join observed on observed.organization_id = measured.organization_id
+    inner join (
+        select organization_id, function, level
         from added_up
-    ) as measured
-    where function = 'all' or level = 'all' or most_people >= 10
+        group by organization_id, function, level
+        having max(case when function = 'all' or level = 'all' then 10 else possible_people end) >= 10
+    ) as kept
+        on kept.organization_id = measured.organization_id
+        and kept.function = measured.function
+        and kept.level = measured.level
 ),
 
 -- Every month of the observed time, and the one in which it ends, of which a page can be known; between two changes each begins and
@@ -166,12 +180,8 @@ monthly as (
             else large.possible_people
         end as most
     from large
-    inner join observed on observed.organization_id = large.organization_id
     inner join (select month_number(month_start_on) as month from calendar_months) as months
-        on months.month >= large.month
-        and (months.month < large.next_month or large.next_month is null)
-        and months.month > observed.begun
-        and months.month <= observed.last_month + 1
+        on months.month >= large.from_month and months.month <= large.to_month
 ),
 
 -- A year of a function or level that came later is shorter: before it, nobody was there.
