@@ -257,7 +257,7 @@ export async function describeAsBuilt(
   const restored = new Set(tables.map(({ name }) => name))
   const { nodes } = await readProject(warehouse)
   for (const node of nodes.filter(({ name }) => restored.has(name))) {
-    const columns = await columnsOf(warehouse, node.name)
+    const columns = await columnsOf(warehouse, node)
     if (columns.toSorted().join() !== [...node.columns.keys()].toSorted().join()) continue
     // A restore makes tables only, also of what a build makes a view.
     await commentOn(warehouse, node.kind === 'view' ? { ...node, kind: 'table' } : node)

@@ -15,7 +15,7 @@ const BATCH_ROWS = 50_000
  * @returns how many rows it added and removed
  */
 export async function computeAll(warehouse: Warehouse, model: ComputedModel): Promise<number> {
-  const name = quoteIdentifier(model.name)
+  const name = `${model.schema}.${quoteIdentifier(model.name)}`
   if (model.sql === '') {
     const columns = await model.rowsFor({})
     await warehouse.run(`delete from ${name}`)

@@ -1,7 +1,7 @@
 /** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
-import { IN_BUILT } from '../warehouse/catalog.ts'
+import { IN_BUILT, TIERS } from '../warehouse/catalog.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -91,13 +91,16 @@ export function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
   return warehouse.number(`select count(*) from ${source}`)
 }
 
-/** The columns of a table of a build or a load, in order; none when it is not there. */
-export async function columnsOf(warehouse: Warehouse, table: string): Promise<string[]> {
+/** The columns of a table, in order; none when it is not there. */
+export async function columnsOf(
+  warehouse: Warehouse,
+  { schema, name }: Pick<ProjectNode, 'schema' | 'name'>,
+): Promise<string[]> {
   const rows = await warehouse.all<{ name: string }>(
     `select column_name as name from duckdb_columns()
-     where database_name = current_database() and schema_name in ${IN_BUILT} and table_name = $1
+     where database_name = current_database() and schema_name = $1 and table_name = $2
      order by column_index`,
-    [table],
+    [schema, name],
   )
   return rows.map((row) => row.name)
 }
@@ -124,16 +127,18 @@ export async function refuseOtherColumns(
   }
 }
 
-/** Makes the table of a computed model, empty, unless it is there with the same columns. */
+/** Makes the table of a computed model, empty, unless it is there with the same columns. One in another tier goes: it would be found first. */
 export async function createComputedTable(
   warehouse: Warehouse,
   table: ComputedModel,
 ): Promise<void> {
-  const columns = await columnsOf(warehouse, table.name)
+  const { schema, types } = table
+  const name = quoteIdentifier(table.name)
+  const columns = await columnsOf(warehouse, table)
   if (columns.join() === [...table.columns.keys()].join()) return
-  await warehouse.run(
-    `create or replace table ${table.schema}.${quoteIdentifier(table.name)} (${table.types})`,
-  )
+  const elsewhere = TIERS.filter((tier) => tier !== schema)
+  const drops = elsewhere.map((tier) => `drop table if exists ${tier}.${name};`)
+  await warehouse.run(`${drops.join(' ')} create or replace table ${schema}.${name} (${types})`)
 }
 
 /** Says what a table and each of its columns hold. */

@@ -5,6 +5,7 @@ import { MADE_FROM_MODEL } from '../model/tables.ts'
 import { ConfigError, EXIT, JobtideError, LockedError, messageOf } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
+import { nameInTier } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
@@ -80,9 +81,10 @@ export async function copyOwn(old: string, rebuilt: string, logger: Logger): Pro
 /** What a user made in the old warehouse: it is not in the new one. */
 export async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
   if (!existsSync(old)) return []
-  const ours = new Set((await thingsIn(rebuilt)).map(({ name }) => name))
+  // Computed tables bear no mark, and can have stood in another tier.
+  const ours = new Set((await thingsIn(rebuilt)).map(({ name }) => nameInTier(name) ?? name))
   try {
-    return (await thingsIn(old)).filter(({ name }) => !ours.has(name))
+    return (await thingsIn(old)).filter(({ name }) => !ours.has(nameInTier(name) ?? name))
   } catch (error) {
     // What is wrong with the file may be why it is replaced.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error

@@ -17,6 +17,12 @@ export const IN_TIERS = `(${TIERS.map((tier) => `'${tier}'`).join(', ')})`
 /** They and the steps of the build. */
 export const IN_BUILT = `(${[...TIERS, 'core'].map((schema) => `'${schema}'`).join(', ')})`
 
+/** The name of a table for analysts without its tier. @param place such as `detail.role_spells`; undefined in another schema */
+export function nameInTier(place: string): string | undefined {
+  const tier = TIERS.find((one) => place.startsWith(`${one}.`))
+  return tier === undefined ? undefined : place.slice(tier.length + 1)
+}
+
 /** One table for analysts. */
 export interface TableDefinition {
   readonly name: string

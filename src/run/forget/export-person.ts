@@ -7,7 +7,7 @@ import { cutEvents } from '../../load/cut-events.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
-import { SIGNAL_DELIVERY } from '../../warehouse/catalog.ts'
+import { SIGNAL_DELIVERY, nameInTier } from '../../warehouse/catalog.ts'
 import { relationsOf } from '../../warehouse/erase-rows.ts'
 import { asObjects } from '../../warehouse/rows.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
@@ -105,7 +105,7 @@ async function rowsAbout(
 ): Promise<Record<string, readonly Row[]>> {
   const found: Record<string, readonly Row[]> = {}
   for (const { name, relation, columns: held } of await relationsOf(warehouse)) {
-    const [, table] = /^(?:main|detail|service)\.(.+)$/.exec(name) ?? []
+    const table = nameInTier(name)
     if (table === undefined || !held.includes('profile_id')) continue
     const result = await warehouse.table(
       `select * from ${relation} where profile_id = $1 order by all`,

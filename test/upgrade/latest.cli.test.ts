@@ -1,0 +1,48 @@
+/**
+ * The upgrade that most users make next: from the release before this one. Others run in the soak tier. Skipped where there is no
+ * /proc: README.md says why.
+ */
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { describe, expect, it } from 'vitest'
+import { done } from '../helpers/run-cli.ts'
+import { VERSIONS, siteOf, type UpgradeSite } from './fixtures.ts'
+
+const LATEST = VERSIONS.at(-1) ?? VERSIONS[0]
+
+const rowsOf = async (site: UpgradeSite, sql: string): Promise<unknown> =>
+  JSON.parse(done(await site.call('query', sql, '--json')).stdout)
+
+// A table that stood in another tier before would be found first.
+const MISPLACED = `select schema_name || '.' || table_name as place from duckdb_tables()
+  where table_name in (
+    select table_name from duckdb_tables() group by table_name having count(distinct schema_name) > 1
+  )`
+
+describe.skipIf(!existsSync('/proc/self/cwd'))(`a warehouse of ${LATEST}`, () => {
+  it('is rebuilt from the journal for 0 credits by a build, with each table in one tier', async () => {
+    const site = await siteOf(LATEST, 'nobody-erased')
+    const { stderr } = done(await site.call('build'))
+    expect(stderr.match(/warehouse_rebuilt_from_the_journal/g)).toHaveLength(1)
+    expect(site.simulator.account().requests).toBe(0)
+    expect(await rowsOf(site, MISPLACED)).toEqual([])
+    const placed = `select schema_name from duckdb_tables() where table_name = 'title_pairs'`
+    expect(await rowsOf(site, placed)).toEqual([{ schema_name: 'detail' }])
+  })
+
+  it('with a table of the user’s own is brought to this version in place by a run, which publishes', async () => {
+    const site = await siteOf(LATEST, 'nobody-erased')
+    const instance = await DuckDBInstance.create(join(site.dataDir, 'jobtide.duckdb'))
+    const connection = await instance.connect()
+    await connection.run('create table mine as select 42 as answer')
+    connection.closeSync()
+    instance.closeSync()
+    const { stderr } = done(await site.call('run', 'test.yaml'))
+    expect(stderr).not.toContain('rebuilt')
+    expect(await rowsOf(site, 'from mine')).toEqual([{ answer: 42 }])
+    expect(await rowsOf(site, MISPLACED)).toEqual([])
+    expect(done(await site.call('verify')).stdout).not.toBe('')
+  })
+})
