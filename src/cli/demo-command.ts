@@ -17,7 +17,7 @@ import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { Secret } from '../support/secret.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -142,13 +142,16 @@ type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunRe
 /** What the service charged: the credits add up to those of `credits`. */
 function runsTable({ companies, first, postings, second }: Runs, tookMs: number): Table {
   const others = [companies.extract, postings.extract]
-  const sum = (of: 'pages' | 'credits') => others.reduce((all, one) => all + one[of], 0)
   const rows = [
     { name: 'a year back', extract: first.extract, load: first.load },
     { name: 'after a weekend', extract: second.extract, load: second.load },
     {
       name: 'their pages and openings',
-      extract: { pages: sum('pages'), credits: sum('credits'), events: null },
+      extract: {
+        pages: sum(others.map(({ pages }) => pages)),
+        credits: sum(others.map(({ credits }) => credits)),
+        events: null,
+      },
       load: null,
     },
   ]

@@ -1,6 +1,6 @@
 /** Which models a build makes where some endpoints were never asked, and what a select sees of the others. */
 
-import { readModelFiles } from '../warehouse/catalog.ts'
+import { TIERS, readModelFiles } from '../warehouse/catalog.ts'
 import { isOfEndpoints, withoutAbsent, type Filled } from '../warehouse/endpoint-tables.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -40,7 +40,7 @@ export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled
   const absent = nodes.filter((node) => !made.has(node))
   // They read each other as temporary views, which stand in no schema of ours.
   const names = absent.map(({ name }) => name).join('|')
-  const ofAbsent = new RegExp(String.raw`\b(?:main|detail|service)\.(${names})\b`, 'g')
+  const ofAbsent = new RegExp(String.raw`\b(?:${TIERS.join('|')})\.(${names})\b`, 'g')
   for (const { name, storedSql } of absent) {
     const sql = storedSql.replaceAll(ofAbsent, '$1')
     await warehouse.run(`create temp view ${quoteIdentifier(name)} as ${sql}`)

@@ -100,7 +100,8 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
   await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    const source = { ...options, store: snapshot.store }
+    // A table that this version does not know stands in `main` until the next build drops it.
+    const source = { ...options, store: snapshot.store, schemas: schemasOfModels() }
     for (const [at, table] of tables.entries()) {
       signal?.throwIfAborted()
       await fillTable(warehouse, table, source, versions.jobtide)
@@ -115,10 +116,10 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
 async function fillTable(
   warehouse: Warehouse,
   table: ManifestTable,
-  source: ObjectSource,
+  source: ObjectSource & { readonly schemas: ReadonlyMap<string, string> },
   jobtide: string,
 ): Promise<void> {
-  const target = `${schemaOf(table.name)}.${quoteIdentifier(table.name)}`
+  const target = `${source.schemas.get(table.name) ?? 'main'}.${quoteIdentifier(table.name)}`
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
   for (const [at, file] of table.files.entries()) {
     await withObject(source, file.key, async (path) => {
@@ -149,11 +150,6 @@ async function fillTable(
       return `comment on column ${target}.${quoteIdentifier(name)} is ${quoteText(comment ?? '')};`
     })
   await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
-}
-
-// One that this version does not know stands in `main` until the next build drops it.
-function schemaOf(table: string): string {
-  return schemasOfModels().get(table) ?? 'main'
 }
 
 // What stays out of snapshots, from what is in them: the nearest that is surely true.
