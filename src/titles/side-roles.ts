@@ -36,6 +36,7 @@ const made = kept('side-roles', () => {
       plain_adviser: words,
       serves_the_state: words,
       volunteering_is_the_field: words,
+      unpaid: words,
       advisory: list,
       native: z.record(z.string(), list),
       native_jobs: list,
@@ -69,6 +70,7 @@ const boardsThatLead = setOf('boards_that_lead')
 const plainAdviser = setOf('plain_adviser')
 const state = setOf('serves_the_state')
 const volunteering = setOf('volunteering_is_the_field')
+const unpaid = setOf('unpaid')
 const nativeJobs = setOf('native_jobs')
 const notBeside = setOf('not_beside')
 
@@ -86,6 +88,7 @@ const NEITHER: Beside = { isSideRole: false, isAdvisory: false }
 
 /** @param written the title as written */
 export function readBeside(written: string, english: EnglishTitle): Beside {
+  if (isUnpaid(written)) return { isSideRole: true, isAdvisory: false }
   if (!english.native.some(mayBeSide) && !english.parts.some(mayBeSide)) return NEITHER
   const native = joinedSeats(english.native)
   const parts = joinedSeats(english.parts)
@@ -191,6 +194,12 @@ function leads(words: Words): boolean {
 function isVolunteer(words: Words, at: number): boolean {
   if (words[at] !== 'volunteer') return false
   return !words.some((word) => volunteering.has(word))
+}
+
+/** "Web Developer (Volunteer)", "Coach - ehrenamtlich". */
+function isUnpaid(written: string): boolean {
+  const [, last] = /(?:[([]|\s[-–—]\s)([^()[\]–—-]+)[)\]]?\s*$/u.exec(written) ?? []
+  return last !== undefined && unpaid.has(foldLetters(last).trim())
 }
 
 function servesState(written: string): boolean {
