@@ -314,13 +314,20 @@ function keyOf({ time, goes }: { time: Time; goes: boolean }): string {
   return (goes ? time.ended : time.began)?.event_key ?? ''
 }
 
+/** Who came or went, unless it is the same person: no one succeeds themselves. */
+function otherThan(one: Change, other: Change | null | undefined): string | null {
+  return other === null || other === undefined || other.profile_id === one.profile_id
+    ? null
+    : other.profile_id
+}
+
 /** A permanent holder goes before an interim one. */
 function predecessorOf(one: Change, successions: readonly Succession[]) {
   const before = successions.filter(({ next }) => next.began === one)
   const { gone } = before.find((each) => !each.gone.seat.isInterim) ?? before[0] ?? {}
   return {
     predecessor_event_key: gone?.ended?.event_key ?? null,
-    predecessor_profile_id: gone?.ended?.profile_id ?? null,
+    predecessor_profile_id: otherThan(one, gone?.ended),
   }
 }
 
@@ -343,7 +350,7 @@ function vacancyOf(one: Change, successions: readonly Succession[], until: numbe
   const end = came === null ? until : firstDay(came.at)
   return {
     successor_event_key: came?.event_key ?? null,
-    successor_profile_id: came?.profile_id ?? null,
+    successor_profile_id: otherThan(one, came),
     successor_is_interim: first?.next.seat.isInterim ?? null,
     successor_is_internal: came === null ? null : came.change !== 'arrived',
     permanent_successor_event_key: permanent?.next.began?.event_key ?? null,

@@ -7,7 +7,7 @@
 -- note: change; from interim to permanent is one. Side roles are no seats: board members and advisers are not executives.
 -- note: A departure, and any change of title that leads out of a seat, leaves it empty until the next one comes, interim or to
 -- note: stay. Who follows whom stands in seat_successions; a vacancy expires after 365 days. Who comes when nothing is empty
--- note: has no predecessor: that is growth. Somebody who left and came back to the seat can be their own successor.
+-- note: has no predecessor: that is growth. Who comes back to a seat ends the vacancy, but is no successor of their own.
 -- partition: year of changed_at
 -- columns:
 --   event_key: event_key of the change in job_change_events; unique.
@@ -33,13 +33,13 @@
 --   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
 --   predecessor_event_key: Of who came to a seat: event_key of the change by which the one before had left it; null when none is known, or where nothing was empty. The last permanent holder goes before an interim one.
---   predecessor_profile_id: The one before; the same person where they came back.
+--   predecessor_profile_id: The one before; null where the same person came back.
 --   successor_event_key: Of who left a seat: event_key of the change by which the next one came, interim or not; null when none was seen.
---   successor_profile_id: The next one; the same person where they came back.
+--   successor_profile_id: The next one; null where the same person came back, which ends the vacancy all the same.
 --   successor_is_interim: Whether the next one holds the seat for the time being.
 --   successor_is_internal: Whether the next one came by a change of title, rather than joined the organisation.
 --   permanent_successor_event_key: event_key of the change by which the next one came who is no interim holder; null when none was seen.
---   permanent_successor_profile_id: The next one who is no interim holder.
+--   permanent_successor_profile_id: The next one who is no interim holder; null where the same person came back.
 --   vacancy_days: Of who left a seat: calendar days until the next one came, as dated, or, when none was seen, until observed_until_on; 0 to 365.
 --   vacancy_days_min: The fewest days that the precision of both dates allows.
 --   vacancy_days_max: The most days that the precision of both dates allows; null when no next one was seen.
@@ -112,13 +112,13 @@ select
     changes.other_organization_id,
     changes.other_organization_name,
     came_after.ended_event_key as predecessor_event_key,
-    came_after.ended_profile_id as predecessor_profile_id,
+    nullif(came_after.ended_profile_id, changes.profile_id) as predecessor_profile_id,
     next_one.successor_event_key,
-    next_one.successor_profile_id,
+    nullif(next_one.successor_profile_id, changes.profile_id) as successor_profile_id,
     next_one.successor_is_interim,
     next_one.successor_is_internal,
     to_stay.successor_event_key as permanent_successor_event_key,
-    to_stay.successor_profile_id as permanent_successor_profile_id,
+    nullif(to_stay.successor_profile_id, changes.profile_id) as permanent_successor_profile_id,
     cast(
         case when changes.leaves_seat then coalesce(next_one.vacancy_days, least(365, changes.days_observed)) end as integer
     ) as vacancy_days,
