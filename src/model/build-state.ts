@@ -13,7 +13,7 @@ import { withReaders } from './select.ts'
 
 const FINGERPRINT = 'fingerprint'
 /** What builds of some models made since the last whole build; see {@link writePartialState}. */
-export const PARTIAL = 'partial'
+const PARTIAL = 'partial'
 
 /**
  * Why the next build has to be a full refresh; null when it can be incremental.

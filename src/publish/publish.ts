@@ -261,7 +261,7 @@ export async function readChecks(
     readonly partial: number
   }
   const [row] = await warehouse.all<Row>(CHECKS_SQL)
-  if (row === undefined || row.passed === 0) return null
+  if (row === undefined || (row.passed === 0 && row.partial === 0)) return null
   const { build_id, passed, checked_at, failed, changed, partial } = row
   const kept = hasReaders
     ? 'Nothing was published; readers keep the snapshot before.'
