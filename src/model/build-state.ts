@@ -7,7 +7,7 @@ import { ConfigError } from '../support/errors.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { ownRows } from './own/project.ts'
+import { noteOf, ownNotes, type Note } from './own/state.ts'
 import type { Project } from './project.ts'
 import { withReaders } from './select.ts'
 
@@ -65,24 +65,17 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
 }
 
 /** What the last good build was made from; undefined where there was none. */
-export async function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
-  const [row] = await warehouse.all<{ value: string }>(
-    'select value from ops.build_state where key = $1',
-    [FINGERPRINT],
-  )
-  return row?.value
+export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
+  return noteOf(warehouse, FINGERPRINT)
 }
 
 /** Notes what the tables are made from, and that nobody has changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
   await warehouse.run('delete from ops.changed_people')
-  await replaceRows(warehouse, [[FINGERPRINT, project.fingerprint], ...ownRows(project)])
+  await replaceNotes(warehouse, [[FINGERPRINT, project.fingerprint], ...ownNotes(project)])
 }
 
-async function replaceRows(
-  warehouse: Warehouse,
-  rows: readonly (readonly [key: string, value: string])[],
-): Promise<void> {
+async function replaceNotes(warehouse: Warehouse, rows: readonly Note[]): Promise<void> {
   await warehouse.run('delete from ops.build_state')
   await warehouse.append('ops.build_state', {
     key: rows.map(([key]) => key),
@@ -92,11 +85,7 @@ async function replaceRows(
 
 /** The models that builds of some models made since the last whole build. */
 export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string[]> {
-  const [row] = await warehouse.all<{ value: string }>(
-    'select value from ops.build_state where key = $1',
-    [PARTIAL],
-  )
-  return row === undefined ? [] : (JSON.parse(row.value) as string[])
+  return JSON.parse((await noteOf(warehouse, PARTIAL)) ?? '[]') as string[]
 }
 
 /**
@@ -133,10 +122,9 @@ export async function writePartialState(
     ...(own?.gone ?? []).map((name) => [`models/${name}.sql`, '']),
     ...files.map((node) => [node.file, isMade(node) ? own?.made[node.file] : '']),
   ]
-  const noted = own && { ...project, own: { ...own, made: Object.fromEntries(made) } }
-  await replaceRows(warehouse, [
+  await replaceNotes(warehouse, [
     [FINGERPRINT, project.fingerprint],
     [PARTIAL, JSON.stringify([...built])],
-    ...(noted === undefined ? [] : ownRows(noted)),
+    ...ownNotes(project, Object.fromEntries(made)),
   ])
 }

@@ -8,7 +8,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
-import { builtFrom } from '../model/own/project.ts'
+import { readState } from '../model/own/state.ts'
 import { JobtideError, LockedError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
@@ -75,7 +75,8 @@ async function rebuild(
 async function recordedOwnFolder(path: string): Promise<string | null> {
   if (!existsSync(path)) return null
   try {
-    return await withWarehouse({ path, mode: 'read' }, builtFrom)
+    const state = await withWarehouse({ path, mode: 'read' }, readState)
+    return state?.folder ?? null
   } catch (error) {
     // What is wrong with the file may be why it is replaced.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error

@@ -16,7 +16,8 @@ import { readSuppression } from '../load/suppression.ts'
 import { buildModels, type BuildOptions, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { readOwnFiles } from '../model/own/files.ts'
-import { ownTables, refuseOnSpark } from '../model/own/project.ts'
+import { refuseOnSpark } from '../model/own/project.ts'
+import { ownTables } from '../model/own/state.ts'
 import { PublishError } from '../publish/errors.ts'
 import { checkDestination, type LossChoices } from '../publish/guard.ts'
 import { collectGarbage, type GcReport } from '../publish/retention.ts'
@@ -194,6 +195,7 @@ export async function publishStage(
   const snapshotId = newUlid(clock.now())
   const { suppression, ...source } = sourceOf(world)
   await refuseOlderList(warehouse, suppression)
+  const shipped = shippedNames()
   const own = await ownTables(warehouse)
   if (target.spark !== undefined) refuseOnSpark(own.length)
   try {
@@ -211,7 +213,7 @@ export async function publishStage(
         ...computedModels,
         ...own,
       ]),
-      isOwn: (table) => !shippedNames().has(table),
+      isOwn: (table) => !shipped.has(table),
       scratchFolder: directory.scratch,
       clock,
       version,

@@ -6,7 +6,7 @@
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { didYouMean } from '../../support/nearest.ts'
-import { loadedTables, nameInTier, type TableDefinition } from '../../warehouse/catalog.ts'
+import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { constraintsOf } from '../constraints.ts'
 import {
@@ -18,45 +18,9 @@ import {
 } from '../project.ts'
 import { runOrder, tablesRead } from '../run-order.ts'
 import { OwnSqlError, ownFile, placeOf, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
+import { readState } from './state.ts'
 
-/** What a build notes of the user's own part. */
-interface OwnState extends Pick<OwnProject, 'folder' | 'made' | 'reads'> {
-  /** What snapshots hold of it. */
-  readonly tables: readonly TableDefinition[]
-}
-
-const KEY = 'own'
 const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
-
-async function readState(warehouse: Warehouse): Promise<OwnState | null> {
-  const [row] = await warehouse.all<{ value: string }>(
-    'select value from ops.build_state where key = $1',
-    [KEY],
-  )
-  return row === undefined ? null : (JSON.parse(row.value) as OwnState)
-}
-
-/** The folder whose models and checks the last build made; null where it made none. */
-export async function builtFrom(warehouse: Warehouse): Promise<string | null> {
-  return (await readState(warehouse))?.folder ?? null
-}
-
-/** The tables of the user's own that the last build made, for a snapshot. */
-export async function ownTables(warehouse: Warehouse): Promise<readonly TableDefinition[]> {
-  return (await readState(warehouse))?.tables ?? []
-}
-
-/** What a build notes, as a row of `ops.build_state`; none where there is nothing of the user's own. */
-export function ownRows({ own, nodes }: Project): (readonly [key: string, value: string])[] {
-  if (own === undefined) return []
-  const { folder, made, reads } = own
-  const tables = nodes.flatMap(
-    ({ name, grain, key, partitionByYearOf, leftOut, kind, schema, isOwn }) =>
-      isOwn === true ? { name, grain, key, partitionByYearOf, leftOut, kind, schema } : [],
-  )
-  const isEmpty = Object.keys(made).length === 0
-  return isEmpty ? [] : [[KEY, JSON.stringify({ folder, made, reads, tables })]]
-}
 
 /** A pipeline whose models Spark builds cannot have models of the user's own. */
 export function refuseOnSpark(files: number): void {
@@ -90,7 +54,8 @@ export async function withOwn(
     files.models.filter(({ path }) => isNew(ownFile(path))),
     project,
   )
-  const reads = await readsOf(warehouse, files, before?.reads ?? {}, project)
+  const isOfThis = before?.fingerprint === project.fingerprint
+  const reads = await readsOf(warehouse, files, isOfThis ? before.reads : {}, project)
   const schemas = new Map(project.nodes.map(({ name, schema }) => [name, schema]))
   const endpoints = new Map(project.nodes.map((node) => [node.name, node.endpoints ?? []]))
   const found = files.models.map(({ path, ...model }): ProjectNode => {
@@ -152,7 +117,7 @@ function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
 async function readsOf(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
-  known: OwnState['reads'],
+  known: OwnProject['reads'],
   project: Project,
 ): Promise<Record<string, readonly string[]>> {
   const selects = [
