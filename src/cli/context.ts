@@ -9,6 +9,7 @@ import {
   type Environment,
 } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
+import { ownFolder } from '../run/own-folder.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageVersion } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
@@ -54,6 +55,8 @@ export interface Context extends ProcessParts {
   readonly logger: Logger
   readonly progress: ProgressDisplay
   readonly directory: DataDirectory
+  /** Folder of the user's own models/ and checks/; null where it is not known. */
+  readonly ownFolder: string | null
 }
 
 /** Runs a command once its options and the pipelines that it names are known. */
@@ -63,7 +66,12 @@ export type Start = (
   work: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>
 
-export function createContext(options: CommonOptions, parts: ProcessParts): Context {
+/** @param pipelines that the command names */
+export function createContext(
+  options: CommonOptions,
+  parts: ProcessParts,
+  pipelines: readonly string[] = [],
+): Context {
   const { environment, output, scrubber, clock } = parts
   limitMemory(sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT'))
   letGroupRead(analystGroupFrom(environment))
@@ -75,6 +83,7 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
     progress.stop()
     say()
   }
+  const directory = dataDirectory(dataDirFrom(environment, options.dataDir))
   return {
     ...parts,
     // What is said for good stands below the bar.
@@ -90,14 +99,17 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
         progress.makeRoom()
         output.write(lineForPeople(line))
       }),
-    directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
+    directory,
+    ownFolder: ownFolder(pipelines, directory),
   }
 }
 
 export function runWorld(context: Context): RunWorld {
-  const { directory, clock, random, logger, stop, abort, progress, environment } = context
+  const { directory, ownFolder, clock, random, logger, stop, abort, progress, environment } =
+    context
   return {
     directory,
+    ownFolder,
     clock,
     random,
     logger,

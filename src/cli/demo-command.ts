@@ -68,7 +68,7 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const urls = simulator.organizations().map(({ network_url: url }) => csvLine([url]))
     writeFileSync(pages, ['url\n', ...urls].join(''))
     const api = { transport, baseUrl: simulator.url }
-    const world = { ...runWorld(context), directory, clock }
+    const world = { ...runWorld(context), directory, ownFolder: null, clock }
     const beganAt = clock.monotonic()
     const run = async (name: string, command: RunCommand, more: Overrides) =>
       ended(await runJob(await readJob(name, more, directory.root), command, api, world))

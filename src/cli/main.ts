@@ -74,7 +74,7 @@ export async function runCommandLine(
       log,
       logFields,
     }
-    const context = createContext(options, parts)
+    const context = createContext(options, parts, pipelines)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     for (const reason of misspelt(environment)) context.logger.warn({ reason }, 'variable')
     exitCode = await work(context).finally(() => context.progress.stop())

@@ -2,12 +2,13 @@
 
 import { existsSync } from 'node:fs'
 import { configFiles } from '../model/computed-models.ts'
+import { withOwn } from '../model/own/project.ts'
 import { readProject } from '../model/project.ts'
 import { rowsIn } from '../model/tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { didYouMean } from '../support/nearest.ts'
-import { TIERS, loadedTables, type Tier } from '../warehouse/catalog.ts'
+import { loadedTables, type Tier } from '../warehouse/catalog.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -20,19 +21,20 @@ export async function modelsCommand(
 ): Promise<ExitCode> {
   const { directory, output } = context
   const isThere = existsSync(directory.warehouse)
+  const read = (warehouse: Warehouse) => readTables(warehouse, context.ownFolder)
   const tables = await (isThere
-    ? whileReading(context, readTables)
-    : withWarehouse({ path: IN_MEMORY, mode: 'write' }, readTables))
+    ? whileReading(context, read)
+    : withWarehouse({ path: IN_MEMORY, mode: 'write' }, read))
   const one = table === undefined ? null : tableNamed(tables, table)
   // Steps on the way are shown only when they are asked for by name.
-  const shown = one === null ? TIERS.flatMap((tier) => inTier(tables, tier)) : [one]
+  const groups = GROUPS.map(([head, isIn]) => [head, tables.filter(isIn)] as const)
+  const shown = one === null ? groups.flatMap(([, group]) => group) : [one]
   output.report({
     ...(one === null
       ? {
-          notes: TIERS.flatMap((tier) => [
-            HEADS[tier],
-            ...inTier(tables, tier).flatMap(shortNotes),
-          ]),
+          notes: groups.flatMap(([head, group]) =>
+            group.length === 0 ? [] : [head, ...group.flatMap(shortNotes)],
+          ),
         }
       : fullReport(one)),
     values: { dataDir: directory.root, tables: shown },
@@ -41,23 +43,25 @@ export async function modelsCommand(
   return EXIT.done
 }
 
-const HEADS: Readonly<Record<Tier, string>> = {
-  main: 'for every day',
-  detail: '\ndetails (schema detail)',
-  service: '\nfrom other endpoints (schema service)',
-}
+const inTier =
+  (tier: Tier) =>
+  ({ schema, isOwn }: TableEntry) =>
+    schema === tier && !isOwn
 
-function inTier(tables: readonly TableEntry[], tier: Tier): TableEntry[] {
-  return tables.filter(({ schema }) => schema === tier)
-}
+const GROUPS: readonly (readonly [head: string, isIn: (table: TableEntry) => boolean])[] = [
+  ['for every day', inTier('main')],
+  ['\ndetails (schema detail)', inTier('detail')],
+  ['\nfrom other endpoints (schema service)', inTier('service')],
+  ['\nyour own (models/)', ({ isOwn }) => isOwn],
+]
 
 type TableEntry = Awaited<ReturnType<typeof readTables>>[number]
 
 // Where there is no warehouse, one in memory tells the columns; of the rows nothing is known.
 const IN_MEMORY = ':memory:'
 
-async function readTables(warehouse: Warehouse) {
-  const { nodes, checks } = await readProject(warehouse)
+async function readTables(warehouse: Warehouse, ownFolder: string | null) {
+  const { nodes, checks } = await withOwn(warehouse, await readProject(warehouse), ownFolder)
   const actual = await queryReport<{
     table: string
     name: string
@@ -71,10 +75,22 @@ async function readTables(warehouse: Warehouse) {
     purpose: null,
     reads: [],
     columns: null,
+    isOwn: false,
   }
   const tables = [...loadedTables.map((table) => ({ ...table, ...loaded })), ...nodes]
   const entries = tables.map(
-    async ({ name, schema, kind, file, grain, purpose, key, endpoints = [], ...table }) => {
+    async ({
+      name,
+      schema,
+      kind,
+      file,
+      grain,
+      purpose,
+      key,
+      endpoints = [],
+      isOwn = false,
+      ...table
+    }) => {
       const columns = actual.filter((column) => column.table === name)
       const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
       const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
@@ -84,7 +100,8 @@ async function readTables(warehouse: Warehouse) {
         name,
         schema,
         kind,
-        // Of a model, below sql/models; computed models are from the words of config/titles.
+        isOwn,
+        // Of a model, below sql/models or the folder of the project; computed models are from the words of config/titles.
         file: file === '' ? null : file,
         grain,
         purpose,
@@ -95,7 +112,7 @@ async function readTables(warehouse: Warehouse) {
         reads: table.reads,
         readBy: namesOf(nodes),
         columns:
-          table.columns === null
+          table.columns === null || (isOwn && columns.length > 0)
             ? columns.map(({ table: _table, ...column }) => column)
             : [...table.columns].map(([column, description]) => {
                 return { name: column, type: typeOf(column), description }
@@ -146,7 +163,7 @@ function fullReport(table: TableEntry): Report {
     ['made from', sourceText(table)],
     ['read by', readBy.join(', ')],
     ['checks', checks.join(', ')],
-    ['file', file === null ? '' : `sql/models/${file}`],
+    ['file', file === null ? '' : table.isOwn ? file : `sql/models/${file}`],
   ]
   return {
     title: name,

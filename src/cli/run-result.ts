@@ -212,12 +212,22 @@ export function buildText({
   checks,
   skipped,
   fullRefreshReason,
+  selected,
+  dropped,
 }: BuildReport): readonly string[] {
   const all = `${countText(models.length, 'model')}, ${countText(checks.length, 'check')} passed`
-  if (fullRefreshReason !== null) return [all]
+  const gone = dropped.length === 0 ? [] : [`dropped ${dropped.join(', ')}: the file is gone`]
+  if (fullRefreshReason !== null) return [all, ...gone]
   const changed = sum(models.map(({ rowsChanged }) => rowsChanged ?? 0))
+  if (selected !== null) {
+    return [
+      `${all}: those selected; ${countText(changed, 'row')} changed`,
+      'publish waits for a whole `jobtide build`, which checks the others',
+    ]
+  }
   return [
     `${all}; ${countText(changed, 'row')} changed`,
+    ...gone,
     `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: what they read did not change`,
   ]
 }

@@ -42,9 +42,12 @@ export async function loadCommand(context: Context): Promise<ExitCode> {
   })
 }
 
-export async function buildCommand(context: Context): Promise<ExitCode> {
+export async function buildCommand(
+  context: Context,
+  { select }: { readonly select?: readonly string[] },
+): Promise<ExitCode> {
   return runAlone(context, 'build', async ({ warehouse }) => {
-    const build = await buildStage(warehouse, runWorld(context))
+    const build = await buildStage(warehouse, runWorld(context), { select })
     return { sections: [[['built', buildText(build)]]], values: buildValues(build) }
   })
 }

@@ -45,7 +45,7 @@ export function knownOnStatements(
   isWanted: (table: string) => boolean = () => true,
 ): string[] {
   const { tables, macros } = loadedAsKnownOn()
-  const models = nodes.filter(({ computed }) => computed === null)
+  const models = nodes.filter(({ computed, isOwn }) => computed === null && isOwn !== true)
   const loaded = new Set(tables.map(({ name }) => name))
   const dependencies = [...tables, ...models.filter(({ name }) => !loaded.has(name))].map(
     (model): ReadingModel => ({ ...model, sql: withoutComments(model.sql) }),

@@ -3,11 +3,17 @@
  * by the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
  */
 
-import { areChangesNoted } from '../warehouse/changed-tables.ts'
+import { ConfigError } from '../support/errors.ts'
+import { loadedTables } from '../warehouse/catalog.ts'
+import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { noteOf, ownNotes, type Note } from './own/state.ts'
 import type { Project } from './project.ts'
+import { withReaders } from './select.ts'
 
 const FINGERPRINT = 'fingerprint'
+/** What builds of some models made since the last whole build; see {@link writePartialState}. */
+const PARTIAL = 'partial'
 
 /**
  * Why the next build has to be a full refresh; null when it can be incremental.
@@ -25,7 +31,9 @@ export async function fullRefreshReasonOf(
   if (fingerprint !== project.fingerprint)
     return 'models, checks, titles or the version are not those of the last build'
   const there = await columnCounts(warehouse)
-  for (const { schema, name, columns, endpoints = [] } of project.nodes) {
+  for (const { schema, name, columns, endpoints = [], isOwn } of project.nodes) {
+    // One of the user's own is made where it is not there.
+    if (isOwn === true) continue
     const count = there.get(`${schema}.${name}`)
     // One of endpoints is made when it is first needed.
     if (count === undefined && endpoints.length > 0) continue
@@ -57,16 +65,66 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
 }
 
 /** What the last good build was made from; undefined where there was none. */
-export async function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
-  const [row] = await warehouse.all<{ value: string }>(
-    'select value from ops.build_state where key = $1',
-    [FINGERPRINT],
-  )
-  return row?.value
+export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
+  return noteOf(warehouse, FINGERPRINT)
 }
 
 /** Notes what the tables are made from, and that nobody has changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
-  await warehouse.run('delete from ops.changed_people; delete from ops.build_state')
-  await warehouse.append('ops.build_state', { key: [FINGERPRINT], value: [project.fingerprint] })
+  await warehouse.run('delete from ops.changed_people')
+  await replaceNotes(warehouse, [[FINGERPRINT, project.fingerprint], ...ownNotes(project)])
+}
+
+async function replaceNotes(warehouse: Warehouse, rows: readonly Note[]): Promise<void> {
+  await warehouse.run('delete from ops.build_state')
+  await warehouse.append('ops.build_state', {
+    key: rows.map(([key]) => key),
+    value: rows.map(([, value]) => value),
+  })
+}
+
+/** The models that builds of some models made since the last whole build. */
+export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string[]> {
+  return JSON.parse((await noteOf(warehouse, PARTIAL)) ?? '[]') as string[]
+}
+
+/**
+ * Refuses to build some models alone where the others would not be of the same events.
+ * @throws ConfigError saying why a whole build has to come first
+ */
+export async function refusePartial(warehouse: Warehouse, project: Project): Promise<null> {
+  const people = await warehouse.number('select count(*) from ops.changed_people')
+  const loaded = await changedByLoads(warehouse)
+  const isLoaded = people > 0 || loadedTables.some(({ name }) => loaded.has(name))
+  const reason = isLoaded
+    ? 'there are events that were loaded after the last build'
+    : await fullRefreshReasonOf(warehouse, project, 1)
+  if (reason === null) return null
+  throw new ConfigError(`--select builds some models beside the others as they are: ${reason}`, {
+    hint: 'Run `jobtide build` once, without --select. Nothing was built.',
+  })
+}
+
+/** Notes which models a build of some has made: the next whole build makes what reads them, and until then nothing is published. */
+export async function writePartialState(
+  warehouse: Warehouse,
+  project: Project,
+  selected: ReadonlySet<string>,
+): Promise<void> {
+  const built = new Set([...(await partlyBuilt(warehouse)), ...selected])
+  const { own } = project
+  const waiting = withReaders(project.nodes, selected)
+  // What is stale stays so until it is built; what reads a model that was built becomes so.
+  const isMade = ({ name }: { readonly name: string }) =>
+    selected.has(name) || (!waiting.has(name) && own?.stale.has(name) !== true)
+  const files = project.nodes.filter(({ isOwn }) => isOwn === true)
+  const made = [
+    ...(own?.gone ?? []).map((name) => [`models/${name}.sql`, '']),
+    ...files.map((node) => [node.file, isMade(node) ? own?.made[node.file] : '']),
+  ]
+  await replaceNotes(warehouse, [
+    [FINGERPRINT, project.fingerprint],
+    [PARTIAL, JSON.stringify([...built])],
+    ...ownNotes(project, Object.fromEntries(made)),
+  ])
 }

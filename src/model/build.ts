@@ -13,12 +13,14 @@ import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnFile } from './as-known-on.ts'
 import { askedOnly } from './asked.ts'
-import { fullRefreshReasonOf, writeState } from './build-state.ts'
+import { fullRefreshReasonOf, refusePartial, writePartialState, writeState } from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
 import { refreshFully } from './full-refresh.ts'
 import { buildIncrementally } from './incremental-build.ts'
+import { refuseOnSpark, withOwn } from './own/project.ts'
 import { readProject } from './project.ts'
+import { selectModels } from './select.ts'
 import { titlesOnly } from './titles-only.ts'
 import type { BuiltTables } from './work.ts'
 
@@ -31,6 +33,12 @@ export interface BuildOptions {
   readonly modelFolder?: string
   /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
+  /**
+   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such models go.
+   */
+  readonly ownFolder?: string | null | undefined
+  /** Builds these models alone, as selectModels reads them. Default: all. */
+  readonly select?: readonly string[] | undefined
   /** Called after each step: each table, each group of checks. */
   readonly onProgress?: (step: BuildStep) => void
   /** Builds the computed models and what they read; all other models become views. Default: false. */
@@ -59,6 +67,10 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
   readonly buildId: string
   /** Why it was a full refresh; null for an incremental build. */
   readonly fullRefreshReason: string | null
+  /** The models that were selected; null where all were built. */
+  readonly selected: readonly string[] | null
+  /** Models of the user's own whose files are gone, and their tables with them. */
+  readonly dropped: readonly string[]
   /** Names of the checks; all passed. */
   readonly checks: readonly string[]
   readonly durationMs: number
@@ -76,9 +88,12 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  const files = await readProject(warehouse, options.modelFolder, options.checkFolder)
+  const shipped = await readProject(warehouse, options.modelFolder, options.checkFolder)
+  const files = await withOwn(warehouse, shipped, options.ownFolder)
+  if (options.titlesOnly === true) refuseOnSpark(Object.keys(files.own?.made ?? {}).length)
   const all = await askedOnly(warehouse, files)
   const project = options.titlesOnly === true ? titlesOnly(all) : all
+  const selected = options.select === undefined ? null : selectModels(project.nodes, options.select)
   const total = project.nodes.length + project.checks.length
   // Models name each other without a schema, so that Spark runs them and temporary views can stand in for them.
   await warehouse.run(
@@ -87,7 +102,10 @@ export async function buildModels(
   try {
     const report = await warehouse.transaction(async () => {
       const mostChanged = options.mostChanged ?? MOST_CHANGED
-      const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
+      const fullRefreshReason =
+        selected === null
+          ? await fullRefreshReasonOf(warehouse, project, mostChanged)
+          : await refusePartial(warehouse, project)
       const isIncremental = fullRefreshReason === null
       let done = 0
       let rowsChanged = 0
@@ -98,16 +116,27 @@ export async function buildModels(
       }
       const work = { warehouse, project, clock, finished }
       if (!isIncremental) await warehouse.run(project.macros)
-      const built = await (isIncremental ? buildIncrementally(work) : refreshFully(work))
+      const built = await (isIncremental ? buildIncrementally(work, selected) : refreshFully(work))
       const { models, outcomes, skipped } = built
       if (done < total) finished('', total - done)
       if (outcomes.some((outcome) => outcome.offenders > 0)) throw new CheckFailedError(outcomes)
       await recordChecks(warehouse, buildId, builtAt, outcomes)
-      await writeState(warehouse, project)
-      await (isIncremental ? endChanges : beginChanges)(warehouse, buildId)
+      if (selected === null) {
+        await writeState(warehouse, project)
+        await (isIncremental ? endChanges : beginChanges)(warehouse, buildId)
+      } else await writePartialState(warehouse, project, selected)
       const checks = outcomes.map(({ name }) => name)
       const durationMs = clock.monotonic() - startedMs
-      return { buildId, fullRefreshReason, models, skipped, checks, durationMs }
+      return {
+        buildId,
+        fullRefreshReason,
+        selected: selected && [...selected],
+        dropped: selected === null ? (project.own?.gone ?? []) : [],
+        models,
+        skipped,
+        checks,
+        durationMs,
+      }
     })
     if (options.asKnownOn !== undefined) replaceIfOther(options.asKnownOn, knownOnFile(project))
     return report

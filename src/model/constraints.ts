@@ -15,6 +15,10 @@ export interface Check {
   readonly suspicion?: string
   /** Tables that it reads. */
   readonly reads: readonly string[]
+  /** The file of one of the user's own, such as `checks/mine.sql`. */
+  readonly file?: string
+  /** Whether the last build did not run it as it is. */
+  readonly isNew?: boolean
 }
 
 /** What the checks of a table follow from. */
@@ -50,7 +54,7 @@ export const loadedConstraints: readonly Check[] = [
 export function constraintsOf({ name, key, kind, ...header }: Described): Check[] {
   if (kind === 'view') return []
   return [
-    keyCheck(name, key),
+    ...(key.length === 0 ? [] : [keyCheck(name, key)]),
     ...header.values.map((values) => valuesCheck(name, key, values)),
     ...header.references.map((reference) => referenceCheck(name, key, reference)),
   ]

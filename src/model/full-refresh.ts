@@ -1,12 +1,12 @@
 /** Makes every table from all rows and runs every check on whole tables. Part of the build's transaction. */
 
-import { naming } from '../warehouse/errors.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { dropStoredMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
 import { runChecks } from './checks.ts'
 import { computeAll } from './compute.ts'
+import { namingModel } from './naming-model.ts'
 import type { ProjectNode } from './project.ts'
 import {
   commentOn,
@@ -29,7 +29,7 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
     const startedMs = clock.monotonic()
-    const rows = await naming(`model ${node.name}`, () => createNode(warehouse, node))
+    const rows = await namingModel(project.nodes, node, () => createNode(warehouse, node))
     models.push({
       name: node.name,
       rows,

@@ -9,6 +9,9 @@
  * | of an endpoint that had no answer before              | for the first time     |
  * | any other                                             | whole                  |
  *
+ * A model of the user's own whose file is new or edited, or reads such a one, is made from nothing; one whose file is gone goes.
+ * A build of some models makes each of them whole, and the checks that read one.
+ *
  * What was made is compared with what was there. Where the rows are the same, the table counts as unchanged, and so do the models
  * that read nothing else.
  */
@@ -16,24 +19,39 @@
 import { loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
-import { naming } from '../warehouse/errors.ts'
+import { partlyBuilt } from './build-state.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { passed, runChecks } from './checks.ts'
 import { computeAll } from './compute.ts'
 import type { Check } from './constraints.ts'
 import { ChangedPeople, EVENT_TABLES } from './changed-people.ts'
 import { writeDifference } from './difference.ts'
+import { namingModel } from './naming-model.ts'
 import type { ProjectNode } from './project.ts'
-import { commentOn, createModelTable, proveReadable } from './tables.ts'
+import {
+  commentOn,
+  createModelTable,
+  dropOwnTables,
+  proveReadable,
+  refuseForeignTables,
+  refuseOtherColumns,
+} from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
 
 /** The model that holds the day of the data; people whose changes came due with it count as changed. */
 const AS_OF = 'as_of'
 
-/** Builds what the people in `ops.changed_people` and the tables that loads changed can alter. */
-export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> {
-  return new IncrementalBuild(work, await Temporaries.in(work.warehouse, work.project.nodes)).run()
+/**
+ * Builds what the people in `ops.changed_people` and the tables that loads changed can alter.
+ * @param selected builds these models alone, and all rows of them
+ */
+export async function buildIncrementally(
+  work: BuildWork,
+  selected: ReadonlySet<string> | null = null,
+): Promise<BuiltTables> {
+  const temporaries = await Temporaries.in(work.warehouse, work.project.nodes)
+  return new IncrementalBuild(work, temporaries, selected).run()
 }
 
 class IncrementalBuild {
@@ -47,12 +65,14 @@ class IncrementalBuild {
   /** Names of the tables and views that have rows of a person for that person alone. */
   readonly #byPerson: ReadonlySet<string>
   readonly #computed: ReadonlySet<string>
+  readonly #selected: ReadonlySet<string> | null
   #columns: ReadonlyMap<string, readonly TypedColumn[]> = new Map()
 
-  constructor(work: BuildWork, temporaries: Temporaries) {
+  constructor(work: BuildWork, temporaries: Temporaries, selected: ReadonlySet<string> | null) {
     const { nodes } = work.project
     const byPerson = nodes.filter(({ isByPerson }) => isByPerson)
     this.#work = work
+    this.#selected = selected
     this.#temporaries = temporaries
     this.#people = new ChangedPeople(temporaries, byPerson)
     this.#byPerson = new Set([...EVENT_TABLES, ...byPerson.map(({ name }) => name)])
@@ -61,6 +81,7 @@ class IncrementalBuild {
 
   async run(): Promise<BuiltTables> {
     const { warehouse, project, clock, finished } = this.#work
+    await this.#dropOwn()
     await this.#noteInputs()
     // Rows are found by key and never by where they stand; written in any order, all threads write.
     await warehouse.run('set preserve_insertion_order = false')
@@ -69,10 +90,14 @@ class IncrementalBuild {
     for (const node of project.nodes) {
       const { name } = node
       const startedMs = clock.monotonic()
-      const isSkipped = this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
-      const rowsChanged = isSkipped ? 0 : await naming(`model ${name}`, () => this.#refresh(node))
+      const isSkipped = this.#isSkipped(node)
+      const rowsChanged = isSkipped
+        ? 0
+        : await namingModel(project.nodes, node, () => this.#refresh(node))
       if (isSkipped) skipped += 1
-      models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
+      if (this.#selected?.has(name) !== false) {
+        models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
+      }
       finished(name, 1, rowsChanged)
     }
     await noteChangedYears(warehouse, this.#noted)
@@ -85,9 +110,26 @@ class IncrementalBuild {
     }
   }
 
+  /** Drops the tables of the user's own models that are not as their files say. */
+  async #dropOwn(): Promise<void> {
+    const { warehouse, project } = this.#work
+    const { stale, gone = [] } = project.own ?? {}
+    const isMade = (name: string) => this.#selected?.has(name) ?? true
+    const dropped = [...(stale ?? [])].filter(isMade)
+    await dropOwnTables(warehouse, this.#selected === null ? [...dropped, ...gone] : dropped)
+    if (dropped.length > 0) await refuseForeignTables(warehouse, new Set(dropped))
+  }
+
+  #isSkipped(node: ProjectNode): boolean {
+    if (this.#selected !== null) return !this.#selected.has(node.name)
+    return this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
+  }
+
   /** Finds out what changed before this build. */
   async #noteInputs(): Promise<void> {
     const { warehouse, project } = this.#work
+    this.#columns = await columnsOfAll(warehouse)
+    if (this.#selected !== null) return
     const asOf = project.nodes.find(({ name }) => name === AS_OF)
     const people = await this.#people.find(asOf)
     const loaded = await changedByLoads(warehouse)
@@ -96,7 +138,10 @@ class IncrementalBuild {
     }
     // Its last intervals end later with every run; the watch-lists are written before each build, and only a view reads them.
     for (const name of [COVERAGE, WATCH_ENTRIES]) this.#changed.add(name)
-    this.#columns = await columnsOfAll(warehouse)
+    // What only the user's own models read of `ops` changes with every run; what was built alone was not read by the others.
+    const read = [...project.nodes, ...project.checks].flatMap(({ reads }) => reads)
+    const ofOps = read.filter((name) => name.startsWith('ops.'))
+    for (const name of [...ofOps, ...(await partlyBuilt(warehouse))]) this.#changed.add(name)
   }
 
   #isThere({ name }: ProjectNode): boolean {
@@ -108,11 +153,14 @@ class IncrementalBuild {
     const { warehouse } = this.#work
     if (!this.#isThere(node)) {
       const rows = await createModelTable(warehouse, node)
+      if (node.isOwn === true) await refuseOtherColumns(warehouse, [node])
       await commentOn(warehouse, node)
       this.#noteChange(node, null)
       return rows ?? 0
     }
     if (node.computed !== null) {
+      // No event came since the last whole build.
+      if (this.#selected !== null) return 0
       const rows = await computeAll(warehouse, node.computed)
       if (rows > 0) this.#noteChange(node, null)
       return rows
@@ -134,7 +182,7 @@ class IncrementalBuild {
       this.#computed.has(name) ||
       name === AS_OF ||
       !this.#changed.has(name)
-    return isByPerson && reads.every(isFine)
+    return isByPerson && this.#selected === null && reads.every(isFine)
   }
 
   async #refreshPeople(node: ProjectNode): Promise<number> {
@@ -144,7 +192,7 @@ class IncrementalBuild {
 
   async #refreshWhole(node: ProjectNode): Promise<number> {
     const made = await this.#temporaries.keep(node.sql)
-    if (node.columns.has(PERSON)) {
+    if (this.#selected === null && this.#columnsOf(node).some(({ name }) => name === PERSON)) {
       const stored = this.#temporaries.stored(node.name)
       await this.#people.follow(node.name, stored, made, this.#columnsOf(node))
     }
@@ -178,10 +226,19 @@ class IncrementalBuild {
     readonly skipped: number
   }> {
     const { warehouse, project, finished } = this.#work
-    const isDue = ({ reads }: Check) =>
-      reads.length === 0 || reads.some((name) => this.#changed.has(name))
+    const isRead = ({ reads }: Check) =>
+      reads.length === 0 || reads.some((name) => (this.#selected ?? this.#changed).has(name))
+    const unmade = project.nodes.filter((node) => !this.#isThere(node)).map(({ name }) => name)
+    const isDue = (check: Check) =>
+      this.#selected === null
+        ? check.isNew === true || isRead(check)
+        : isRead(check) &&
+          !check.reads.some((name) => unmade.includes(name) && !this.#selected?.has(name))
     const due = project.checks.filter(isDue)
     const ran = await runChecks(warehouse, due, finished)
+    if (this.#selected !== null) {
+      return { outcomes: ran, skipped: project.checks.length - due.length }
+    }
     const byName = new Map(ran.map((outcome) => [outcome.name, outcome]))
     const outcomes = project.checks.map((check) => byName.get(check.name) ?? passed(check))
     return { outcomes, skipped: project.checks.length - due.length }

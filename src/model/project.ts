@@ -33,7 +33,7 @@ export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly storedSql: string
   /** Null for other models. */
   readonly computed: ComputedModel | null
-  /** Of other models the file, relative to the folder of the models; else empty. */
+  /** Of other models the file, relative to the folder of the models, or of the project; else empty. */
   readonly file: string
 }
 
@@ -47,6 +47,21 @@ export interface Project {
   readonly macros: string
   /** Changes whenever the same rows could give other tables or other checks. */
   readonly fingerprint: string
+  /** What is the user's own among them; absent where nothing is. It is not in the fingerprint. */
+  readonly own?: OwnProject
+}
+
+/** The user's own part of a project. */
+export interface OwnProject {
+  readonly folder: string
+  /** By file, such as `models/mine.sql`, a hash of its bytes. */
+  readonly made: Readonly<Record<string, string>>
+  /** By hash of a select the tables that it reads. */
+  readonly reads: Readonly<Record<string, readonly string[]>>
+  /** Names of the models whose tables are not those of the files: a file is new or edited, or such a model is read. */
+  readonly stale: ReadonlySet<string>
+  /** Names of the models whose files are gone. */
+  readonly gone: readonly string[]
 }
 
 /**
@@ -129,18 +144,18 @@ export async function keepReads(): Promise<void> {
   writeFileSync(KEPT, JSON.stringify(Object.fromEntries(reads)))
 }
 
-function withSchemas(sql: string, schemaOf: (name: string) => string | undefined): string {
+export function withSchemas(sql: string, schemaOf: (name: string) => string | undefined): string {
   return sql.replaceAll(
-    /\b(from|join)(\s+)(\w+)/g,
+    /\b(from|join)(\s+)(\w+)/gi,
     (text, verb: string, space: string, name: string) => {
-      const schema = schemaOf(name)
+      const schema = schemaOf(name.toLowerCase())
       return schema === undefined ? text : `${verb}${space}${schema}.${name}`
     },
   )
 }
 
 /** The syntax trees of many selects, asked for at once: one by one they take as long as building a small warehouse. */
-async function syntaxTrees(
+export async function syntaxTrees(
   warehouse: Warehouse,
   of: readonly NamedSql[],
 ): Promise<(sql: string) => string> {

@@ -1,31 +1,36 @@
 /** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
-import { IN_BUILT, TIERS } from '../warehouse/catalog.ts'
-import { columnsOfAll } from '../warehouse/columns.ts'
+import { IN_BUILT, PERSON, TIERS } from '../warehouse/catalog.ts'
+import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
+import { OwnSqlError } from './own/files.ts'
 import type { ProjectNode } from './project.ts'
 
 // Every table made from a model says so at the end of its comment. The next build drops these tables, also where the
 // model's file is gone by then, and leaves all others alone.
 const MODEL_MARK = ' Model: '
 /** The end of the comment on a table that was made from a model; a regular expression of the engine. */
-export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts)/[a-z0-9_]+[.]sql$`
+export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9_]+[.]sql$`
 
 /**
  * Drops every table and view that a build made from a model, whether the model is still there or not.
+ * @param made which of them: the end of their comments; a regular expression of the engine
  * @returns how many there were
  */
-export async function dropBuiltTables(warehouse: Warehouse): Promise<number> {
+export async function dropBuiltTables(
+  warehouse: Warehouse,
+  made: string = MADE_FROM_MODEL,
+): Promise<number> {
   const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
     `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
      where database_name = current_database() and regexp_matches(comment, $1)
      union all
      select 'view', schema_name, view_name, comment from duckdb_views()
      where database_name = current_database() and regexp_matches(comment, $1)`,
-    [MADE_FROM_MODEL],
+    [made],
   )
   for (const { kind, schema, name } of built) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
@@ -56,6 +61,12 @@ export async function refuseForeignTables(
   )
 }
 
+/** Drops what a build made of models of the user's own. */
+export async function dropOwnTables(warehouse: Warehouse, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await dropBuiltTables(warehouse, `${MODEL_MARK}models/(${names.join('|')})[.]sql$`)
+}
+
 /**
  * Makes the table or view of a model.
  * @returns its rows; null for a view, which stores none
@@ -67,12 +78,12 @@ export async function createModelTable(
   const { schema, name, kind, sql, storedSql } = node
   const target = `${schema}.${quoteIdentifier(name)}`
   if (kind === 'view') {
-    await warehouse.run(`create or replace view ${target} as\n${storedSql}`)
+    await warehouse.run(`create or replace view ${target} as ${storedSql}`)
     await proveReadable(warehouse, node)
     return null
   }
   // The engine answers with the rows that it wrote.
-  return warehouse.number(`create or replace table ${target} as\n${sql}`)
+  return warehouse.number(`create or replace table ${target} as ${sql}`)
 }
 
 /**
@@ -111,7 +122,12 @@ export async function refuseOtherColumns(
   nodes: readonly ProjectNode[],
 ): Promise<void> {
   const all = await columnsOfAll(warehouse)
-  for (const { name, columns, file } of nodes) {
+  for (const node of nodes) {
+    const { name, columns, file } = node
+    if (node.isOwn === true) {
+      refuseOwnColumns(node, all.get(name) ?? [])
+      continue
+    }
     const actual = (all.get(name) ?? []).map((column) => column.name)
     const described = [...columns.keys()]
     const problems = [
@@ -125,6 +141,35 @@ export async function refuseOtherColumns(
       { hint: `Make the "-- columns:" list and the select of ${file} name the same columns.` },
     )
   }
+}
+
+/** @throws OwnSqlError where snapshots could not hold a column of a model of the user's own, or its header names one that is not there */
+function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): void {
+  const wrong = actual.find(({ name }) => !/^[a-z]\w*$/i.test(name))
+  if (wrong !== undefined) {
+    throw new OwnSqlError(
+      node.file,
+      `the column ${JSON.stringify(wrong.name)} has no plain name: write \`as …\` behind it`,
+    )
+  }
+  const huge = actual.find(({ type }) => type.endsWith('HUGEINT'))
+  if (huge !== undefined) {
+    throw new OwnSqlError(
+      node.file,
+      `the column ${huge.name} is a ${huge.type}, as sum() gives, which Parquet would round: write cast(… as bigint)`,
+    )
+  }
+  const { key, columns, partitionByYearOf, isByPerson, values, references } = node
+  const named = [
+    ...key,
+    ...columns.keys(),
+    ...[...values, ...references].map(({ column }) => column),
+    ...(isByPerson ? [PERSON] : []),
+    ...(partitionByYearOf === null ? [] : [partitionByYearOf]),
+  ]
+  const missing = named.find((name) => !actual.some((column) => column.name === name))
+  if (missing === undefined) return
+  throw new OwnSqlError(node.file, `the header names ${missing}, which is not selected`)
 }
 
 /** Makes the table of a computed model, empty, unless it is there with the same columns. One in another tier goes: it would be found first. */
@@ -146,7 +191,8 @@ export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promis
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const kind = node.kind === 'view' ? 'view' : 'table'
   const mark = node.kind === 'computed' ? '' : `${MODEL_MARK}${node.file}`
-  const text = `${node.grain} ${node.purpose} Key: ${node.key.join(', ')}.${mark}`
+  const key = node.key.length === 0 ? '' : `Key: ${node.key.join(', ')}.`
+  const text = `${[node.grain, node.purpose, key].filter(Boolean).join(' ')}${mark}`
   const statements = [...node.columns].map(
     ([column, about]) =>
       `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(about)};`,

@@ -298,7 +298,9 @@ export async function writeParquet(
   { columns, key, from, rowGroupRows = ROW_GROUP_ROWS }: ParquetSource,
   path: string,
 ): Promise<WrittenFile> {
-  const order = key.map(quoteIdentifier).join(', ')
+  // Without a key rows that differ in nothing are in any order, and give the same bytes.
+  const sorted = key.length === 0 ? columns.map(({ name }) => name) : key
+  const order = sorted.map(quoteIdentifier).join(', ')
   const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.field_id}`)
   // v2 is smaller, but writes floating-point numbers of many values with the encoding BYTE_STREAM_SPLIT, and Spark 4.0 refuses
   // to read a file with it; the tables that have such numbers grow by up to 5 % with v1.

@@ -72,6 +72,8 @@ export interface PublishOptions extends ExportOptions, PublishChoices {
   readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
   /** Whether `current/` is kept there. Default: true. */
   readonly hasCurrent?: boolean
+  /** Whether a table is of a model of the user's own: it may go, and its columns. Default: none is. */
+  readonly isOwn?: (table: string) => boolean
 }
 
 export interface PublishReport extends SnapshotTotals {
@@ -125,7 +127,14 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
     replacedFormat = format
   } else if (before !== null && !acceptSchemaChange) {
-    const found = incompatibilities(before.tables, manifest.tables)
+    const { isOwn = () => false } = options
+    const changesOf = (own: boolean) =>
+      incompatibilities(
+        before.tables.filter(({ name }) => isOwn(name) === own),
+        manifest.tables,
+      )
+    for (const reason of changesOf(true)) logger.warn({ reason }, 'publish.own_table_changed')
+    const found = changesOf(false)
     const { jobtide: wrote } = before.versions
     // An upgrade needs no step: CHANGELOG.md names what it renamed.
     if (wrote === options.version) refuseIncompatible(found, destination)
@@ -233,7 +242,8 @@ export async function readLedger(
 const CHECKS_SQL = `
   select max(build_id) as build_id, cast(count(*) as double) as passed, ${instant('max(checked_at)')} as checked_at,
          string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
-         (select cast(count(*) as double) from ops.changed_people) as changed
+         (select cast(count(*) as double) from ops.changed_people) as changed,
+         (select cast(count(*) as double) from ops.build_state where key = 'partial') as partial
   from ops.checks`
 
 /**
@@ -245,10 +255,14 @@ export async function readChecks(
   warehouse: Warehouse,
   hasReaders: boolean,
 ): Promise<Manifest['checks']> {
-  type Row = NonNullable<Manifest['checks']> & { readonly failed: string | null; changed: number }
+  type Row = NonNullable<Manifest['checks']> & {
+    readonly failed: string | null
+    readonly changed: number
+    readonly partial: number
+  }
   const [row] = await warehouse.all<Row>(CHECKS_SQL)
-  if (row === undefined || row.passed === 0) return null
-  const { build_id, passed, checked_at, failed, changed } = row
+  if (row === undefined || (row.passed === 0 && row.partial === 0)) return null
+  const { build_id, passed, checked_at, failed, changed, partial } = row
   const kept = hasReaders
     ? 'Nothing was published; readers keep the snapshot before.'
     : 'Nothing was published.'
@@ -257,10 +271,12 @@ export async function readChecks(
       hint: `${kept} Fix what the check found and run \`jobtide build\`.`,
     })
   }
-  if (changed > 0) {
-    throw new ConfigError('there are events that were loaded after the last build', {
-      hint: `${kept} Run \`jobtide build\` first.`,
-    })
+  if (changed > 0 || partial > 0) {
+    const what =
+      changed > 0
+        ? 'there are events that were loaded after the last build'
+        : 'the last build made some models only (--select), and checked no others'
+    throw new ConfigError(what, { hint: `${kept} Run \`jobtide build\` first.` })
   }
   return { build_id, passed, checked_at }
 }

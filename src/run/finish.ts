@@ -195,13 +195,13 @@ function build(parts: RunParts): Promise<BuildReport> {
     () =>
       parts.session.warehouse.use(async (warehouse) => {
         await storeWatchLists(warehouse, parts.job, readSuppression(parts.session.journal))
-        return buildStage(warehouse, parts.world, hasSpark(parts.job))
+        return buildStage(warehouse, parts.world, { titlesOnly: hasSpark(parts.job) })
       }),
     ({ models, checks }) => ({ models: models.length, checks: checks.length }),
   )
 }
 
-function hasSpark({ snapshot }: Job): boolean {
+export function hasSpark({ snapshot }: Job): boolean {
   return snapshot?.spark !== undefined
 }
 

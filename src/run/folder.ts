@@ -53,6 +53,8 @@ export async function makeProjectFolder(
   const pipeline = ofPackage(template('nightly.yaml').replace(LIST, list), root)
   const contents: readonly (readonly [string, string | Uint8Array])[] = [
     [PIPELINE, pipeline],
+    [join('models', 'joiners_by_month.sql'), template('joiners_by_month.sql')],
+    [join('checks', 'months_have_joiners.sql'), template('months_have_joiners.sql')],
     [list, isExample ? template(LIST) : onDisk(source, () => readFileSync(source))],
     ['.env.example', template('env.example')],
     ['.gitignore', template('gitignore')],

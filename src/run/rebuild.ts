@@ -3,10 +3,13 @@
  * the first command of a new version that writes a warehouse of an older schema.
  */
 
+import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
+import { readState } from '../model/own/state.ts'
+import { JobtideError, LockedError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
@@ -16,7 +19,10 @@ import { copyOwn, ownIn } from './own-tables.ts'
 import { buildStage, loadStage, type RunWorld } from './stages.ts'
 import { copyWatchLists } from './watch-lists.ts'
 
-export type RebuildWorld = Pick<RunWorld, 'directory' | 'clock' | 'logger' | 'stop' | 'onProgress'>
+export type RebuildWorld = Pick<
+  RunWorld,
+  'directory' | 'ownFolder' | 'clock' | 'logger' | 'stop' | 'onProgress'
+>
 
 export interface Rebuilt {
   readonly load: LoadReport
@@ -53,14 +59,28 @@ async function rebuild(
   try {
     const load = await withDatabase(rebuilt, (warehouse) => loadStage(warehouse, journal, world))
     const suppression = readSuppression(journal)
+    const ownFolder = world.ownFolder ?? (await recordedOwnFolder(path))
     const build = await withDatabase(rebuilt, async (warehouse) => {
       await copyWatchLists(path, warehouse, suppression, world.logger)
-      return buildStage(warehouse, world)
+      return buildStage(warehouse, { ...world, ownFolder })
     })
     await place(rebuilt)
     return { load, build }
   } finally {
     removeDatabase(rebuilt)
+  }
+}
+
+/** The folder that the last build of a warehouse used; null where it used none, or the warehouse cannot be read. */
+async function recordedOwnFolder(path: string): Promise<string | null> {
+  if (!existsSync(path)) return null
+  try {
+    const state = await withWarehouse({ path, mode: 'read' }, readState)
+    return state?.folder ?? null
+  } catch (error) {
+    // What is wrong with the file may be why it is replaced.
+    if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
+    return null
   }
 }
 

@@ -20,12 +20,12 @@ import { MINUTE } from '../support/units.ts'
 import { checkBackup } from './backup/back-up.ts'
 import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
-import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
+import { closeFailed, finish, hasSpark, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
 import { isAwaited } from './lock.ts'
 import { timed } from './stage-times.ts'
 import { withSession } from './session.ts'
-import { preflightStage, type RunWorld } from './stages.ts'
+import { preflightStage, refuseWrongOwn, type RunWorld } from './stages.ts'
 
 export interface Service {
   readonly transport: Transport
@@ -125,6 +125,7 @@ async function attempt(
       ? null
       : readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
+  if (command !== 'extract') refuseWrongOwn(world.ownFolder, hasSpark(job))
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, store)
   await session.warehouse.bringUp()

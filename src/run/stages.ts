@@ -13,8 +13,11 @@ import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadProgress } from '../load/load.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
-import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
+import { buildModels, type BuildOptions, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
+import { readOwnFiles } from '../model/own/files.ts'
+import { refuseOnSpark } from '../model/own/project.ts'
+import { ownTables } from '../model/own/state.ts'
 import { PublishError } from '../publish/errors.ts'
 import { checkDestination, type LossChoices } from '../publish/guard.ts'
 import { collectGarbage, type GcReport } from '../publish/retention.ts'
@@ -35,7 +38,7 @@ import { isWithin, usersModes } from '../support/file-modes.ts'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
-import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
+import { publishedTables, readModelFiles, shippedNames } from '../warehouse/catalog.ts'
 import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -47,6 +50,8 @@ import type { EndedStage } from './stage-times.ts'
 /** The world of a run, as an argument. */
 export interface RunWorld {
   readonly directory: DataDirectory
+  /** Folder of the user's own models/ and checks/; null or absent: that of the last build. */
+  readonly ownFolder?: string | null
   readonly clock: Clock
   /** A random number in [0, 1). */
   readonly random: () => number
@@ -93,18 +98,19 @@ export async function loadStage(
   })
 }
 
-/** @param titlesOnly whether Spark builds the models */
+/** @param how titlesOnly: whether Spark builds the models */
 export async function buildStage(
   warehouse: Warehouse,
-  world: Pick<RunWorld, 'directory' | 'clock' | 'onProgress' | 'stop'>,
-  titlesOnly = false,
+  world: Pick<RunWorld, 'directory' | 'ownFolder' | 'clock' | 'onProgress' | 'stop'>,
+  how: Pick<BuildOptions, 'titlesOnly' | 'select' | 'ownFolder'> = {},
 ): Promise<BuildReport> {
   world.stop.throwIfAborted()
   return buildModels(warehouse, {
     buildId: newUlid(world.clock.now()),
     builtAt: new Date(world.clock.now()),
     clock: world.clock,
-    titlesOnly,
+    ownFolder: world.ownFolder ?? null,
+    ...how,
     asKnownOn: world.directory.asKnownOn,
     onProgress: (step) => {
       world.stop.throwIfAborted()
@@ -128,6 +134,13 @@ function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
     journalId: journalIdentity(directory.journal, clock.now()),
     notKept: { people, events_before: before, list },
   }
+}
+
+/** Reads the user's own models and checks before a run buys. @throws ConfigError for a wrong one, or where Spark builds the models */
+export function refuseWrongOwn(folder: string | null | undefined, isOfSpark: boolean): void {
+  if (folder === null || folder === undefined) return
+  const { hashes } = readOwnFiles(folder)
+  if (isOfSpark) refuseOnSpark(hashes.size)
 }
 
 /**
@@ -182,6 +195,9 @@ export async function publishStage(
   const snapshotId = newUlid(clock.now())
   const { suppression, ...source } = sourceOf(world)
   await refuseOlderList(warehouse, suppression)
+  const shipped = shippedNames()
+  const own = await ownTables(warehouse)
+  if (target.spark !== undefined) refuseOnSpark(own.length)
   try {
     const store = by.store ?? (await openTarget(target, world))
     const options: PublishOptions = {
@@ -195,7 +211,9 @@ export async function publishStage(
       tables: await withoutAbsent(warehouse, [
         ...publishedTables(readModelFiles()),
         ...computedModels,
+        ...own,
       ]),
+      isOwn: (table) => !shipped.has(table),
       scratchFolder: directory.scratch,
       clock,
       version,

@@ -61,6 +61,8 @@ export interface ModelFile extends TableDefinition {
   readonly values: readonly AcceptedValues[]
   /** Columns whose values are found in another table. */
   readonly references: readonly Reference[]
+  /** Whether it is one of the user's own, and not of those that ship. Default: it ships. */
+  readonly isOwn?: boolean
   readonly sql: string
   readonly path: string
 }
@@ -139,6 +141,17 @@ export function readModelFiles(folder: string = join(sqlFolder, 'models')): Mode
   return LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
 }
 
+/** The names of all tables that a load fills or a shipped model makes; reads no file. */
+export function shippedNames(): ReadonlySet<string> {
+  const files = [...LAYERS, 'computed'].flatMap((layer) =>
+    sqlFilesIn(join(sqlFolder, 'models', layer)),
+  )
+  return new Set([
+    ...loadedTables.map(({ name }) => name),
+    ...files.map((path) => basename(path, '.sql')),
+  ])
+}
+
 /** The schema of each table for analysts that a build makes, by its name; loaded tables stand in `main`. */
 export function schemasOfModels(): ReadonlyMap<string, string> {
   const computed = sqlFilesIn(join(sqlFolder, 'models', 'computed')).map(readModelFile)
@@ -188,12 +201,21 @@ export function sqlFilesIn(folder: string): string[] {
  * @throws JobtideError naming the file and the line that is missing or wrong
  */
 export function readModelFile(path: string): ModelFile {
-  const sql = readFileSync(path, 'utf8')
   const wrong = (problem: string) => new JobtideError(EXIT.defect, `${path}: ${problem}`)
+  return parseModelFile(path, readFileSync(path, 'utf8'), wrong, false)
+}
+
+/** As {@link readModelFile}, of the text of a file. @param isOwn whether every line of the header may be missing */
+export function parseModelFile(
+  path: string,
+  sql: string,
+  wrong: (problem: string) => Error,
+  isOwn: boolean,
+): ModelFile {
   const field = (name: string): string => {
     const [value] = headerOf(sql, name)
-    if (value === undefined) throw wrong(`no "-- ${name}:" line`)
-    return value
+    if (value === undefined && !isOwn) throw wrong(`no "-- ${name}:" line`)
+    return value ?? ''
   }
   const each = <T>(name: string, form: string, parse: (line: string) => T | null): T[] =>
     headerOf(sql, name).map((line) => {
@@ -213,14 +235,14 @@ export function readModelFile(path: string): ModelFile {
     .slice(header.indexOf('-- columns:') + 1)
     .map((line) => /^-- {3}([a-z0-9_]+): (.+)$/.exec(line))
     .filter((match) => match !== null)
-  if (columns.length === 0) throw wrong('no "-- columns:" list')
+  if (columns.length === 0 && !isOwn) throw wrong('no "-- columns:" list')
   const layer = basename(dirname(path))
   const incrementalBy = headerOf(sql, 'incremental_by')
   const endpoints = headerOf(sql, 'endpoint').flatMap((line) => line.split(/,\s*/))
   const model: ModelFile = {
     name: basename(path, '.sql'),
     grain: field('grain'),
-    key: field('key').split(/,\s*/),
+    key: field('key').split(/,\s*/).filter(Boolean),
     purpose: field('purpose'),
     isByPerson: incrementalBy.length > 0,
     values: each('values', 'column: a | b', parseValues),
@@ -230,8 +252,9 @@ export function readModelFile(path: string): ModelFile {
     kind,
     endpoints,
     ...(endpoints.length > 0 ? { rowGroupRows: ROWS_WITH_TEXTS } : {}),
-    schema: layer === 'core' ? 'core' : endpoints.length > 0 ? 'service' : tier,
-    isPublished: layer === 'marts',
+    schema: layer === 'core' && !isOwn ? 'core' : endpoints.length > 0 ? 'service' : tier,
+    isPublished: isOwn || layer === 'marts',
+    ...(isOwn ? { isOwn } : {}),
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,
     path,
@@ -243,9 +266,8 @@ export function readModelFile(path: string): ModelFile {
   if (kind === 'view' && constrained.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [...model.key, ...incrementalBy, ...constrained]
-  const unknown = named.find((column) => !model.columns.has(column))
-  if (unknown !== undefined)
-    throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
+  const unknown = columns.length > 0 && named.find((column) => !model.columns.has(column))
+  if (unknown) throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
   return model
 }
 

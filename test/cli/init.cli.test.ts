@@ -9,16 +9,23 @@ import { packageRoot } from '../../src/support/assets.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const FILES = ['pipelines/nightly.yaml', 'organizations.csv', '.env.example', '.gitignore']
+const FILES = [
+  'pipelines/nightly.yaml',
+  'models/joiners_by_month.sql',
+  'checks/months_have_joiners.sql',
+  'organizations.csv',
+  '.env.example',
+  '.gitignore',
+]
 
 describe('jobtide init', () => {
-  it('writes 4 files in which `jobtide run nightly` reads the user’s list, readable as the umask says, and overwrites none', async () => {
+  it('writes 6 files in which `jobtide run nightly` reads the user’s list, readable as the umask says, and overwrites none', async () => {
     const site = await openSite({ companies: 3 })
     const folder = join(site.folder, 'jobs', 'moves')
     const init = ['init', folder, '--organizations', site.organizations]
     const { stdout } = done(await runCli(init))
     expect(stdout).toContain(`${folder} is ready for 3 organisations`)
-    expect(stdout.match(/^written /gm)).toHaveLength(4)
+    expect(stdout.match(/^written /gm)).toHaveLength(6)
     const own = { cwd: folder, env: { JOBTIDE_DATA_DIR: join(folder, 'data') } }
     const run = JSON.parse(
       done(await site.call(['run', 'nightly', '--json'], own)).stdout,
@@ -29,7 +36,7 @@ describe('jobtide init', () => {
 
     for (const name of FILES.slice(0, 1)) writeFileSync(join(folder, name), '# mine\n')
     const again = done(await callCli(init))
-    expect(again.stdout.match(/^kept /gm)).toHaveLength(4)
+    expect(again.stdout.match(/^kept /gm)).toHaveLength(6)
     expect(readFileSync(join(folder, FILES[0] ?? ''), 'utf8')).toBe('# mine\n')
     const pipe = join(site.folder, 'pipe.csv')
     execFileSync('mkfifo', [pipe])

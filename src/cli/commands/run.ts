@@ -78,7 +78,13 @@ export const RUN_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'build',
-    about: 'build and check the models',
+    about: 'build and check the models, and your own',
+    options: [
+      [
+        '--select <models...>',
+        'only these: name, +name, name+, path:models; publish waits for a whole build',
+      ],
+    ],
     import: async () => (await stages()).buildCommand,
   },
   {

@@ -180,6 +180,7 @@ export const models = withVersion({
       name: text,
       schema: text,
       kind: text,
+      is_own: flag,
       file: orNull(text),
       grain: text,
       purpose: orNull(text),

@@ -52,6 +52,8 @@ export const load = {
 export const build = {
   build_id: text,
   full_refresh_reason: orNull(text),
+  selected: orNull(list(text)),
+  dropped: list(text),
   skipped: object({ models: count, checks: count }),
   models: list(
     object({ name: text, rows: orNull(count), rows_changed: orNull(count), duration_ms: amount }),

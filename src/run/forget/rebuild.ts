@@ -13,6 +13,7 @@ import { cutEvents } from '../../load/cut-events.ts'
 import { ANY_END } from '../../load/rows.ts'
 import { cutAnswers, leaveOut, type LeftOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
+import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
@@ -93,7 +94,10 @@ export async function eraseFromJournal(
   })
 }
 
-type RebuildWorld = Pick<RunWorld, 'directory' | 'clock' | 'onProgress' | 'stop'>
+type RebuildWorld = Pick<
+  RunWorld,
+  'directory' | 'ownFolder' | 'clock' | 'logger' | 'onProgress' | 'stop'
+>
 
 /**
  * Takes people, and events that are too old by the suppression list, out of a warehouse that no process has open, builds the
@@ -113,8 +117,22 @@ export async function rebuildWithout(
   )
   const cut = answers + (rows['main.answers'] ?? 0)
   onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
-  await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
+  await buildAgain(world, path)
   await rewrite(path)
+}
+
+/** Builds; without the user's own models and checks where one of them is wrong or fails: none keeps a person in. */
+async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
+  const build = (how?: Parameters<typeof buildStage>[2]) =>
+    withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world, how))
+  try {
+    await build()
+  } catch (error) {
+    const { exitCode } = error instanceof JobtideError ? error : { exitCode: EXIT.defect }
+    if (exitCode !== EXIT.usage && exitCode !== EXIT.checkFailed) throw error
+    await build({ ownFolder: undefined })
+    world.logger.warn({ reason: messageOf(error) }, 'own_models_left_out')
+  }
 }
 
 /**
@@ -127,7 +145,7 @@ export async function rebuildWithout(
 export async function leaveOutErased(world: RebuildWorld, path: string): Promise<number> {
   const { people, rows } = await leaveOutIn(world, path)
   if (Object.keys(rows).length === 0) return people
-  await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
+  await buildAgain(world, path)
   await rewrite(path)
   return people
 }

@@ -1,0 +1,27 @@
+-- grain: One row per organisation and month in which somebody joined.
+-- key: organization_id, month_start_on
+-- purpose: How many people joined each organisation in each month, and how many of them as managers.
+-- values: has_executives: yes | no
+-- references: organization_id -> organizations.organization_id
+-- columns:
+--   organization_id: The organisation that was joined.
+--   organization_name: Its name as written.
+--   month_start_on: First day of the month, UTC.
+--   joiners: People who joined in it.
+--   managers: Those of them whose title manages people.
+--   has_executives: yes where one of them joined as VP or in the C-suite.
+--
+-- An example of a model of your own, for you to change. As in dbt, one file is one select, and makes the table of its name. It is
+-- plain SQL: name tables as they are, without ref(). Each build makes it behind Jobtide's own, in the same transaction,
+-- and what is published has it as well. Every line of the header is optional: `key` is checked and sorts the files, `values`
+-- (accepted_values) and `references` (relationships) are checked, the rest are comments of table and columns.
+-- To try a change: jobtide build --select joiners_by_month
+select
+    organization_id,
+    max(organization_name) as organization_name,
+    month_start_on,
+    count(*) as joiners,
+    count(*) filter (where is_management) as managers,
+    case when bool_or(level in ('vp', 'cxo')) then 'yes' else 'no' end as has_executives
+from joiners
+group by organization_id, month_start_on

@@ -1,0 +1,165 @@
+/**
+ * The user's own models and checks: `models/*.sql` and `checks/*.sql` in the folder of the project, plain SQL with the headers of
+ * those that ship. Reads them without a database, so that a run can refuse a wrong one before it buys.
+ */
+
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { onDisk, ConfigError } from '../../support/errors.ts'
+import { refuseOthersFile } from '../../support/file-modes.ts'
+import { sha256Hex } from '../../support/hash.ts'
+import {
+  parseModelFile,
+  shippedNames,
+  sqlFilesIn,
+  type ModelFile,
+} from '../../warehouse/catalog.ts'
+import { SqlError, naming } from '../../warehouse/errors.ts'
+
+/** A model or check of the user's own is wrong. */
+export class OwnSqlError extends ConfigError {
+  /** @param place the file, with its line where that is known, such as `models/mine.sql:7` */
+  constructor(place: string, problem: string, hint = '', cause?: unknown) {
+    super(`${place}: ${problem}`, {
+      hint: `${hint}Correct the file; nothing was built, and the tables of the last build stay.`,
+      context: { file: place.replace(/:\d+$/, '') },
+      cause,
+    })
+  }
+}
+
+/** A check of the user's own: one select that returns the offending rows. */
+export interface OwnCheck {
+  readonly name: string
+  /** Such as `checks/mine.sql`. */
+  readonly file: string
+  readonly sql: string
+}
+
+export interface OwnFiles {
+  readonly models: readonly ModelFile[]
+  readonly checks: readonly OwnCheck[]
+  /** By file, such as `models/mine.sql`, a hash of its bytes. */
+  readonly hashes: ReadonlyMap<string, string>
+}
+
+const FOLDERS = ['models', 'checks']
+
+/** Whether there are models or checks in the folder of a project. */
+export function holdsOwn(folder: string): boolean {
+  return FOLDERS.some((name) => filesIn(join(folder, name)).length > 0)
+}
+
+/**
+ * Reads the models and checks in the folder of a project.
+ * @throws ConfigError for a file that is not one select, has a name that is taken, or may be written by other accounts
+ */
+export function readOwnFiles(folder: string): OwnFiles {
+  const hashes = new Map<string, string>()
+  const read = (kind: string) =>
+    filesIn(join(folder, kind)).map((path) => {
+      const file = ownFile(path)
+      const bytes = onDisk(path, () => {
+        refuseOthersFile(path, statSync(path), path, 'run SQL that is not yours')
+        return readFileSync(path)
+      })
+      hashes.set(file, sha256Hex(bytes))
+      const name = basename(path, '.sql')
+      if (!/^[a-z]\w*$/.test(name) || name !== name.toLowerCase()) {
+        refuseTaken(file, name, shippedNames())
+        throw new OwnSqlError(
+          file,
+          'the name of a model or check has lower-case letters, digits and underscores',
+        )
+      }
+      const text = bytes
+        .toString()
+        .replace(/^\uFEFF/, '')
+        .replaceAll('\r\n', '\n')
+      return { path, file, name, sql: statementIn(text, file) }
+    })
+  const shipped = shippedNames()
+  const models = read('models').map(({ path, file, name, sql }) => {
+    refuseTaken(file, name, shipped)
+    const model = parseModelFile(path, sql, (problem) => new OwnSqlError(file, problem), true)
+    return { ...model, grain: model.grain || `Made by ${file}.` }
+  })
+  return { models, checks: read('checks'), hashes }
+}
+
+function filesIn(folder: string): string[] {
+  // Editors keep files of their own beside those that are open.
+  return existsSync(folder)
+    ? sqlFilesIn(folder).filter((path) => !basename(path).startsWith('.'))
+    : []
+}
+
+/** Such as `models/mine.sql`. */
+export function ownFile(path: string): string {
+  return `${basename(dirname(path))}/${basename(path)}`
+}
+
+/** @throws OwnSqlError where one of `taken` has the name, in any case */
+export function refuseTaken(file: string, name: string, taken: ReadonlySet<string>): void {
+  if (!taken.has(name.toLowerCase())) return
+  throw new OwnSqlError(
+    file,
+    `the name ${name.toLowerCase()} is taken: Jobtide has a table, check or function of that name`,
+    `Give the file another name, such as my_${name.toLowerCase()}.sql. `,
+  )
+}
+
+// Texts, quoted names, comments and blanks as a whole; all else character by character.
+const TOKEN =
+  /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|\s+|[^]/g
+
+/** The one select of a file, without the semicolon that ends it: its lines are those of the file. */
+function statementIn(text: string, file: string): string {
+  let end: number | null = null
+  let code = ''
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    const isBlank = /^(?:--|\/\*|\s)/.test(token)
+    if (token === ';') end ??= index
+    else if (end === null) code += isBlank ? ' ' : token
+    else if (!isBlank)
+      throw new OwnSqlError(
+        placeOf(file, text, index),
+        'a second statement begins here, and a file is one select',
+      )
+  }
+  if (/\{[{%]/.test(code.replaceAll(/'[^']*'/g, ''))) {
+    throw new OwnSqlError(
+      file,
+      'it is a template, and Jobtide runs plain SQL',
+      'Name tables as they are: `from joiners` in place of `from {{ ref("joiners") }}`. ',
+    )
+  }
+  const [, word] = /^[\s(]*(\w*)/.exec(code) ?? []
+  if (!/^(?:select|with|from|values)$/i.test(word ?? '')) {
+    const found = code.trim() === '' ? 'it has no statement' : `it begins with ${word}`
+    throw new OwnSqlError(file, `${found}, and a file is one select`)
+  }
+  return `${text.slice(0, end ?? text.length).trimEnd()}\n`
+}
+
+/** A place in a file, with its line. @param at of the character in `text`, from 0 */
+export function placeOf(file: string, text: string, at: number): string {
+  return `${file}:${text.slice(0, at).split('\n').length}`
+}
+
+/** What the engine refuses of an own file is told with its line; of others, as {@link naming} does. */
+export async function namingFile<T>(
+  what: string,
+  { file, hint = '' }: { readonly file: string | undefined; readonly hint?: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  if (file === undefined) return naming(what, work)
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    // The SQL begins on the first line of every statement that it is put into.
+    const [, problem = '', line] = /^([^]*?)(?:\n+LINE (\d+): [^]*)?$/.exec(error.message) ?? []
+    throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, hint, error)
+  }
+}
