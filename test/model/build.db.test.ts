@@ -227,7 +227,7 @@ describe('a model that is incremental by organisation', () => {
     expect(await temporariesOf(warehouse)).toEqual([])
   })
 
-  it('is made whole when a table changed whose rows are of no organisation', async () => {
+  it('is rebuilt when a table changed whose rows are of no organisation', async () => {
     await build()
     const many = Array.from({ length: 10 }, (_, place) =>
       event(`person ${place}`, 'initech', '2024-04-01'),
