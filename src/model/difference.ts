@@ -21,6 +21,8 @@ export interface Written {
   readonly rows: number
   /** The years of these rows; null for a row without one, and for all rows where the table has no years. */
   readonly years: readonly (number | null)[]
+  /** A temporary table with the keys of these rows, if they were asked for and there are any; SQL. */
+  readonly keys: string | null
 }
 
 /**
@@ -28,6 +30,7 @@ export interface Written {
  * by that.
  * @param before which rows they replace: what follows `from <stored> as kept`, such as a semi join
  * @param made a table with the rows that belong there; SQL
+ * @param key the column whose values in these rows are kept; null: none
  */
 export async function writeDifference(
   temporaries: Temporaries,
@@ -36,6 +39,7 @@ export async function writeDifference(
   stored: string,
   before: string,
   made: string,
+  key: string | null,
 ): Promise<Written> {
   const { warehouse } = temporaries
   const year = partitionByYearOf === null ? 'cast(null as integer)' : yearSql(partitionByYearOf)
@@ -49,18 +53,19 @@ export async function writeDifference(
   )
   const years: (number | null)[] = []
   let rows = 0
+  let keys: string | null = null
   if (count > 0) {
     const found = await warehouse.columns<number | null>(`select distinct year from ${differing}`)
     years.push(...(found['year'] ?? []))
     const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
-    rows += await warehouse.number(
-      `delete from ${stored} where rowid in (select place from ${differing} where sign < 0)`,
-    )
-    rows += await warehouse.number(
-      `insert into ${stored} (${names})
-       select ${names} from ${made} where rowid in (select place from ${differing} where sign > 0)`,
-    )
+    const old = `from ${stored} where rowid in (select place from ${differing} where sign < 0)`
+    const fresh = `from ${made} where rowid in (select place from ${differing} where sign > 0)`
+    if (key !== null) {
+      keys = await temporaries.keep(`select ${key} ${old} union select ${key} ${fresh}`)
+    }
+    rows += await warehouse.number(`delete ${old}`)
+    rows += await warehouse.number(`insert into ${stored} (${names}) select ${names} ${fresh}`)
   }
   await temporaries.drop(differing)
-  return { rows, years }
+  return { rows, years, keys }
 }

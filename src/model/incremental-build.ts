@@ -5,6 +5,7 @@
  * |-------------------------------------------------------|------------------------|
  * | none of whose inputs changed                          | not                    |
  * | with `incremental_by: profile_id`                     | for the changed people |
+ * | with `incremental_by: organization_id`                | for those whose rows changed in what it reads |
  * | that is a view                                        | where it is read       |
  * | of an endpoint that had no answer before              | for the first time     |
  * | any other                                             | whole                  |
@@ -16,7 +17,7 @@
  * that read nothing else.
  */
 
-import { loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import { loadedTables, ORGANIZATION, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { partlyBuilt } from './build-state.ts'
@@ -24,6 +25,7 @@ import type { CheckOutcome } from './check-outcome.ts'
 import { passed, runChecks } from './checks.ts'
 import { computeAll } from './compute.ts'
 import type { Check } from './constraints.ts'
+import { ChangedOrganizations } from './changed-organizations.ts'
 import { ChangedPeople, EVENT_TABLES } from './changed-people.ts'
 import { writeDifference } from './difference.ts'
 import { namingModel } from './naming-model.ts'
@@ -58,6 +60,7 @@ class IncrementalBuild {
   readonly #work: BuildWork
   readonly #temporaries: Temporaries
   readonly #people: ChangedPeople
+  readonly #organizations: ChangedOrganizations
   /** Names of tables and views whose rows are, or may be, others than before. */
   readonly #changed = new Set<string>()
   /** Of those that snapshots may hold, the years in which rows changed; null where that is not known. */
@@ -75,6 +78,7 @@ class IncrementalBuild {
     this.#selected = selected
     this.#temporaries = temporaries
     this.#people = new ChangedPeople(temporaries, byPerson)
+    this.#organizations = new ChangedOrganizations(temporaries, nodes)
     this.#byPerson = new Set([...EVENT_TABLES, ...byPerson.map(({ name }) => name)])
     this.#computed = new Set(nodes.flatMap(({ name, computed }) => (computed === null ? [] : name)))
   }
@@ -170,7 +174,11 @@ class IncrementalBuild {
       this.#noteChange(node, null)
       return 0
     }
-    return this.#isByPeople(node) ? this.#refreshPeople(node) : this.#refreshWhole(node)
+    if (this.#isByPeople(node)) return this.#refreshPeople(node)
+    const changed = node.reads.filter((name) => this.#changed.has(name))
+    return node.isByOrganization && this.#organizations.areKnown(changed)
+      ? this.#refreshOrganizations(node, changed)
+      : this.#refreshWhole(node)
   }
 
   /** Whether a model can be made for changed people alone. */
@@ -190,13 +198,24 @@ class IncrementalBuild {
     return this.#replace(node, this.#people.semiJoin('kept'), made)
   }
 
+  async #refreshOrganizations(node: ProjectNode, changed: readonly string[]): Promise<number> {
+    const shown = node.reads.filter((name) =>
+      this.#columns.get(name)?.some((column) => column.name === ORGANIZATION),
+    )
+    const { made, semiJoin } = await this.#organizations.make(node, changed, shown)
+    return this.#replaceAndFollow(node, semiJoin, made)
+  }
+
   async #refreshWhole(node: ProjectNode): Promise<number> {
-    const made = await this.#temporaries.keep(node.sql)
+    return this.#replaceAndFollow(node, '', await this.#temporaries.keep(node.sql))
+  }
+
+  async #replaceAndFollow(node: ProjectNode, before: string, made: string): Promise<number> {
     if (this.#selected === null && this.#columnsOf(node).some(({ name }) => name === PERSON)) {
-      const stored = this.#temporaries.stored(node.name)
+      const stored = `(select kept.* from ${this.#temporaries.stored(node.name)} as kept ${before})`
       await this.#people.follow(node.name, stored, made, this.#columnsOf(node))
     }
-    const rows = await this.#replace(node, '', made)
+    const rows = await this.#replace(node, before, made)
     await this.#temporaries.drop(made)
     return rows
   }
@@ -204,8 +223,18 @@ class IncrementalBuild {
   async #replace(node: ProjectNode, before: string, made: string): Promise<number> {
     const stored = this.#temporaries.stored(node.name)
     const columns = this.#columnsOf(node)
-    const written = await writeDifference(this.#temporaries, node, columns, stored, before, made)
+    const key = this.#organizations.isRead(node) ? ORGANIZATION : null
+    const written = await writeDifference(
+      this.#temporaries,
+      node,
+      columns,
+      stored,
+      before,
+      made,
+      key,
+    )
     if (written.years.length > 0) this.#noteChange(node, written.years)
+    if (written.keys !== null) this.#organizations.note(node.name, written.keys)
     return written.rows
   }
 

@@ -51,6 +51,8 @@ export interface ModelFile extends TableDefinition {
   readonly columns: ReadonlyMap<string, string>
   /** Whether a row depends only on rows of the same person in all that the model reads: `-- incremental_by: profile_id`. */
   readonly isByPerson: boolean
+  /** The same of organisations, in all it reads that has the column: `-- incremental_by: organization_id`. */
+  readonly isByOrganization: boolean
   /** A view stores no rows of its own: it is computed where it is read. */
   readonly kind: 'table' | 'view'
   /** `core` holds steps on the way that analysts need not see; the others see {@link Tier}. */
@@ -189,7 +191,8 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
- *     -- incremental_by: profile_id               (optional: a row depends on rows of the same person alone)
+ *     -- incremental_by: profile_id               (optional: a row depends on rows of the same person alone;
+ *                                                  with organization_id, of the same organisation)
  *     -- partition: year of column                (optional)
  *     -- tier: detail                             (optional: not for every day; what has an endpoint is in `service`)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
@@ -244,7 +247,8 @@ export function parseModelFile(
     grain: field('grain'),
     key: field('key').split(/,\s*/).filter(Boolean),
     purpose: field('purpose'),
-    isByPerson: incrementalBy.length > 0,
+    isByPerson: incrementalBy.includes(PERSON),
+    isByOrganization: incrementalBy.includes(ORGANIZATION),
     values: each('values', 'column: a | b', parseValues),
     references: each('references', 'column -> table.column', parseReference),
     partitionByYearOf: partition,
@@ -259,8 +263,8 @@ export function parseModelFile(
     sql,
     path,
   }
-  if (incrementalBy.some((column) => column !== PERSON)) {
-    throw wrong('a model is incremental_by profile_id, or rebuilt')
+  if (incrementalBy.length > 1 || incrementalBy.some((column) => !KEYS.has(column))) {
+    throw wrong('a model is incremental_by profile_id or organization_id, or rebuilt')
   }
   const constrained = [...model.values, ...model.references].map(({ column }) => column)
   if (kind === 'view' && constrained.length > 0)
@@ -276,6 +280,11 @@ const ROWS_WITH_TEXTS = 8_192
 
 /** The column that names a person; models are `incremental_by` it, or rebuilt. */
 export const PERSON = 'profile_id'
+
+/** The column that names an organisation. */
+export const ORGANIZATION = 'organization_id'
+
+const KEYS: ReadonlySet<string> = new Set([PERSON, ORGANIZATION])
 
 /** What the `-- name: …` lines of a model say, in order. */
 export function headerOf(sql: string, name: string): string[] {

@@ -187,6 +187,63 @@ describe('an incremental build with one new joining of 3 people', () => {
   })
 })
 
+describe('a model that is incremental by organisation', () => {
+  const heads = 'heads'
+  // What a build does not make again keeps the mark.
+  const marked = () =>
+    warehouse.all(`select organization_id, people from ${heads} where share < 0 order by all`)
+
+  beforeEach(() => {
+    model(`marts/${heads}`, {
+      key: 'organization_id',
+      lines: ['-- incremental_by: organization_id'],
+      columns: 'organization_id people share',
+      sql: `select organization_id, sizes.people, cast(round(100.0 * sizes.people / caps.cap) as integer) as share
+            from sizes cross join caps`,
+    })
+    model('marts/caps', {
+      key: 'cap',
+      columns: 'cap',
+      sql: `select cast(greatest(10, sum(people)) as integer) as cap from sizes`,
+    })
+  })
+
+  it('is made for the organisations whose rows changed, one that lost its last row included', async () => {
+    await build()
+    await warehouse.run(`update ${heads} set share = -1`)
+    await insertEvents(warehouse, [event('dee', 'initech', '2024-04-01')])
+    expect(changes(await build())).toMatchObject({ [heads]: 1, caps: 0 })
+    expect(await marked()).toEqual([
+      { organization_id: 'acme', people: 2 },
+      { organization_id: 'globex', people: 1 },
+    ])
+    await warehouse.run(`update job_change_events set organization_id = 'acme' where profile_id = 'cai';
+      insert into ops.changed_people values ('cai')`)
+    expect(changes(await build())).toMatchObject({ sizes: 3, [heads]: 3 })
+    expect(await warehouse.all(`select * from ${heads} order by all`)).toEqual([
+      { organization_id: 'acme', people: 3, share: 30 },
+      { organization_id: 'initech', people: 1, share: 10 },
+    ])
+    expect(await temporariesOf(warehouse)).toEqual([])
+  })
+
+  it('is rebuilt when a table changed whose rows are of no organisation', async () => {
+    await build()
+    const many = Array.from({ length: 10 }, (_, place) =>
+      event(`person ${place}`, 'initech', '2024-04-01'),
+    )
+    await insertEvents(warehouse, many)
+    expect(changes(await build())).toMatchObject({ caps: 2, [heads]: 5 })
+    expect(await warehouse.all(`select organization_id, share from ${heads} order by all`)).toEqual(
+      [
+        { organization_id: 'acme', share: 15 },
+        { organization_id: 'globex', share: 8 },
+        { organization_id: 'initech', share: 77 },
+      ],
+    )
+  })
+})
+
 describe('a full refresh', () => {
   it('is made when people with new events have more than a fifth of all events, and says so', async () => {
     await build()
@@ -353,7 +410,10 @@ describe('a constraint of a header', () => {
   it.each([
     ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],
     ['-- references: title kinds', /"-- references: title kinds" is not "column -> table.column"/],
-    ['-- incremental_by: month', /a model is incremental_by profile_id, or rebuilt/],
+    [
+      '-- incremental_by: month',
+      /a model is incremental_by profile_id or organization_id, or rebuilt/,
+    ],
     ['-- kind: view\n-- values: title: a', /a view is checked at the tables that it reads/],
     ['-- kind: View', /"-- kind: View" is not "view"/],
   ])('is refused when it is %s', async (line, message) => {

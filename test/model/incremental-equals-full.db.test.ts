@@ -98,6 +98,74 @@ describe('a second id of an organisation', () => {
   })
 })
 
+describe('rates of three organisations', () => {
+  const person = (organization: string, place: number) => `${organization} ${place}`
+  const change = (type: string, organization: string, place: number, day: string) => ({
+    profile_id: person(organization, place),
+    organization_id: organization,
+    event_type: type,
+    changed_at: `${day}T00:00:00Z`,
+    title_current: place % 3 === 0 ? 'Sales Manager' : 'Software Engineer',
+  })
+  const month = (place: number) => String((place % 12) + 1).padStart(2, '0')
+  const backfill = ['acme', 'globex', 'initech'].flatMap((organization) => [
+    ...Array.from({ length: 36 }, (_, place) =>
+      change('joined', organization, place, `${2020 + (place % 3)}-${month(place)}-03`),
+    ),
+    ...Array.from({ length: 9 }, (_, place) =>
+      change('left', organization, place * 4, `2023-${month(place)}-20`),
+    ),
+  ])
+  const late = change('left', 'acme', 5, '2023-02-14')
+  const nextMonth = change('joined', 'globex', 40, '2024-02-02')
+
+  it('are those of a build from scratch after a late leaving, a correction, a deletion and a new month', async () => {
+    await inMemory(async (warehouse) => {
+      const night = async () => {
+        const report = await build(warehouse)
+        expect(report.fullRefreshReason).toBeNull()
+        return report.models.find(({ name }) => name === 'attrition')?.rowsChanged
+      }
+      const proveEqual = async () => {
+        const made = await ratesOf(warehouse)
+        await warehouse.run('delete from ops.build_state')
+        expect((await build(warehouse)).fullRefreshReason).not.toBeNull()
+        expect(made).toEqual(await ratesOf(warehouse))
+      }
+      await insertEvents(warehouse, backfill)
+      // Who moved in the last month says up to when the other two were looked at.
+      await insertEvents(warehouse, [change('joined', 'globex', 39, '2024-01-20')])
+      await build(warehouse)
+      expect((await ratesOf(warehouse)).length).toBeGreaterThan(100)
+      await insertEvents(warehouse, [late])
+      expect(await night()).toBeGreaterThan(0)
+      await warehouse.run(`update job_change_events set changed_at = changed_at - interval 40 days
+        where profile_id = '${person('initech', 8)}' and event_type = 'left'`)
+      await warehouse.run(`insert into ops.changed_people values ('${person('initech', 8)}')`)
+      expect(await night()).toBeGreaterThan(0)
+      await warehouse.run(`delete from job_change_events where profile_id = '${person('acme', 9)}'`)
+      await warehouse.run(`insert into ops.changed_people values ('${person('acme', 9)}')`)
+      expect(await night()).toBeGreaterThan(0)
+      await proveEqual()
+      await insertEvents(warehouse, [nextMonth])
+      expect(await night()).toBeGreaterThan(0)
+      expect(await night()).toBe(0)
+      await proveEqual()
+    })
+  }, 600_000)
+
+  const ratesOf = async (warehouse: Warehouse) => {
+    const contents = await contentsOf(warehouse)
+    const of = readModelFiles().filter(({ isByOrganization }) => isByOrganization)
+    return of.flatMap(({ name, schema }) =>
+      (contents.get(schema === 'main' ? name : `${schema}.${name}`) ?? []).map((row) => [
+        name,
+        row,
+      ]),
+    )
+  }
+})
+
 describe('an announced leaving', () => {
   it('comes due by what the data says of others: the night on which it has happened, the person is gone', async () => {
     await inMemory(async (warehouse) => {

@@ -1,6 +1,5 @@
 -- grain: One row per month, of the 1200 up to that of the day of the data.
 -- key: month_start_on
--- kind: view
 -- purpose: The months that headcounts have rows of, also where nothing changed.
 -- columns:
 --   month_start_on: The first day of the month.

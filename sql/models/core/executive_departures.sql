@@ -1,6 +1,7 @@
 -- grain: One row per departure of an executive.
 -- key: event_key
 -- purpose: How many executives of an organisation departed within 90 days.
+-- incremental_by: organization_id
 -- note: Apart from executive_changes because it counts all seats of an organisation, the rest there only one.
 -- note: Somebody who left, came back and left again within the 90 days is one person.
 -- columns:

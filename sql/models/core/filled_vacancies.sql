@@ -3,6 +3,7 @@
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key
 -- purpose: Who was hired for a place that somebody had left. What time_to_backfill sets beside all leavings.
+-- incremental_by: organization_id
 -- note: Inside an organisation, function and level, the leaving and the later joining that are nearest belong together, then the
 -- note: nearest of the rest, and so on: each is in one pair at most. First those of the same role (core of titles), then the
 -- note: rest. What was vacant for 365 days has expired, and nobody fills it. Where nothing is vacant, a joining is growth.

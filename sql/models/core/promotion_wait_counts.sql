@@ -2,6 +2,7 @@
 -- key: organization_id, from_level, wait_calendar_months
 -- references: organization_id -> organizations.organization_id
 -- purpose: How long people were at a level, and who went up. What promotion_waits makes of a survival curve.
+-- incremental_by: organization_id
 -- note: Who counts, and how long, stands in promotion_waits.
 -- columns:
 --   organization_id: The service's stable id of the organisation.

@@ -1,6 +1,5 @@
 -- grain: One row per organisation and month in which its page was received and showed a headcount.
 -- key: organization_id, month_start_on
--- kind: view
 -- purpose: How many people organisations say they have: what headcounts that were counted are held against.
 -- columns:
 --   organization_id: The service's stable id of the organisation.

@@ -1,6 +1,7 @@
 -- grain: One row per person who went from a seat at the top and person who came after: one to stay, one as interim.
 -- key: ended_event_key, successor_is_interim
 -- purpose: Who followed whom in a seat, and how long it was empty between them.
+-- incremental_by: organization_id
 -- note: Each who comes follows the one who went last of those whom nobody followed yet, at most 365 days before:
 -- note: a seat that stays empty for longer was given up, or filled by somebody who was not seen. So one that nobody fills
 -- note: makes no later vacancy longer, as it would in a queue.

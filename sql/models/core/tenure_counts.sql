@@ -2,6 +2,7 @@
 -- key: organization_id, cohort_year, tenure_calendar_months
 -- references: organization_id -> organizations.organization_id
 -- purpose: How many people stayed how long. What tenure_at_exit makes a survival curve of.
+-- incremental_by: organization_id
 -- note: Who counts, and how long, stands in tenure_at_exit. Apart from it because one leaving changes the curve of its cohort from
 -- note: there on, but only one or two of these counts.
 -- columns:

@@ -1,7 +1,7 @@
 -- grain: One row per organisation where anybody is whose joining was not seen.
 -- key: organization_id
--- kind: view
 -- purpose: How many people may be at each organisation who never changed anything, so that they were never seen.
+-- incremental_by: organization_id
 -- note: Chao's estimator. Who was there before all that was looked for is seen by a change of title alone. Of those, seen_once were seen
 -- note: in one event and seen_twice in two; then seen_once * (seen_once - 1) / (2 * (seen_twice + 1)) are expected that were seen in
 -- note: none. In worlds of the simulator, with titles that change in regular steps, it is about twice the truth, so that the best

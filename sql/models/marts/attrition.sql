@@ -4,6 +4,7 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown | all
 -- values: grade: A | B | C | D
 -- purpose: Which share of its people each organisation lost in twelve months, in which function and at which level, and how sure that is.
+-- incremental_by: organization_id
 -- note: To total over functions, levels or organisations, add up leavers and headcount, and divide the sums. Rates have no sum.
 -- note: Add up the functions at level all, or the levels at function all. A function at one level has rows where it had 10 people or
 -- note: more at a time, and these do not add up to all.

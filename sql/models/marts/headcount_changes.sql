@@ -4,6 +4,7 @@
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: By how many people each organisation grew and shrank. Added up over months: organization_headcount_monthly.
+-- incremental_by: organization_id
 -- note: Of main jobs. Who counts when their joining or leaving was not seen stands in core/headcount_steps.sql.
 -- partition: year of month_start_on
 -- columns:

@@ -3,6 +3,7 @@
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: How many people came, went and rose each month. No row means that no change was seen, not that none happened.
+-- incremental_by: organization_id
 -- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
 -- note: A change counts in the month in which it took effect, also when that lies after its detection (see was_announced in joiners).
 -- note: Dates are often known to the month only, as its first day: that does no harm here, unlike in organization_weekly.

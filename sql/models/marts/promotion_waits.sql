@@ -3,6 +3,7 @@
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- purpose: How long people are at a level before they go up: those who still wait count as long as they were seen to wait.
+-- incremental_by: organization_id
 -- note: Kaplan-Meier, in the rows of to_level all. The wait begins with the joining, or the change of title, that led to the level, and
 -- note: ends with the first title of a higher one. Until cutoff_on of organizations, until they left, or until they went to
 -- note: a level that is not higher, people wait (censored): the figures are those of people who stay. Waits that began before

@@ -4,6 +4,7 @@
 -- references: organization_id -> organizations.organization_id
 -- values: known_to: service | warehouse
 -- purpose: The vintages of each month's figures: what was added to them after the month was over, against what was known before.
+-- incremental_by: organization_id
 -- note: A month's figure as it was known at the end of month k, the month itself or a later one, is …_before of its first
 -- note: row with a known_month_on after k; where there is none, that of organization_monthly (summed).
 -- note: What stands today is counted by when it became known: a joining that was taken back later is in no vintage; as_known_on
