@@ -60,7 +60,10 @@ export async function startPostgres(): Promise<Server & { remove(): void }> {
   call('initdb', '-D', data, '-U', 'tester', ...ways, '--no-sync', '-E', 'UTF8', '--locale=C')
   const port = await freePort()
   const options = `-k ${folder} -p ${port} -c listen_addresses=127.0.0.1 -c fsync=off`
-  const start = () => call('pg_ctl', 'start', '-w', '-D', data, '-o', options)
+  const isUp = () => existsSync(join(data, 'postmaster.pid'))
+  const start = () => {
+    if (!isUp()) call('pg_ctl', 'start', '-w', '-D', data, '-o', options)
+  }
   const stop = () => call('pg_ctl', 'stop', '-w', '-m', 'immediate', '-D', data)
   start()
   const psql = (args: readonly string[], cwd: string) => {
@@ -80,7 +83,7 @@ export async function startPostgres(): Promise<Server & { remove(): void }> {
     start,
     stop,
     remove: () => {
-      if (existsSync(join(data, 'postmaster.pid'))) stop()
+      if (isUp()) stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
