@@ -11,7 +11,13 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { nearest } from '../support/nearest.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 import type { Schedule } from './due.ts'
-import { commonFields, databaseSchema, notifySchema, s3Schema, type NotifySpec } from './pipeline-fields.ts'
+import {
+  commonFields,
+  databaseSchema,
+  notifySchema,
+  s3Schema,
+  type NotifySpec,
+} from './pipeline-fields.ts'
 import { watchListSchema, watchSchema } from './watch-lists.ts'
 
 /** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */

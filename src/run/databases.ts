@@ -1,4 +1,4 @@
-/** Databases of others that get tables: loaded after a publish or by `export`, remembered here, and loaded anew by an erasure. */
+/** Databases that get tables: loaded after a publish or by `export`, remembered here, and loaded again by an erasure. */
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,16 +18,8 @@ import { loadedTables, readModelFiles } from '../warehouse/catalog.ts'
 import { tablesToExport } from '../warehouse/export-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { StoreFindings } from './forget/pending.ts'
+import type { DatabaseTarget } from './job.ts'
 import type { RunWorld } from './stages.ts'
-
-/** A schema of a database, and what it gets. */
-export interface DatabaseTarget {
-  /** An address without a password, or `${NAME_URL}`. */
-  readonly to: string
-  readonly schema: string
-  /** Names of tables for analysts; null: all. */
-  readonly tables: readonly string[] | null
-}
 
 /** The schema that is loaded where none is named. */
 export const DEFAULT_SCHEMA = 'jobtide'

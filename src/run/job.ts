@@ -26,7 +26,6 @@ import { MINUTE } from '../support/units.ts'
 import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
 import { noJobChanges, readCollection, type Collection } from './collection.ts'
 import { ownEntryAt } from './data-directory.ts'
-import type { DatabaseTarget } from './databases.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
@@ -112,6 +111,15 @@ export interface SnapshotTarget {
   readonly s3: S3Options
   /** What builds the models of a snapshot; absent: DuckDB has built them. */
   readonly spark?: SparkBuild | undefined
+}
+
+/** A schema of a database, and what it gets. */
+export interface DatabaseTarget {
+  /** An address without a password, or `${NAME_URL}`. */
+  readonly to: string
+  readonly schema: string
+  /** Names of tables for analysts; null: all. */
+  readonly tables: readonly string[] | null
 }
 
 const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')

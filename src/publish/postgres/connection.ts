@@ -107,13 +107,12 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
     })
   }
   if (code === '55P03') {
-    const hint =
-      'A long statement of somebody else reads or changes it: end that, and export again.'
+    const hint = 'A long statement reads or changes it: end that, and export again.'
     return new LockedError(message, { hint, context, cause: error })
   }
   if (code === '2BP01') {
     return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, {
-      hint: 'Its columns have changed. Drop what is named, export again, and make it anew. Nothing was changed.',
+      hint: 'Its columns have changed. Drop what is named, export, and make it again. Nothing was changed.',
       context,
       cause: error,
     })

@@ -215,7 +215,7 @@ async function keyOf(
   return longest > LONGEST_KEY ? [] : key
 }
 
-/** Columns to add so that a table has this shape; null where it must be made anew. */
+/** Columns to add so that a table has this shape; null where it must be made again. */
 function changeOf(
   { columns, key: hasKey }: Found,
   table: ExportTable,

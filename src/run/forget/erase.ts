@@ -164,7 +164,9 @@ async function eraseAll(
   tell(world, 'databases')
   const databases = isEmpty
     ? []
-    : await withWarehouse({ path: warehouse, mode: 'read' }, (open) => eraseInDatabases(open, world))
+    : await withWarehouse({ path: warehouse, mode: 'read' }, (open) =>
+        eraseInDatabases(open, world),
+      )
   keep({ stores: [...stores, ...databases] })
   tell(world, 'backup')
   const unreached = failuresOf(pending.stores)
