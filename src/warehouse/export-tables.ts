@@ -254,14 +254,26 @@ async function writeFolder(
     const counted =
       format === 'csv'
         ? await writeCsv(warehouse, table, path, null)
-        : await warehouse.number(
-            `copy (from ${quoteIdentifier(table.name)}) to ${quoteText(path)} (format parquet, compression zstd)`,
-          )
+        : await writeParquet(warehouse, table, path)
     written.push({ name: table.name, rows: counted })
   }
   const script = format === 'csv' ? psqlScript(tables) : duckdbScript(tables)
   onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), script))
   return written
+}
+
+// Parquet has no integer of 128 bits: the engine would write a rounded number.
+function writeParquet(
+  warehouse: Warehouse,
+  { name, columns }: ExportTable,
+  path: string,
+): Promise<number> {
+  const cells = columns.map((one) => {
+    const column = quoteIdentifier(one.name)
+    return one.postgresType === 'numeric' ? `${column}::varchar as ${column}` : column
+  })
+  const rows = `select ${cells.join(', ')} from ${quoteIdentifier(name)}`
+  return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format parquet, compression zstd)`)
 }
 
 /** Loads the folder it stands in, in one transaction: readers of the database see the tables before, or all of these. */
