@@ -63,7 +63,7 @@ export function describePages(pages: readonly string[], before = '') {
     writeNpx(join(home, 'bin'))
     writeOrganizationsFile(join(workFolder(), 'organizations.csv'), simulator.organizations())
     if (before !== '') await sh(before)
-  })
+  }, 180_000)
 
   afterAll(async () => {
     await simulator.close()
