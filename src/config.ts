@@ -32,6 +32,7 @@ const VARIABLES = [
   'JOURNAL_BACKUP',
   'LOG',
   'MEMORY_LIMIT',
+  'PG_URL',
   'S3_ENDPOINT',
   'SMTP_URL',
   'TEMP_LIMIT',
@@ -55,10 +56,10 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
-/** Sets what the AWS SDK and OpenTelemetry read by themselves, where the process does not say it. */
+/** Sets what the AWS SDK, OpenTelemetry and the client of PostgreSQL (PGPASSFILE) read by themselves, where the process does not say it. */
 export function giveToLibraries(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
-    if (/^(?:AWS|OTEL)_/.test(name)) process.env[name] ??= value
+    if (/^(?:AWS_|OTEL_|PG)/.test(name)) process.env[name] ??= value
   }
 }
 

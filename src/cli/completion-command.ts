@@ -45,13 +45,18 @@ function wordsOf({ arguments: given = [] }: Declaration, commands: readonly Decl
   const [name = '', about = ''] = given[0] ?? []
   if (about.startsWith(PIPELINE)) return { words: [], hasPipelines: true }
   const words: Readonly<Record<string, () => readonly string[]>> = {
-    '[table]': () => [...readModelFiles(), ...computedModels].map((one) => one.name),
+    '[table]': tableNames,
+    '[table...]': tableNames,
     '[command]': () => commands.map((one) => one.name),
     '<shell>': () => SHELLS,
     '<what>': () => about.split(/, | or /),
     '<type>': () => about.split(/, | or /),
   }
   return { words: words[name]?.() ?? [], hasPipelines: false }
+}
+
+function tableNames(): readonly string[] {
+  return [...readModelFiles(), ...computedModels].map((one) => one.name)
 }
 
 const PIPELINES = `$(ls pipelines 2>/dev/null | sed -n 's/[.]yaml$//p')`

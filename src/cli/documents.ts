@@ -37,6 +37,7 @@ import {
   collectionPlan,
   sample,
   publish,
+  databases,
 } from './documents/running.ts'
 import {
   snapshots,
@@ -59,7 +60,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   extract: runOrFailure,
   load: withVersion(load),
   build: withVersion(build),
-  publish: withVersion({ ...publish, analyst_copy: analystCopy }),
+  publish: withVersion({ ...publish, databases, analyst_copy: analystCopy }),
   replay: withVersion({
     load: object(load),
     build: object(build),
@@ -93,8 +94,9 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   'export-person': person,
   export: withVersion({
     destination: text,
+    schema: text.optional(),
     rows: count,
-    tables: list(object({ name: text, rows: count })),
+    tables: list(object({ name: text, rows: count, rows_changed: orNull(count).optional() })),
   }),
   init: withVersion({
     folder: text,

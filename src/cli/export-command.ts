@@ -1,4 +1,4 @@
-/** `export`: tables of the warehouse as CSV, for PostgreSQL, or as a DuckDB file. */
+/** `export`: tables of the warehouse into PostgreSQL, as files, or as a DuckDB file. */
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
@@ -6,29 +6,92 @@ import { ownEntryAt } from '../run/data-directory.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
-import type { Context } from './context.ts'
+import { isPostgresAddress } from '../support/postgres-address.ts'
+import { withoutCredentials } from '../support/text.ts'
+import { runWorld, type Context } from './context.ts'
+import type { ExportFormat } from './options.ts'
 import { whileReading } from './reading.ts'
-import { table } from './report.ts'
+import { table, type Report } from './report.ts'
 
 export interface ExportOptions {
   readonly to: string
-  /** Names, separated by commas; absent: all tables for analysts. */
+  /** Names, separated by commas. */
   readonly tables?: string
+  /** Of the files of a folder. */
+  readonly format?: ExportFormat
+  /** Of PostgreSQL. */
+  readonly schema?: string
 }
 
 const COPY = 'What was exported names people: `jobtide forget` does not reach this copy.'
 
-/** Replaces what an earlier export wrote there, whole. @throws ConfigError for a server's address, or a place of Jobtide's own */
+/**
+ * Replaces what an earlier export wrote there, whole.
+ * @param given the tables; none: all tables for analysts
+ * @throws ConfigError for an address of another kind, an option that does not fit it, or a place of Jobtide's own
+ */
 export async function exportCommand(
   context: Context,
-  { to, tables: wanted }: ExportOptions,
+  given: readonly string[],
+  options: ExportOptions,
 ): Promise<ExitCode> {
-  if (/^[a-z]\w+:\/\//i.test(to)) {
-    throw new ConfigError('export writes a folder or a .duckdb file, and connects to no server', {
-      hint: `For PostgreSQL: jobtide export --to export && (cd export && psql -f ${LOAD_SCRIPT}). Nothing was sent.`,
+  const { to, tables: listed, format, schema } = options
+  const wanted = [...given, ...(listed?.split(',').map((name) => name.trim()) ?? [])]
+  const names = wanted.length === 0 ? null : wanted
+  const isDatabase = isPostgresAddress(to)
+  refuseMisfits(options, isDatabase)
+  const report = isDatabase
+    ? await exportToDatabase(context, to, names, schema)
+    : await exportToFiles(context, to, names, format)
+  context.output.report(report)
+  return EXIT.done
+}
+
+function refuseMisfits({ to, format, schema }: ExportOptions, isDatabase: boolean): void {
+  if (!isDatabase && /^[a-z]\w+:\/\//i.test(to)) {
+    throw new ConfigError(`export writes no ${withoutCredentials(to)}`, {
+      hint: 'Name postgres://user@host/database, a folder, or a file that ends in .duckdb. Nothing was sent.',
     })
   }
-  const names = wanted?.split(',').map((name) => name.trim()) ?? null
+  const misfit =
+    (schema !== undefined && !isDatabase && '--schema is for postgres://…') ||
+    (format !== undefined && (isDatabase || to.endsWith('.duckdb')) && '--format is for a folder')
+  if (misfit) throw new ConfigError(misfit, { hint: 'Leave it out. Nothing was changed.' })
+}
+
+async function exportToDatabase(
+  context: Context,
+  to: string,
+  names: readonly string[] | null,
+  schema?: string,
+): Promise<Report> {
+  const { DEFAULT_SCHEMA, loadDatabase } = await import('../run/databases.ts')
+  const target = { to, schema: schema ?? DEFAULT_SCHEMA, tables: names }
+  const loaded = await whileReading(context, (warehouse) =>
+    loadDatabase(warehouse, target, runWorld(context)),
+  )
+  const { database, tables } = loaded
+  const rows = sum(tables.map((one) => one.rows))
+  const changed = tables.filter(({ rowsChanged }) => rowsChanged !== null).length
+  return {
+    title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}, ${changed} of them new or changed: ${database} (schema ${loaded.schema})`,
+    sections: [
+      table('tables', tables, [
+        ['table', 'name'],
+        ['rows', 'rows', 'number'],
+        ['changed', 'rowsChanged', 'number'],
+      ]),
+    ],
+    values: { destination: database, schema: loaded.schema, rows },
+  }
+}
+
+async function exportToFiles(
+  context: Context,
+  to: string,
+  names: readonly string[] | null,
+  format: ExportFormat = 'csv',
+): Promise<Report> {
   const destination = resolve(to)
   const { root } = context.directory
   const own = isWithin(destination, root) ? root : ownEntryAt(root, destination)
@@ -39,11 +102,14 @@ export async function exportCommand(
     )
   }
   const tables = await whileReading(context, (warehouse) =>
-    exportTables(warehouse, destination, names),
+    exportTables(warehouse, destination, names, format),
   )
   const rows = sum(tables.map((one) => one.rows))
-  const psql = `into PostgreSQL, in one transaction: cd ${to} && psql -f ${LOAD_SCRIPT}`
-  context.output.report({
+  const loader =
+    format === 'csv'
+      ? `into PostgreSQL, in one transaction: cd ${to} && psql -f ${LOAD_SCRIPT}`
+      : `into a DuckDB file: cd ${to} && duckdb people.duckdb -f ${LOAD_SCRIPT}`
+  return {
     title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${destination}`,
     sections: [
       table('tables', tables, [
@@ -51,8 +117,7 @@ export async function exportCommand(
         ['rows', 'rows', 'number'],
       ]),
     ],
-    notes: [...(to.endsWith('.duckdb') ? [] : ['', psql]), COPY],
+    notes: [...(to.endsWith('.duckdb') ? [] : ['', loader]), COPY],
     values: { destination, rows },
-  })
-  return EXIT.done
+  }
 }

@@ -184,6 +184,11 @@ function whomText(people: number, eventsBefore: string | null): string {
 
 type Places = Pick<ErasurePlan, 'segments' | 'rows' | 'stores'>
 
+function databaseText(tables: readonly string[], dropped: string): string {
+  if (dropped.startsWith('would')) return 'would be loaded again without it'
+  return tables.length === 0 ? 'nothing of it was there' : `loaded again: ${tables.join(', ')}`
+}
+
 function placesOf({ segments, rows, stores }: Places, dropped: string): Fact[] {
   const events = countText(sum(segments.map((segment) => segment.events)), 'event')
   const pages = countText(sum(segments.map((segment) => segment.pages)), 'page')
@@ -192,7 +197,8 @@ function placesOf({ segments, rows, stores }: Places, dropped: string): Fact[] {
   return [
     ['journal', `${events} in ${pages} of ${countText(segments.length, 'segment')}`],
     ['warehouse', tables.length === 0 ? 'no rows' : `${all}: ${tables.join(', ')}`],
-    ...stores.map(({ destination, problem, snapshots }): Fact => {
+    ...stores.map(({ destination, problem, snapshots, tables }): Fact => {
+      if (tables !== undefined) return [destination, problem ?? databaseText(tables, dropped)]
       const ids = snapshots.length === 0 ? '' : ` ${dropped}: ${snapshots.join(', ')}`
       return [destination, problem ?? `${countText(snapshots.length, 'snapshot')}${ids}`]
     }),

@@ -8,7 +8,7 @@ import {
   refuseKeyInArguments,
   type Environment,
 } from '../config.ts'
-import { packageVersion } from '../support/assets.ts'
+import { engineVersion, packageVersion } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { createScrubber } from '../support/logger.ts'
@@ -112,7 +112,7 @@ function createProgram(start: Start, { stdout, stderr }: Streams): Command {
     .description(
       'Job-change events: bought once, kept, merged into DuckDB, modelled, published as Parquet.',
     )
-    .version(packageVersion())
+    .version(`${packageVersion()} (Node.js ${process.versions.node}, DuckDB ${engineVersion()})`)
     .exitOverride()
     // Errors of usage end like all others: one sentence, what to do next, JSON where it is wanted.
     .configureOutput({

@@ -15,6 +15,10 @@ export type DigestFormat = (typeof DIGEST_FORMATS)[number]
 export const TITLES_FORMATS = ['csv', 'spreadsheet', 'json'] as const
 export type TitlesFormat = (typeof TITLES_FORMATS)[number]
 
+/** Of the files of an `export` to a folder. */
+export const EXPORT_FORMATS = ['csv', 'parquet'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
 export const CREDIT_GROUPS = ['day', 'month', 'pipeline', 'run', 'organization'] as const
 export type CreditGroup = (typeof CREDIT_GROUPS)[number]
 

@@ -119,6 +119,7 @@ export function stepOf(progress: CommandProgress): Step {
       return step(progress.done, progress.total, countText(progress.done, 'title'))
     case 'forget':
     case 'backup':
+    case 'export':
     case 'verify':
     case 'restore':
       return step(progress.done, progress.total, progress.name)

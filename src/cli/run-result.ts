@@ -6,6 +6,8 @@ import type { BuildReport } from '../model/build.ts'
 import { skippedValues } from '../plan/skipped-lines.ts'
 import { RefusedError } from '../publish/errors.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
+import type { DatabaseOutcome } from '../run/databases.ts'
+import { problemIn } from '../run/finish.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { minuteText } from '../support/clock.ts'
@@ -16,12 +18,12 @@ import { bytesText, durationText, cut } from './text.ts'
 
 /**
  * What keeps a run from being simply done: a stage that failed, an early end, a list with no organisation that the service
- * knows, or a disk that had no room for the copy for analysts.
+ * knows, a database that was not loaded, or a disk that had no room for the copy for analysts.
  */
 export function problemOf(run: RunReport): JobtideError | null {
-  const { stageFailure, endedEarly, unknownList, analystCopy } = run
+  const { stageFailure, endedEarly, unknownList, analystCopy, databases } = run
   const wrongList = unknownList?.isSure === true ? unknownList.problem : null
-  return stageFailure ?? endedEarly ?? wrongList ?? staleCopy(analystCopy)
+  return stageFailure ?? endedEarly ?? wrongList ?? problemIn(databases) ?? staleCopy(analystCopy)
 }
 
 /** What analysts would miss until somebody makes room. A program that writes the warehouse is gone by the next publish. */
@@ -56,6 +58,7 @@ export function runReport(run: RunReport): Report {
         run.load !== null && ['loaded', loadText(run.load)],
         run.build !== null && ['built', buildText(run.build)],
         run.publish !== null && ['published', publishText(run.publish)],
+        ...run.databases.map(databaseFact),
         run.stageFailure !== null && [
           run.load === null ? 'loaded' : run.build === null ? 'built' : 'published',
           `${run.stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${run.stageFailure.message}`,
@@ -129,6 +132,7 @@ export function runValues(run: RunReport): object {
     load: load && loadValues(load),
     build: build && buildValues(build),
     publish: run.publish,
+    databases: run.databases.map(databaseValues),
     analystCopy: run.analystCopy,
     durationMs: run.durationMs,
   }
@@ -251,6 +255,19 @@ export function publishText(publish: PublishStageReport): string[] {
     gc.reason !== null && `old files stay: ${gc.reason}`,
   ]
   return lines.filter((line) => line !== false)
+}
+
+/** What became of a database. */
+export function databaseFact({ database, schema, tables, problem }: DatabaseOutcome): Fact {
+  const loaded = tables.filter(({ rowsChanged }) => rowsChanged !== null)
+  const names = loaded.length === 0 ? 'nothing new' : loaded.map(({ name }) => name).join(', ')
+  const said = problem?.message ?? `${database} (schema ${schema}): ${names}`
+  return ['database', problem === null ? said : `not loaded: ${said}`]
+}
+
+/** The same for programs. */
+export function databaseValues({ problem, ...outcome }: DatabaseOutcome): object {
+  return { ...outcome, problem: problem?.message ?? null }
 }
 
 /** The copy for analysts in one line; null where it is as it should be. */

@@ -12,13 +12,14 @@ export function secretsOf(environment: Environment): string[] {
     'JOBTIDE_WEBHOOK_SECRET',
     'AWS_SECRET_ACCESS_KEY',
     'AWS_SESSION_TOKEN',
+    'PGPASSWORD',
   ]
   for (const name of [...keys, ...PROXY_VARIABLES]) refuseLong(environment[name]?.length ?? 0, name)
   const mixedUp = Object.entries(environment)
     .filter(([name]) => name.startsWith('JOBTIDE_'))
     .flatMap(([, value]) => KEY_IN_VALUE.exec(value ?? '')?.[1] ?? [])
   const own = keys.flatMap((name) => environment[name]?.trim() || [])
-  return [...own, ...mixedUp, ...proxySecrets(environment)]
+  return [...own, ...mixedUp, ...proxySecrets(environment), ...postgresSecrets(environment)]
 }
 
 // Where a line end was lost the key stands in the value of another variable, and an error may quote that.
@@ -34,6 +35,16 @@ function proxySecrets(environment: Environment): string[] {
     if (!user) return []
     const password = user.slice(user.indexOf(':') + 1)
     return [user, password].flatMap((secret) => [secret, decoded(secret)])
+  })
+}
+
+// The password in the address of a database, also in one that is malformed.
+function postgresSecrets(environment: Environment): string[] {
+  return Object.values(environment).flatMap((value = '') => {
+    const [, password, option] =
+      /^postgres(?:ql)?:\/\/(?:[^:@/]*:(.*)@|.*[?&]password=([^&#]*))/is.exec(value.trim()) ?? []
+    const secret = password ?? option
+    return secret === undefined ? [] : [secret, decoded(secret)]
   })
 }
 

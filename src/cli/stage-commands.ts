@@ -8,7 +8,9 @@ import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown } from '../run/backup/back-up.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
-import { readSnapshotTarget } from '../run/job.ts'
+import { loadDatabases } from '../run/databases.ts'
+import { problemIn } from '../run/finish.ts'
+import { readDatabaseTargets, readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
@@ -27,6 +29,8 @@ import {
   analystCopyText,
   buildValues,
   buildText,
+  databaseFact,
+  databaseValues,
   loadValues,
   loadText,
   publishText,
@@ -70,17 +74,25 @@ export async function publishCommand(
   }
   const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
   const world = runWorld(context)
-  let stale: JobtideError | null = null
+  const targets = readDatabaseTargets(pipeline, { engine })
+  let missed: JobtideError | null = null
   const work = async ({ warehouse, journal, writer }: StageParts): Promise<Report> => {
     const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
+    const databases = await loadDatabases(warehouse, targets, world)
     await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
     warehouse.close()
     const analystCopy = await makeAnalystCopy(world)
     const problem = analystCopyText(analystCopy)
-    stale = staleCopy(analystCopy)
+    missed = problemIn(databases) ?? staleCopy(analystCopy)
     return {
-      sections: [[['published', publishText(publish)], problem !== null && ['analysts', problem]]],
-      values: { ...publish, analystCopy },
+      sections: [
+        [
+          ['published', publishText(publish)],
+          ...databases.map(databaseFact),
+          problem !== null && ['analysts', problem],
+        ],
+      ],
+      values: { ...publish, databases: databases.map(databaseValues), analystCopy },
     }
   }
   const code = await runAlone(context, 'publish', work, async (bringUp) => {
@@ -88,7 +100,7 @@ export async function publishCommand(
     await bringUp()
     await refuseUnbuilt(context.directory)
   })
-  return endWith(context, stale) ?? code
+  return endWith(context, missed) ?? code
 }
 
 /** Says what went wrong behind a result that was reported; null where nothing did. */

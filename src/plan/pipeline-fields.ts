@@ -1,6 +1,7 @@
 /** The keys of pipeline files that those of every kind have. */
 
 import { z } from 'zod'
+import { postgresAddressFault } from '../support/postgres-address.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { cronFault, isTimezone } from './due.ts'
 
@@ -108,6 +109,29 @@ export type NotifySpec = z.infer<typeof notifySchema>
 /** What a destination can be told. */
 export type Told = (typeof TOLD)[number]
 
+export const databaseSchema = z.strictObject({
+  to: z
+    .string()
+    .superRefine((text, context) => {
+      const message = postgresAddressFault(text)
+      if (message !== null) context.addIssue({ code: 'custom', message })
+    })
+    .describe(
+      'postgres://user@host:5432/database without a password, or ${NAME_URL}: a variable of the environment that holds all of it.',
+    ),
+  schema: z
+    .string()
+    .min(1)
+    .max(63)
+    .default('jobtide')
+    .describe('The schema that gets the tables; made where it is missing.'),
+  tables: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('The tables; absent: all tables for analysts.'),
+})
+
 /** What pipelines of every kind say. */
 export const commonFields = {
   name: z
@@ -168,6 +192,11 @@ export const commonFields = {
     })
     .optional()
     .describe('Where Parquet snapshots go; absent publishes nothing.'),
+  destinations: z
+    .array(databaseSchema)
+    .max(10)
+    .default([])
+    .describe('Databases that get the tables that changed, after each publish.'),
   journal: z
     .strictObject({
       backup: z

@@ -11,7 +11,13 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { nearest } from '../support/nearest.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 import type { Schedule } from './due.ts'
-import { commonFields, notifySchema, s3Schema, type NotifySpec } from './pipeline-fields.ts'
+import {
+  commonFields,
+  databaseSchema,
+  notifySchema,
+  s3Schema,
+  type NotifySpec,
+} from './pipeline-fields.ts'
 import { watchListSchema, watchSchema } from './watch-lists.ts'
 
 /** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */
@@ -201,6 +207,7 @@ const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
   'snapshot.keep': ['last', 'daily', 'weekly', 'monthly'],
   'snapshot.s3': Object.keys(s3Schema.shape),
   build: Object.keys(commonFields.build.unwrap().shape),
+  destinations: Object.keys(databaseSchema.shape),
   notify: Object.keys(notifySchema.shape),
   'notify.webhook': Object.keys(notifySchema.shape.webhook.unwrap().shape),
   'notify.email': Object.keys(notifySchema.shape.email.unwrap().shape),

@@ -18,6 +18,7 @@ const OWN_NAMES = [
   'published',
   'reports',
   CERTIFICATES,
+  'databases',
   'outbox',
   'inbox',
   'suppressed.json',
@@ -31,7 +32,7 @@ const OWN_NAMES = [
  * private files and databases in the making, folders of searches, and what a query spilled.
  */
 export const REMOVED =
-  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.(?:salvage(?:\.seals)?|restoring(?:\.seals)?)|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.(?:forget|export)-\d+)?|published|reports|journal\.(?:salvage(?:\.seals)?|restoring(?:\.seals)?)|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
 // Each is replaced by a new file, which would leave what a link leads to as it was, and with it the people that are erased.
 const REPLACED = [

@@ -17,6 +17,7 @@ import { JobtideError } from '../support/errors.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import type { RunCommand } from './begin.ts'
 import { closingOf } from './closing.ts'
+import { loadDatabases, type DatabaseOutcome } from './databases.ts'
 import type { Job } from './job.ts'
 import type { Session } from './session.ts'
 import {
@@ -52,6 +53,8 @@ export interface RunEnd {
   readonly load: LoadReport | null
   readonly build: BuildReport | null
   readonly publish: PublishStageReport | null
+  /** What became of the databases that get tables. */
+  readonly databases: readonly DatabaseOutcome[]
   /** What ended the stages after the buying: a check, a reader's lock, the disk, or the publish. What was bought is kept. */
   readonly stageFailure: JobtideError | null
   /** The copy of the warehouse for analysts; null when nothing was published. */
@@ -73,14 +76,24 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const { clock, stop } = world
   const notBackedUp = await backUpBought(parts)
   const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
-  let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
-  // With a wrong list everything was done that could be: such a run is not resumed.
-  const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
+  let end: RunEnd = {
+    ...loaded,
+    build: null,
+    publish: null,
+    databases: [],
+    stageFailure: null,
+    analystCopy: null,
+  }
   const told = { stage_seconds: seconds, ...refusedBy(end.load) }
-  const closing = (): RunFinished =>
-    problem === null
+  const closing = (): RunFinished => {
+    // With a wrong list everything was done that could be: such a run is not resumed.
+    const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
+    // What a database missed it gets from the next run, as this one from those before.
+    const missed = buying.endedEarly === null ? problemIn(end.databases) : null
+    return problem === null && missed === null
       ? closingOf(run, buying.endedEarly, clock, told)
-      : closingOf(run, problem, clock, { outcome: 'done', ...told })
+      : closingOf(run, problem ?? missed, clock, { outcome: 'done', ...told })
+  }
   try {
     if (command === 'extract') {
       if (notBackedUp !== null) throw notBackedUp
@@ -91,6 +104,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
     end = { ...end, build: await build(parts) }
     if (end.unknownList?.isSure !== true || (await hasEvents(parts))) {
       end = { ...end, publish: await publish(parts, run) }
+      end = { ...end, databases: await fillDatabases(parts) }
     }
     if (notBackedUp !== null) throw notBackedUp
     const record = closing()
@@ -108,6 +122,16 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const { path, problem: refused } = analystCopy
   if (refused !== null) world.logger.warn({ path, reason: refused.message }, 'no_analyst_copy')
   return { ...end, analystCopy }
+}
+
+function fillDatabases({ job, world, session }: RunParts): Promise<DatabaseOutcome[]> {
+  if (job.databases.length === 0) return Promise.resolve([])
+  return session.warehouse.use((warehouse) => loadDatabases(warehouse, job.databases, world))
+}
+
+/** Why the first database that missed something did. */
+export function problemIn(databases: readonly DatabaseOutcome[]): JobtideError | null {
+  return databases.find(({ problem }) => problem !== null)?.problem ?? null
 }
 
 // Of a wrong list alone, empty tables would tell readers that nothing ever happened.

@@ -86,6 +86,8 @@ export interface Job {
   readonly snapshot: SnapshotTarget | null
   /** Where the journal is backed up. */
   readonly backups: readonly BackupTarget[]
+  /** Databases that get tables after a publish. */
+  readonly databases: readonly DatabaseTarget[]
   /** What a publish may do that is refused otherwise. */
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
@@ -109,6 +111,15 @@ export interface SnapshotTarget {
   readonly s3: S3Options
   /** What builds the models of a snapshot; absent: DuckDB has built them. */
   readonly spark?: SparkBuild | undefined
+}
+
+/** A schema of a database, and what it gets. */
+export interface DatabaseTarget {
+  /** An address without a password, or `${NAME_URL}`. */
+  readonly to: string
+  readonly schema: string
+  /** Names of tables for analysts; null: all. */
+  readonly tables: readonly string[] | null
 }
 
 const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
@@ -139,6 +150,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     maxWaitMs: durationMs(limits.max_wait),
     snapshot: snapshotTarget(spec, overrides, dataDir),
     backups: [backupOf(spec, overrides, dataDir) ?? []].flat(),
+    databases: databasesOf(spec, overrides),
     publishing: {
       adoptDestination: overrides.adoptDestination ?? false,
       acceptShrink: overrides.acceptShrink ?? false,
@@ -173,6 +185,7 @@ export function oneOffJob(
     maxWaitMs: ONE_OFF_WAIT_MS,
     snapshot: null,
     backups,
+    databases: [],
     publishing: { adoptDestination: false, acceptShrink: false },
     retentionDays: null,
     watch: [],
@@ -265,6 +278,27 @@ export function readBackupTarget(
   dataDir: string,
 ): BackupTarget | null {
   return backupOf(readPipeline(name).spec, overrides, dataDir)
+}
+
+/** The databases that pipeline `name` loads. For commands that run no pipeline. */
+export function readDatabaseTargets(name: string, overrides: Overrides): DatabaseTarget[] {
+  return databasesOf(readPipeline(name).spec, overrides)
+}
+
+function databasesOf(
+  { destinations, build }: Pick<PipelineSpec, 'destinations' | 'build'>,
+  { publish, engine }: Overrides,
+): DatabaseTarget[] {
+  if (publish === false) return []
+  if (destinations.length > 0 && (engine ?? build?.engine) === 'spark') {
+    throw new ConfigError(
+      'destinations: get the tables that DuckDB builds, and Spark builds these',
+      {
+        hint: 'Leave destinations: out, or build with engine: duckdb. Nothing was sent.',
+      },
+    )
+  }
+  return destinations.map(({ tables = null, ...target }) => ({ ...target, tables }))
 }
 
 // Also where this run publishes nothing: what it buys is worth as much.

@@ -77,7 +77,7 @@ export type RunProgress =
   | ({ readonly stage: 'load' } & LoadProgress)
   | ({ readonly stage: 'build' } & BuildStep)
   | ({ readonly stage: 'publish' } & PublishStep)
-  | ({ readonly stage: 'forget' | 'backup' } & Step)
+  | ({ readonly stage: 'forget' | 'backup' | 'export' } & Step)
 
 /** Brings the warehouse up to date with the journal. @param history of the journal; read from it unless given */
 export async function loadStage(

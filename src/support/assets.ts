@@ -10,6 +10,15 @@ export const packageRoot = resolve(import.meta.dirname, '..', '..')
 export const sqlFolder = join(packageRoot, 'sql')
 
 export function packageVersion(): string {
+  return packageJson().version
+}
+
+/** The version of DuckDB, which is pinned; the engine is not loaded for it. */
+export function engineVersion(): string {
+  return (packageJson().dependencies['@duckdb/node-bindings'] ?? '').replace(/-r\.\d+$/, '')
+}
+
+function packageJson() {
   const text = readFileSync(join(packageRoot, 'package.json'), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+  return JSON.parse(text) as { version: string; dependencies: Readonly<Record<string, string>> }
 }

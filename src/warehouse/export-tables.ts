@@ -19,6 +19,22 @@ export interface ExportedTable {
   readonly rows: number
 }
 
+/** A table for analysts, as it is to be written. */
+export interface ExportTable {
+  readonly name: string
+  readonly comment: string | null
+  readonly columns: readonly ExportColumn[]
+}
+
+export interface ExportColumn {
+  readonly name: string
+  readonly comment: string | null
+  /** Its type in PostgreSQL, as that writes it. */
+  readonly postgresType: string
+  /** What PostgreSQL takes as a value of that type; SQL. */
+  readonly cell: string
+}
+
 interface Column {
   readonly table_name: string
   readonly column_name: string
@@ -35,17 +51,112 @@ const COLUMNS = `select c.table_name, c.column_name, c.data_type, c.comment,
     and v.schema_name = c.schema_name and v.view_name = c.table_name
   where c.database_name = current_database() and c.schema_name in ${IN_TIERS} and not c.internal
   order by c.table_name, c.column_index`
+
+/**
+ * The tables for analysts, by name.
+ * @param names of those that are wanted; null: all
+ * @throws ConfigError for one that is not there
+ */
+export async function tablesToExport(
+  warehouse: Warehouse,
+  names: readonly string[] | null,
+): Promise<readonly ExportTable[]> {
+  const columns = await warehouse.all<Column>(COLUMNS)
+  const all = new Map<string, ExportColumn[]>()
+  const comments = new Map<string, string | null>()
+  for (const { table_name, column_name: name, data_type, comment, table_comment } of columns) {
+    const column = { name, comment, ...inPostgres(quoteIdentifier(name), data_type) }
+    all.set(table_name, [...(all.get(table_name) ?? []), column])
+    comments.set(table_name, table_comment)
+  }
+  const unknown = names?.find((name) => !all.has(name))
+  if (unknown !== undefined) {
+    const hint = `${didYouMean(unknown, [...all.keys()])}Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`
+    const missing = `there is no table ${JSON.stringify(unknown)} to export`
+    throw unaskedTable(unknown) ?? new ConfigError(missing, { hint })
+  }
+  return [...all]
+    .filter(([name]) => names === null || names.includes(name))
+    .map(([name, of]) => ({ name, columns: of, comment: comments.get(name) ?? null }))
+}
+
+// As PostgreSQL names them; a type that is not here and has no other name there goes as text.
+const POSTGRES_TYPES: Readonly<Record<string, string>> = {
+  BOOLEAN: 'boolean',
+  TINYINT: 'smallint',
+  SMALLINT: 'smallint',
+  INTEGER: 'integer',
+  BIGINT: 'bigint',
+  UTINYINT: 'smallint',
+  USMALLINT: 'integer',
+  UINTEGER: 'bigint',
+  UBIGINT: 'numeric',
+  HUGEINT: 'numeric',
+  UHUGEINT: 'numeric',
+  FLOAT: 'real',
+  DOUBLE: 'double precision',
+  DATE: 'date',
+  TIME: 'time without time zone',
+  TIMESTAMP: 'timestamp without time zone',
+  'TIMESTAMP WITH TIME ZONE': 'timestamp with time zone',
+  UUID: 'uuid',
+}
+
+/** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
+function inPostgres(column: string, type: string): Pick<ExportColumn, 'postgresType' | 'cell'> {
+  if (type === 'JSON' || /\]$|^(?:STRUCT|MAP|UNION)/.test(type)) {
+    // An escaped backslash before `u0000` is none of a NUL: it is taken whole, and stays.
+    const cell = String.raw`regexp_replace(to_json(${column})::varchar, '(\\\\)|\\u0000', '\1', 'g')`
+    return { postgresType: 'jsonb', cell }
+  }
+  if (type === 'BLOB') return { postgresType: 'bytea', cell: String.raw`'\x' || hex(${column})` }
+  const [, size] = /^DECIMAL(\(.+\))$/.exec(type) ?? []
+  const postgresType = size === undefined ? POSTGRES_TYPES[type] : `numeric${size}`
+  if (postgresType !== undefined) return { postgresType, cell: column }
+  return { postgresType: 'text', cell: `replace(${column}::varchar, chr(0), '')` }
+}
+
+/** Writes rows of a table as PostgreSQL reads them with `format csv, header`; returns how many. @param order what follows `order by`; null for any */
+export async function writeCsv(
+  warehouse: Warehouse,
+  { name, columns }: ExportTable,
+  path: string,
+  order: string | null,
+): Promise<number> {
+  const cells = columns.map((column) => `${column.cell} as ${quoteIdentifier(column.name)}`)
+  const sorted = order === null ? '' : ` order by ${order}`
+  const rows = `select ${cells.join(', ')} from ${quoteIdentifier(name)}${sorted}`
+  return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format csv, header, null '')`)
+}
+
+/** What gives a table and its columns their comments; SQL of DuckDB and PostgreSQL. @param place the table, quoted */
+export function commentsOn(place: string, { comment, columns }: ExportTable): string {
+  const ofColumns = columns.map(
+    ({ name, comment: text }) =>
+      `comment on column ${place}.${quoteIdentifier(name)} is ${text === null ? 'null' : quoteText(text)};`,
+  )
+  const ofTable = comment === null ? [] : [`comment on table ${place} is ${quoteText(comment)};`]
+  return [...ofTable, ...ofColumns].join('\n')
+}
+
+export type Format = 'csv' | 'parquet'
+
 /** The script of a folder; by its first line a folder is known to be an export. */
 export const LOAD_SCRIPT = 'load.sql'
-const FIRST_LINE = `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}\n`
+const FIRST_LINES: Readonly<Record<Format, string>> = {
+  csv: `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}\n`,
+  parquet: `-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}\n`,
+}
 // The file of a table, in the script.
-const COPIED = /^\\copy .* from '(.+)' \(format csv, header\)$/gm
+const LOADED =
+  /^(?:\\copy .* from '(.+)' \(format csv, header\)|create or replace table .* as from '(.+)';)$/gm
 /** A schema with a list of what was exported, by which a file is known to be an export. */
 const MARK = 'made_by_jobtide_export'
 
 /**
  * Writes tables to `to`: a file that ends in `.duckdb`, else a folder.
  * @param names of tables for analysts; null: all
+ * @param format of the files of a folder
  * @throws ConfigError for a table that is not there, or when `to` is something that no export made
  * @throws StorageError when the disk refuses
  */
@@ -53,17 +164,9 @@ export async function exportTables(
   warehouse: Warehouse,
   to: string,
   names: readonly string[] | null,
+  format: Format = 'csv',
 ): Promise<readonly ExportedTable[]> {
-  const columns = await warehouse.all<Column>(COLUMNS)
-  const all = new Map<string, Column[]>()
-  for (const one of columns) all.set(one.table_name, [...(all.get(one.table_name) ?? []), one])
-  const unknown = names?.find((name) => !all.has(name))
-  if (unknown !== undefined) {
-    const hint = `${didYouMean(unknown, [...all.keys()])}Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`
-    const missing = `there is no table ${JSON.stringify(unknown)} to export`
-    throw unaskedTable(unknown) ?? new ConfigError(missing, { hint })
-  }
-  const chosen = [...all].filter(([name]) => names === null || names.includes(name))
+  const chosen = await tablesToExport(warehouse, names)
   const isDatabase = to.endsWith('.duckdb')
   if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
     throw new ConfigError(`${to} is there, and no export made all of it`, {
@@ -72,18 +175,13 @@ export async function exportTables(
   }
   const made = `${to}.jobtide-export`
   onDisk(made, () => rmSync(made, { recursive: true, force: true }))
-  await (isDatabase ? writeDatabase(warehouse, made, chosen) : writeFolder(warehouse, made, chosen))
+  const tables = await (isDatabase
+    ? writeDatabase(warehouse, made, chosen)
+    : writeFolder(warehouse, made, chosen, format))
   onDisk(to, () => {
     if (!isDatabase) rmSync(to, { recursive: true, force: true })
     renameSync(made, to)
   })
-  const tables: ExportedTable[] = []
-  for (const [name] of chosen) {
-    const [found] = await warehouse.all<{ rows: number }>(
-      `select count(*)::double as rows from ${quoteIdentifier(name)}`,
-    )
-    tables.push({ name, rows: found?.rows ?? 0 })
-  }
   return tables
 }
 
@@ -92,9 +190,10 @@ function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
   if (!existsSync(script) || !isFile(script)) return false
   const text = readFileSync(script, 'utf8')
-  const tables = [...text.matchAll(COPIED)].map(([, file = '']) => file.replaceAll("''", "'"))
-  const own = new Set([LOAD_SCRIPT, ...tables])
-  return text.startsWith(FIRST_LINE) && readdirSync(folder).every((name) => own.has(name))
+  const files = [...text.matchAll(LOADED)].map(([, csv = '', parquet = csv]) => parquet)
+  const own = new Set([LOAD_SCRIPT, ...files.map((file) => file.replaceAll("''", "'"))])
+  const isOurs = Object.values(FIRST_LINES).some((line) => text.startsWith(line))
+  return isOurs && readdirSync(folder).every((name) => own.has(name))
 }
 
 async function isExportedFile(path: string): Promise<boolean> {
@@ -117,79 +216,82 @@ async function isExportedFile(path: string): Promise<boolean> {
   }
 }
 
-type Tables = readonly (readonly [name: string, columns: readonly Column[]])[]
-
-async function writeDatabase(warehouse: Warehouse, path: string, tables: Tables): Promise<void> {
+async function writeDatabase(
+  warehouse: Warehouse,
+  path: string,
+  tables: readonly ExportTable[],
+): Promise<ExportedTable[]> {
+  const written: ExportedTable[] = []
   await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
   try {
-    const names = tables.map(([name]) => `(${quoteText(name)})`).join(', ')
+    const names = tables.map(({ name }) => `(${quoteText(name)})`).join(', ')
     await warehouse.run(
       `create schema exported.${MARK};
        create table exported.${MARK}.tables as select name from (values ${names}) as listed (name)`,
     )
-    for (const [name, columns] of tables) {
-      const table = `exported.main.${quoteIdentifier(name)}`
-      await warehouse.run(`create table ${table} as from ${quoteIdentifier(name)}`)
-      await warehouse.run(commentsOn(table, columns))
+    for (const table of tables) {
+      const place = `exported.main.${quoteIdentifier(table.name)}`
+      const sql = `create table ${place} as from ${quoteIdentifier(table.name)}`
+      written.push({ name: table.name, rows: await warehouse.number(sql) })
+      await warehouse.run(commentsOn(place, table))
     }
   } finally {
     await warehouse.run('detach exported')
   }
+  return written
 }
 
-async function writeFolder(warehouse: Warehouse, folder: string, tables: Tables): Promise<void> {
+async function writeFolder(
+  warehouse: Warehouse,
+  folder: string,
+  tables: readonly ExportTable[],
+  format: Format,
+): Promise<ExportedTable[]> {
+  const written: ExportedTable[] = []
   onDisk(folder, () => makeFolders(folder))
-  for (const [name, columns] of tables) {
-    const cells = columns.map(cellOf).join(', ')
-    const file = quoteText(join(folder, `${name}.csv`))
-    const rows = `select ${cells} from ${quoteIdentifier(name)}`
-    await warehouse.run(`copy (${rows}) to ${file} (format csv, header, null '')`)
+  for (const table of tables) {
+    const path = join(folder, `${table.name}.${format}`)
+    const counted =
+      format === 'csv'
+        ? await writeCsv(warehouse, table, path, null)
+        : await writeParquet(warehouse, table, path)
+    written.push({ name: table.name, rows: counted })
   }
-  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), loadScript(tables)))
+  const script = format === 'csv' ? psqlScript(tables) : duckdbScript(tables)
+  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), script))
+  return written
 }
 
-// PostgreSQL takes no NUL in a text; a list or struct goes as JSON.
-function cellOf({ column_name: name, data_type: type }: Column): string {
-  const column = quoteIdentifier(name)
-  if (type === 'VARCHAR') return `replace(${column}, chr(0), '') as ${column}`
-  return isNested(type) ? `to_json(${column}) as ${column}` : column
-}
-
-function isNested(type: string): boolean {
-  return /\]$|^(?:STRUCT|MAP|UNION)/.test(type)
-}
-
-const POSTGRES_TYPES: Readonly<Record<string, string>> = {
-  VARCHAR: 'text',
-  DOUBLE: 'double precision',
-  FLOAT: 'real',
-  TINYINT: 'smallint',
-  UTINYINT: 'smallint',
-  USMALLINT: 'integer',
-  UINTEGER: 'bigint',
-  UBIGINT: 'numeric',
-  HUGEINT: 'numeric',
-  UHUGEINT: 'numeric',
-  BLOB: 'text',
+// Parquet has no integer of 128 bits: the engine would write a rounded number.
+function writeParquet(
+  warehouse: Warehouse,
+  { name, columns }: ExportTable,
+  path: string,
+): Promise<number> {
+  const cells = columns.map((one) => {
+    const column = quoteIdentifier(one.name)
+    return one.postgresType === 'numeric' ? `${column}::varchar as ${column}` : column
+  })
+  const rows = `select ${cells.join(', ')} from ${quoteIdentifier(name)}`
+  return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format parquet, compression zstd)`)
 }
 
 /** Loads the folder it stands in, in one transaction: readers of the database see the tables before, or all of these. */
-function loadScript(tables: Tables): string {
-  const lines = tables.flatMap(([name, columns]) => {
-    const table = quoteIdentifier(name)
-    const types = columns.map(({ column_name: column, data_type: type }) => {
-      const to = isNested(type) ? 'jsonb' : (POSTGRES_TYPES[type] ?? type.toLowerCase())
-      return `  ${quoteIdentifier(column)} ${to}`
-    })
+function psqlScript(tables: readonly ExportTable[]): string {
+  const lines = tables.flatMap((table) => {
+    const place = quoteIdentifier(table.name)
+    const columns = table.columns.map(
+      ({ name, postgresType }) => `  ${quoteIdentifier(name)} ${postgresType}`,
+    )
     return [
-      `drop table if exists ${table};`,
-      `create table ${table} (\n${types.join(',\n')}\n);`,
-      `\\copy ${table} from ${quoteText(`${name}.csv`)} (format csv, header)`,
-      commentsOn(table, columns),
+      `drop table if exists ${place};`,
+      `create table ${place} (\n${columns.join(',\n')}\n);`,
+      `\\copy ${place} from ${quoteText(`${table.name}.csv`)} (format csv, header)`,
+      commentsOn(place, table),
     ]
   })
   return [
-    FIRST_LINE.trimEnd(),
+    FIRST_LINES.csv.trimEnd(),
     '-- Who and where: PGHOST, PGDATABASE, PGUSER, PGPASSFILE, as psql reads them.',
     '\\set ON_ERROR_STOP on',
     'begin;',
@@ -200,15 +302,14 @@ function loadScript(tables: Tables): string {
   ].join('\n')
 }
 
-function commentsOn(table: string, columns: readonly Column[]): string {
-  const ofTable = columns[0]?.table_comment ?? null
-  const ofColumns = columns.flatMap(({ column_name: column, comment }) =>
-    comment === null
-      ? []
-      : [`comment on column ${table}.${quoteIdentifier(column)} is ${quoteText(comment)};`],
-  )
-  return [
-    ...(ofTable === null ? [] : [`comment on table ${table} is ${quoteText(ofTable)};`]),
-    ...ofColumns,
-  ].join('\n')
+/** As {@link psqlScript}, into a file of DuckDB. */
+function duckdbScript(tables: readonly ExportTable[]): string {
+  const lines = tables.flatMap((table) => {
+    const place = quoteIdentifier(table.name)
+    return [
+      `create or replace table ${place} as from ${quoteText(`${table.name}.parquet`)};`,
+      commentsOn(place, table),
+    ]
+  })
+  return [FIRST_LINES.parquet.trimEnd(), 'begin;', ...lines, 'commit;', ''].join('\n')
 }

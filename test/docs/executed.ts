@@ -15,11 +15,14 @@ import { writeOrganizationsFile } from '../../src/simulator/organizations-file.t
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
+import { hasPostgres, startPostgres } from '../helpers/postgres.ts'
 import { read, readBlocks, type Block } from './markdown.ts'
 
 const CLI = join(packageRoot, 'dist', 'cli.js')
 const UPDATE = process.env['UPDATE'] === '1'
 const KEY = 'docs-simulator-key'
+// Such a block is skipped where there is no PostgreSQL.
+const ON_POSTGRES = 'sh run=postgres'
 // Stands in the pages for the folder in which a reader runs the commands.
 const SHOWN_FOLDER = '/srv/jobtide'
 
@@ -32,6 +35,7 @@ const run = promisify(execFile)
 export function describePages(pages: readonly string[], before = '') {
   let home = ''
   let simulator: Simulator
+  let postgres: Awaited<ReturnType<typeof startPostgres>> | null = null
   const workFolder = () => join(home, 'work')
   const sh = async (script: string) => {
     const env = {
@@ -40,6 +44,7 @@ export function describePages(pages: readonly string[], before = '') {
       TZ: 'UTC',
       JOBTIDE_BASE_URL: simulator.url,
       JOBTIDE_API_KEY: KEY,
+      ...(postgres === null ? {} : { JOBTIDE_PG_URL: postgres.url }),
     }
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
       cwd: workFolder(),
@@ -53,13 +58,16 @@ export function describePages(pages: readonly string[], before = '') {
     const source = worldAround(realClock.now(), 7, 60)
     simulator = await startSimulator({ source, clock: realClock, apiKeys: [KEY] })
     mkdirSync(workFolder())
+    const isAsked = pages.some((page) => read(page).includes(ON_POSTGRES))
+    if (isAsked && hasPostgres) postgres = await startPostgres()
     writeNpx(join(home, 'bin'))
     writeOrganizationsFile(join(workFolder(), 'organizations.csv'), simulator.organizations())
     if (before !== '') await sh(before)
-  })
+  }, 180_000)
 
   afterAll(async () => {
     await simulator.close()
+    postgres?.remove()
     rmSync(home, { recursive: true, force: true })
   })
 
@@ -67,8 +75,23 @@ export function describePages(pages: readonly string[], before = '') {
     const outputs = new Map<Block, string>()
     const blocks = readBlocks(read(page))
     const runs = blocks.flatMap((block, index) =>
-      block.info === 'sh run' ? [{ block, output: blocks[index + 1] }] : [],
+      ['sh run', ON_POSTGRES].includes(block.info) ? [{ block, output: blocks[index + 1] }] : [],
     )
+    const tests = runs.map((one) => [one.block.text.trim().split('\n').at(-1), one] as const)
+    const needsPostgres = ([, { block }]: (typeof tests)[number]) => block.info === ON_POSTGRES
+    const execute = async (
+      _: string | undefined,
+      { block, output }: (typeof runs)[number],
+    ): Promise<void> => {
+      // The install is what made this checkout; .ci/run does it for real.
+      const stdout = await sh(block.text.replace(/^npm ci && /, ''))
+      if (!output?.info.startsWith('text output')) return
+      const shown = stdout.replaceAll(workFolder(), SHOWN_FOLDER)
+      outputs.set(output, shown)
+      if (UPDATE) return
+      const compared = output.info === 'text output' ? words : firstWords
+      expect(compared(shown)).toEqual(compared(output.text))
+    }
 
     afterAll(() => {
       if (UPDATE) writeFileSync(join(packageRoot, page), withOutputs(read(page), blocks, outputs))
@@ -78,20 +101,8 @@ export function describePages(pages: readonly string[], before = '') {
       expect(runs.length).toBeGreaterThan(0)
     })
 
-    it.each(runs.map((one) => [one.block.text.trim().split('\n').at(-1), one] as const))(
-      '%s',
-      async (_, { block, output }) => {
-        // The install is what made this checkout; .ci/run does it for real.
-        const stdout = await sh(block.text.replace(/^npm ci && /, ''))
-        if (!output?.info.startsWith('text output')) return
-        const shown = stdout.replaceAll(workFolder(), SHOWN_FOLDER)
-        outputs.set(output, shown)
-        if (UPDATE) return
-        const compared = output.info === 'text output' ? words : firstWords
-        expect(compared(shown)).toEqual(compared(output.text))
-      },
-      120_000,
-    )
+    it.each(tests.filter((one) => !needsPostgres(one)))('%s', execute, 120_000)
+    it.skipIf(!hasPostgres).each(tests.filter(needsPostgres))('%s', execute, 120_000)
   })
 
   it('nobody without the key asked the simulator', () => {

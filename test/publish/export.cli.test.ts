@@ -1,19 +1,10 @@
 /** Tables in other forms; into a real PostgreSQL where it is installed (Debian's), else that test is skipped and says so. */
 
-import { spawnSync, type SpawnSyncOptions } from 'node:child_process'
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { hasPostgres, startPostgres } from '../helpers/postgres.ts'
 import { callCli, done } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -63,11 +54,34 @@ it('writes a folder of CSV and its script, and a DuckDB file with rows, types an
   })
 })
 
+it('writes Parquet files with every type as it is, in place of the CSV of before, and a script that loads them', async () => {
+  const { to, run } = await site()
+  done(await run('odd', '--to', to))
+  done(await run('odd', '--to', to, '--format', 'parquet'))
+  expect(readdirSync(to).toSorted()).toEqual(['load.sql', 'odd.parquet'])
+  const back = process.cwd()
+  process.chdir(to)
+  onTestFinished(() => process.chdir(back))
+  await withWarehouse({ path: ':memory:', mode: 'write' }, async (out) => {
+    await out.run(readFileSync('load.sql', 'utf8'))
+    expect(
+      await out.all('select id, huge, ascii(text[4:4]) as nul, list from odd where id = 1'),
+    ).toMatchObject([{ id: 1, huge: '170141183460469231731687303715884105727', list: [1, 2] }])
+    expect(await out.all(`select comment from duckdb_tables() where table_name = 'odd'`)).toEqual([
+      { comment: "It's odd." },
+    ])
+  })
+  done(await run('odd', '--to', to))
+  expect(readdirSync(to).toSorted()).toEqual(['load.sql', 'odd.csv'])
+})
+
 it('refuses an unknown table, a server, and a folder that no export made, and changes nothing', async () => {
   const { dataDir, to, run } = await site()
   for (const [args, why] of [
     [['--to', to, '--tables', 'nonsense'], 'there is no table "nonsense"'],
-    [['--to', 'postgres://db/people'], 'connects to no server'],
+    [['--to', 'mysql://me:secret@db/people'], 'export writes no mysql://…@db/people'],
+    [['--to', to, '--schema', 'x'], '--schema is for postgres://…'],
+    [['--to', `${to}.duckdb`, '--format', 'parquet'], '--format is for a folder'],
     [['--to', dataDir], 'keeps its own files'],
   ] as const) {
     const { exitCode, stderr } = await run(...args)
@@ -126,20 +140,15 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
   expect([contents(), names()]).toEqual(before)
 })
 
-const BIN = '/usr/lib/postgresql'
-const bin = existsSync(BIN) ? join(BIN, readdirSync(BIN).at(-1) ?? '', 'bin') : null
-// Its client may be here alone.
-const hasServer = bin !== null && existsSync(join(bin, 'initdb'))
-
-it.skipIf(!hasServer)(
+it.skipIf(!hasPostgres)(
   'load.sql fills a real PostgreSQL twice, and a load that fails changes nothing (skipped without it)',
   { timeout: 60_000 },
   async () => {
     const { to, run } = await site()
     done(await run('--to', to, '--tables', 'odd'))
-    const psql = startPostgres(temporaryFolder())
+    const { psql, ask, remove } = await startPostgres()
+    onTestFinished(remove)
     for (const _ of [1, 2]) expect(psql(['-f', 'load.sql'], to)).toMatchObject({ status: 0 })
-    const ask = (sql: string) => String(psql(['-At', '-c', sql], to).stdout).trim()
     expect(
       ask(
         `select id, text, empty is null, nothing is null, huge, seen_at at time zone 'utc', list->>1, day from odd order by id`,
@@ -155,36 +164,3 @@ it.skipIf(!hasServer)(
     expect(ask('select count(*) from odd')).toBe('2')
   },
 )
-
-/** A server on a socket in a folder of its own, which ends with the test; root may not be its user. */
-function startPostgres(folder: string) {
-  const owner = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'postgres']).stdout) : null
-  const data = join(folder, 'pg')
-  mkdirSync(data)
-  if (owner !== null) for (const one of [folder, data]) chownSync(one, owner, statSync(one).gid)
-  const as: SpawnSyncOptions = { cwd: folder, ...(owner === null ? {} : { uid: owner }) }
-  const call = (name: string, ...args: string[]) =>
-    spawnSync(join(bin ?? '', name), args, { ...as, stdio: 'ignore' }).status
-  expect(
-    call(
-      'initdb',
-      '-D',
-      data,
-      '-U',
-      'tester',
-      '-A',
-      'trust',
-      '--no-sync',
-      '-E',
-      'UTF8',
-      '--locale=C',
-    ),
-  ).toBe(0)
-  const options = `-k ${folder} -c listen_addresses= -c fsync=off`
-  expect(call('pg_ctl', 'start', '-w', '-D', data, '-o', options)).toBe(0)
-  onTestFinished(() => {
-    call('pg_ctl', 'stop', '-m', 'immediate', '-D', data)
-  })
-  return (args: readonly string[], cwd: string) =>
-    spawnSync('psql', ['-X', '-q', '-h', folder, '-U', 'tester', 'postgres', ...args], { cwd })
-}

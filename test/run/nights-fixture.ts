@@ -38,6 +38,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     }),
     collection: null,
     backups: [],
+    databases: [],
     organizationsFile: 'organizations.csv',
     isBundled: false,
     duplicates: 0,

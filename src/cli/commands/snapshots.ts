@@ -1,6 +1,6 @@
 /** The commands about published snapshots, and about a person wherever they are kept. */
 
-import { PIPELINE_OPTION, wholeNumber } from '../options.ts'
+import { EXPORT_FORMATS, PIPELINE_OPTION, wholeNumber } from '../options.ts'
 import type { Declaration } from './declaration.ts'
 
 const URL =
@@ -55,15 +55,18 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'export',
-    about: 'tables as CSV files that psql loads, or as a DuckDB file',
+    about: 'tables into PostgreSQL, as CSV or Parquet files, or as a DuckDB file',
+    arguments: [['[table...]', 'only these; absent: all tables for analysts']],
     options: [
       [
-        '--to <folder|file.duckdb>',
-        'what is written; an earlier export there is replaced',
+        '--to <folder|file.duckdb|postgres://…>',
+        "what is written; an earlier export there is replaced; '${JOBTIDE_PG_URL}' holds a password",
         null,
         'export',
       ],
       ['--tables <names>', 'only these, separated by commas'],
+      ['--format <format>', 'of the files of a folder (default: csv)', EXPORT_FORMATS],
+      ['--schema <name>', 'of PostgreSQL; made where it is missing (default: jobtide)'],
     ],
     import: async () => (await import('../export-command.ts')).exportCommand,
   },

@@ -78,6 +78,10 @@ export const publish = {
     uploads: count,
   }),
 }
+export const loadedTables = list(object({ name: text, rows: count, rows_changed: orNull(count) }))
+export const databases = list(
+  object({ database: text, schema: text, tables: loadedTables, problem: orNull(text) }),
+)
 export const analystCopy = object({
   path: text,
   bytes: count,
@@ -102,6 +106,7 @@ const run = {
   load: orNull(object(load)),
   build: orNull(object(build)),
   publish: orNull(object(publish)),
+  databases,
   analyst_copy: orNull(analystCopy),
   duration_ms: amount,
 }

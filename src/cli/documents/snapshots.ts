@@ -75,7 +75,14 @@ export const restore = withVersion({
 const places = {
   events_before: orNull(text),
   rows: z.record(text, count),
-  stores: list(object({ destination: text, problem: orNull(text), snapshots: list(text) })),
+  stores: list(
+    object({
+      destination: text,
+      problem: orNull(text),
+      snapshots: list(text),
+      tables: list(text).optional(),
+    }),
+  ),
 }
 const found = { segment: text, pages: count, events: count }
 export const wouldForget = withVersion({

@@ -23,6 +23,7 @@ import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
 import { eraseInBackups } from '../backup/back-up.ts'
+import { eraseInDatabases } from '../databases.ts'
 import { CERTIFICATES, REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
@@ -159,7 +160,14 @@ async function eraseAll(
   // Snapshots are left to their own retention where only events of an age are erased.
   const targets = markers.length === 0 ? [] : world.targets(here.destinations)
   tell(world, 'snapshots')
-  keep({ stores: await eraseInTargets(world, targets, pending) })
+  const stores = await eraseInTargets(world, targets, pending)
+  tell(world, 'databases')
+  const databases = isEmpty
+    ? []
+    : await withWarehouse({ path: warehouse, mode: 'read' }, (open) =>
+        eraseInDatabases(open, world),
+      )
+  keep({ stores: [...stores, ...databases] })
   tell(world, 'backup')
   const unreached = failuresOf(pending.stores)
   // A backup keeps what is pending, with the names of the people, only while something is.

@@ -21,6 +21,8 @@ export interface StoreFindings {
   /** Why nothing was erased there; null where it was. */
   readonly problem: string | null
   readonly snapshots: readonly string[]
+  /** Of a database: its tables that were loaded without them. */
+  readonly tables?: readonly string[]
 }
 
 const FORMAT_VERSION = 3

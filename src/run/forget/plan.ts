@@ -8,6 +8,7 @@ import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/su
 import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, tablesOf, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
+import { databasesToErase } from '../databases.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
 import { cutting, findInJournal, namingOf } from './rebuild.ts'
 import { markersOf, notHere } from './search.ts'
@@ -70,6 +71,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
   for (const target of ids.length === 0 ? [] : world.targets(known.destinations)) {
     stores.push(await findInTarget(world, target, markers))
   }
+  stores.push(...databasesToErase(directory.root))
   const goes_on = earlier !== null
   const { rows, not_here } = known
   return { people: ids.length, not_here, events_before, goes_on, segments, rows, stores }

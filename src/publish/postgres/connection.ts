@@ -1,0 +1,136 @@
+/** The only importer of the client of PostgreSQL, loaded when a database is opened; and what its errors ask of an operator. */
+
+import { createReadStream, readFileSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import type { Client, QueryResultRow } from 'pg'
+import { JobtideError, LockedError, messageOf, onDisk, systemCode } from '../../support/errors.ts'
+import type { PostgresAddress } from '../../support/postgres-address.ts'
+import { SECOND } from '../../support/units.ts'
+import { PublishError, RefusedError } from '../errors.ts'
+
+const CONNECT_WITHIN_MS = 10 * SECOND
+const CHUNK_BYTES = 1_048_576
+
+/** An open database. */
+export interface Postgres {
+  /** Runs a statement, or without values several, and returns the rows of one. */
+  all<Row extends QueryResultRow>(sql: string, values?: readonly string[]): Promise<Row[]>
+  /** Runs a statement that changes rows, and returns how many. */
+  change(sql: string): Promise<number>
+  /** Runs `copy … from stdin` with the bytes of a file. */
+  copyFrom(sql: string, path: string): Promise<void>
+}
+
+/**
+ * Connects for `work`; what is not committed by its end is undone, also where this process dies.
+ * @param signal ends a copy on its way
+ * @throws PublishError, or LockedError, that says what the server or the way to it refused
+ */
+export async function withPostgres<T>(
+  address: PostgresAddress,
+  signal: AbortSignal,
+  work: (database: Postgres) => Promise<T>,
+): Promise<T> {
+  const { Client: PostgresClient } = (await import('pg')).default
+  const { from } = await import('pg-copy-streams')
+  const client: Client = new PostgresClient({
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    ...(address.password === null ? {} : { password: address.password.reveal() }),
+    ssl: tlsOf(address),
+    application_name: 'jobtide',
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    keepAlive: true,
+  })
+  // A connection that breaks between two statements fails the next one.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work({
+      all: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+      change: async (sql) => (await client.query(sql)).rowCount ?? 0,
+      copyFrom: (sql, path) =>
+        pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), client.query(from(sql)), {
+          signal,
+        }),
+    })
+  } catch (error) {
+    signal.throwIfAborted()
+    throw asPostgresError(error, address)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+function tlsOf({ tls, host, rootCertificate }: PostgresAddress) {
+  if (tls === 'disable') return false
+  const ca =
+    rootCertificate === null
+      ? {}
+      : { ca: onDisk(rootCertificate, () => readFileSync(rootCertificate, 'utf8')) }
+  return { rejectUnauthorized: tls === 'verify-full', servername: host, ...ca }
+}
+
+const GRANTS =
+  'The user needs `create` on the database or on the schema, `temporary` on the database, and must own the tables that it loads.'
+const LATER =
+  'Free what is named there, or wait, and export again. Readers still see the tables as they were.'
+// What an operator does about a class of SQLSTATE, or one of it; the longest that fits.
+const HINTS: Readonly<Record<string, string>> = {
+  '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to what the server knows; pg_hba.conf says who may come from where.',
+  '3D': 'Make it (`createdb`), or name another one in the address.',
+  '42501': GRANTS,
+  '25006': 'It is a standby, or set to read only: name the primary.',
+  '53': LATER,
+  '57': LATER,
+  '23505': 'Two rows have the key of one table: report it as a defect, with the name of the table.',
+}
+const TLS_TROUBLE = /certificate|self.signed|SSL|TLS|altname/i
+const TLS_HINT =
+  'Name the certificate of its authority with ?sslrootcert=FILE; ?sslmode=require encrypts without asking who the server is, ?sslmode=disable not at all.'
+const NO_PASSWORD = /client password must be a/
+
+/** Names the database; the text of a server or a system has no password in it. */
+function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unknown {
+  if (error instanceof JobtideError || !(error instanceof Error)) return error
+  const code = systemCode(error) ?? ''
+  const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail : ''
+  const message = `${shown}: ${messageOf(error)}`
+  const context = { database: shown, ...(code === '' ? {} : { code }) }
+  if (NO_PASSWORD.test(messageOf(error))) {
+    const hint = 'Set PGPASSWORD, or PGPASSFILE to a file with mode 0600 that holds it.'
+    return new PublishError(`${shown}: it wants a password of ${user}, and none is set`, {
+      hint,
+      context,
+    })
+  }
+  if (code === '55P03') {
+    const hint = 'A long statement reads or changes it: end that, and export again.'
+    return new LockedError(message, { hint, context, cause: error })
+  }
+  if (code === '2BP01') {
+    return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, {
+      hint: 'Its columns have changed. Drop what is named, export, and make it again. Nothing was changed.',
+      context,
+      cause: error,
+    })
+  }
+  // An SQLSTATE has five characters; systems name errors by words.
+  if (/^[0-9A-Z]{5}$/.test(code)) {
+    const hint =
+      HINTS[code] ?? HINTS[code.slice(0, 2)] ?? 'Readers still see the tables as they were.'
+    const where = detail === '' ? '' : `: ${detail.split('\n', 1)[0]}`
+    return new PublishError(`${message}${where}`, { hint, context, cause: error })
+  }
+  if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`)) {
+    return new PublishError(message, { hint: TLS_HINT, context, cause: error })
+  }
+  if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
+  return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, {
+    hint: 'Start it, or mend its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.',
+    context,
+    cause: error,
+  })
+}

@@ -1,0 +1,184 @@
+/** Databases that get tables: loaded after a publish or by `export`, remembered here, and loaded again by an erasure. */
+
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { computedModels } from '../model/computed-models.ts'
+import {
+  loadIntoPostgres,
+  postgresTables,
+  type LoadedTable,
+} from '../publish/postgres/load-tables.ts'
+import { OWNER_ONLY, makeFolders, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, JobtideError, onDisk } from '../support/errors.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { jsonOrNull, stableJson } from '../support/json.ts'
+import { postgresAddress, type PostgresAddress } from '../support/postgres-address.ts'
+import { loadedTables, readModelFiles } from '../warehouse/catalog.ts'
+import { tablesToExport } from '../warehouse/export-tables.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { StoreFindings } from './forget/pending.ts'
+import type { DatabaseTarget } from './job.ts'
+import type { RunWorld } from './stages.ts'
+
+/** The schema that is loaded where none is named. */
+export const DEFAULT_SCHEMA = 'jobtide'
+
+export interface DatabaseReport {
+  /** Without user and password. */
+  readonly database: string
+  readonly schema: string
+  readonly tables: readonly LoadedTable[]
+}
+
+type DatabaseWorld = Pick<
+  RunWorld,
+  'directory' | 'clock' | 'version' | 'environment' | 'stop' | 'onProgress'
+>
+
+/** Loads what has changed since the last load. @throws JobtideError when nothing was loaded */
+export async function loadDatabase(
+  warehouse: Warehouse,
+  { to, schema, tables: names }: DatabaseTarget,
+  world: DatabaseWorld,
+): Promise<DatabaseReport> {
+  const { directory, clock, version, environment = {}, stop, onProgress } = world
+  const address = postgresAddress(to, environment)
+  const tables = await tablesToExport(warehouse, names)
+  // Before anything is there: an erasure must look wherever people may be.
+  remember(directory.root, { to, at: address.shown, schema })
+  const models = [...loadedTables, ...computedModels, ...readModelFiles()]
+  const loaded = await loadIntoPostgres({
+    warehouse,
+    address,
+    schema,
+    tables,
+    keys: new Map(models.map(({ name, key }) => [name, key])),
+    version,
+    clock,
+    scratchFolder: `${directory.scratch}.export-${process.pid}`,
+    signal: stop,
+    onProgress: (step) => onProgress({ stage: 'export', ...step }),
+  })
+  return { database: address.shown, schema, tables: loaded }
+}
+
+export interface DatabaseOutcome extends DatabaseReport {
+  /** Why nothing was loaded there; null where it was. */
+  readonly problem: JobtideError | null
+}
+
+/** As {@link loadDatabase}, each; one that fails keeps no other from it. What is published is published. */
+export async function loadDatabases(
+  warehouse: Warehouse,
+  targets: readonly DatabaseTarget[],
+  world: DatabaseWorld & Pick<RunWorld, 'logger'>,
+): Promise<DatabaseOutcome[]> {
+  const outcomes: DatabaseOutcome[] = []
+  for (const target of targets) {
+    try {
+      const report = await loadDatabase(warehouse, target, world)
+      const changed = report.tables.filter(({ rowsChanged }) => rowsChanged !== null)
+      world.logger.info({ at: report.database, tables: changed.length }, 'database_loaded')
+      outcomes.push({ ...report, problem: null })
+    } catch (error) {
+      world.stop.throwIfAborted()
+      if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
+      world.logger.warn({ reason: error.message }, 'database_not_loaded')
+      const { schema, to } = target
+      outcomes.push({ database: to, schema, tables: [], problem: error })
+    }
+  }
+  return outcomes
+}
+
+const memorySchema = z.object({ to: z.string(), at: z.string(), schema: z.string() })
+type Memory = z.infer<typeof memorySchema>
+
+const foldersOf = (root: string) => join(root, 'databases')
+
+// A file each: an export takes no lock.
+function remember(root: string, memory: Memory): void {
+  const folder = foldersOf(root)
+  const name = `${sha256Hex(`${memory.at}\n${memory.schema}`).slice(0, 16)}.json`
+  const path = join(folder, name)
+  const text = `${stableJson(memory, 2)}\n`
+  if (readIfThere(path)?.toString() === text) return
+  onDisk(folder, () => makeFolders(folder))
+  writeFileAtomic(path, text, OWNER_ONLY)
+}
+
+function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
+  const folder = foldersOf(root)
+  const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
+  return names.toSorted().map((name) => {
+    const path = join(folder, name)
+    const memory = memorySchema.safeParse(jsonOrNull(readIfThere(path)?.toString() ?? '')).data
+    return { path, memory: memory ?? null }
+  })
+}
+
+/** The databases that this data directory loaded, as an erasure names them; none of them is asked. */
+export function databasesToErase(root: string): StoreFindings[] {
+  return remembered(root).map(({ path, memory }) => ({
+    destination: memory === null ? path : nameOf(memory),
+    problem: memory === null ? DAMAGED : null,
+    snapshots: [],
+    tables: [],
+  }))
+}
+
+const DAMAGED = 'damaged: which database was loaded is not known; remove it, and export there again'
+const nameOf = ({ at, schema }: Memory) => `${at} (schema ${schema})`
+
+/**
+ * Loads our tables again wherever this data directory loaded some, from a warehouse without the erased rows. One that fails is a
+ * `problem`, and does not keep people in the others.
+ */
+export async function eraseInDatabases(
+  warehouse: Warehouse,
+  world: DatabaseWorld,
+): Promise<StoreFindings[]> {
+  const findings: StoreFindings[] = []
+  for (const { path, memory } of remembered(world.directory.root)) {
+    if (memory === null) {
+      findings.push({ destination: path, problem: DAMAGED, snapshots: [], tables: [] })
+      continue
+    }
+    const found = { destination: nameOf(memory), snapshots: [], tables: [] }
+    try {
+      findings.push({ ...found, ...(await eraseInDatabase(warehouse, memory, world)) })
+    } catch (error) {
+      world.stop.throwIfAborted()
+      if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
+      const problem = `${error.message}; where it is gone for good, remove ${path}`
+      findings.push({ ...found, problem })
+    }
+  }
+  return findings
+}
+
+async function eraseInDatabase(
+  warehouse: Warehouse,
+  { to, at, schema }: Memory,
+  world: DatabaseWorld,
+): Promise<Pick<StoreFindings, 'problem' | 'tables'>> {
+  const address = postgresAddress(to, world.environment ?? {})
+  refuseOtherPlace(address, to, at)
+  const there = await postgresTables(address, schema, world.stop)
+  const made = new Set((await tablesToExport(warehouse, null)).map(({ name }) => name))
+  const tables = there.filter((name) => made.has(name))
+  const { tables: loaded } = await loadDatabase(warehouse, { to, schema, tables }, world)
+  const changed = loaded.filter(({ rowsChanged }) => (rowsChanged ?? 0) > 0)
+  const left = there.filter((name) => !made.has(name))
+  const problem =
+    left.length === 0
+      ? null
+      : `nothing makes ${left.join(', ')} any longer: drop what is named there`
+  return { problem, tables: changed.map(({ name }) => name) }
+}
+
+function refuseOtherPlace({ shown }: PostgresAddress, to: string, at: string): void {
+  if (shown === at) return
+  throw new ConfigError(`${to} leads to ${shown} now`)
+}
