@@ -5,10 +5,10 @@ import { answerOf } from '../report/answer.ts'
 import { OF_DIRECTORS, missingTexts, unknownTexts } from '../report/digest.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReport } from '../report/write-report.ts'
-import { ownEntryAt } from '../run/data-directory.ts'
+import { refuseOwnPlace } from '../run/data-directory.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
 import { numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
@@ -31,12 +31,7 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const ofList = file === undefined ? '' : `-${parse(file).name}`
   const name = `${windowName(window)}${ofList}.html`
   const path = resolve(options.out ?? join(directory.reports, name))
-  const own = ownEntryAt(directory.root, path)
-  if (own !== null && own !== directory.reports) {
-    throw new ConfigError(`a report cannot go to ${path}: Jobtide keeps its own files in ${own}`, {
-      hint: 'Name another file with --out; nothing was changed.',
-    })
-  }
+  refuseOwnPlace(directory, path, 'a report')
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, { window, list, path, writtenAt: now }),
   )

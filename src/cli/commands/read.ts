@@ -78,6 +78,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
     name: 'models',
     about: 'the tables: what a row is, rows, columns, what each is made from',
     arguments: [['[table]', 'one table in full']],
+    options: [['--html <file>', 'write all of it as one page, with lineage drawn and a search']],
     import: async () => (await import('../models-command.ts')).modelsCommand,
   },
   {

@@ -175,6 +175,7 @@ export const rejects = withVersion({
 
 export const models = withVersion({
   data_dir: text,
+  page: orNull(object({ path: text, bytes: count })),
   tables: list(
     object({
       name: text,
