@@ -88,7 +88,11 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
       parts.log ??
       createLogger(isSilent ? 'silent' : 'warn', scrubber, (line) => {
         progress.makeRoom()
-        output.write(lineForPeople(line))
+        output.write(
+          lineForPeople(line).replace(/^jobtide: warning:/, (head) =>
+            output.paint('warning', head),
+          ),
+        )
       }),
     directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
   }

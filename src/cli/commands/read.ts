@@ -26,7 +26,16 @@ export const READ_COMMANDS: readonly Declaration[] = [
     about:
       'last runs, coverage, credits, rejects, snapshot; exit 10 when not as fresh as it should be',
     arguments: [['[pipelines...]', `${PIPELINE}; absent: those of pipelines/, and all that ran`]],
-    options: [MAX_AGE_OPTION],
+    options: [
+      MAX_AGE_OPTION,
+      [
+        '--watch [seconds]',
+        'draw it again every so many seconds, 5 if not given, until Ctrl-C',
+        wholeNumber(1, 3_600),
+        null,
+        'json',
+      ],
+    ],
     import: async () => (await import('../status-command.ts')).statusCommand,
   },
   {
