@@ -95,7 +95,12 @@ export const READ_COMMANDS: readonly Declaration[] = [
     about: 'one HTML page of who joined, left and rose, with pictures',
     options: [
       ...WINDOW_OPTIONS,
-      ['--out <file>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
+      [
+        '--by <what>',
+        'a folder with an index and a small page for each organisation',
+        ['organization'],
+      ],
+      ['--out <path>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
     ],
     import: async () => (await import('../report-command.ts')).reportCommand,
   },

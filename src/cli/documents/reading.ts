@@ -228,6 +228,7 @@ const year = object({
 export const report = withVersion({
   path: text,
   bytes: count,
+  pages: count,
   from_at: instant,
   to_at: instant,
   year,
