@@ -6,7 +6,6 @@ import { reportText, table, type Report } from '../../src/cli/report.ts'
 import { hasColours } from '../../src/config.ts'
 import { createScrubber } from '../../src/support/logger.ts'
 import { callCli } from '../helpers/run-cli.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const ESCAPE = '\u001b'
 const uncoloured = (text: string) => text.replaceAll(new RegExp(`${ESCAPE}\\[\\d+m`, 'g'), '')
@@ -53,7 +52,7 @@ describe('colours', () => {
   })
 
   it('are on a terminal, and neither in a pipe nor in JSON nor with --no-color', async () => {
-    const args = ['models', 'nonsense', '--data-dir', temporaryFolder()]
+    const args = ['schema', 'nonsense']
     const colourful = async (
       more: readonly string[],
       env: Record<string, string>,
