@@ -373,6 +373,15 @@ export function commandName(environment: Environment): string {
   return environment['npm_command'] === 'exec' ? 'npx jobtide' : 'jobtide'
 }
 
+/** Whether a stream gets colours: as its reader says, else where it is a terminal. As in Node, FORCE_COLOR is stronger than NO_COLOR. */
+export function hasColours(
+  { NO_COLOR: no = '', FORCE_COLOR: force, TERM: term }: Environment,
+  isTerminal: boolean,
+): boolean {
+  if (force !== undefined) return force !== '0' && force !== 'false'
+  return no === '' && isTerminal && term !== 'dumb'
+}
+
 /** Whether lines may be drawn again: a log of a CI server that calls itself a terminal keeps each of them. */
 export function redraws({ CI: ci = '', TERM: term }: Environment): boolean {
   return (ci === '' || ci === 'false' || ci === '0') && term !== 'dumb'

@@ -52,6 +52,8 @@
       row.hidden = isHidden
       if (!isHidden && row.closest('.people') !== null) count += 1
     }
+    for (const table of document.querySelectorAll('.people'))
+      table.hidden = [...table.tBodies[0].rows].every((row) => row.hidden)
     const isAll = select.value === '' && !executives.checked
     shown.textContent = isAll ? '' : `${count.toLocaleString('en')} people shown`
   }

@@ -1,4 +1,5 @@
--- Each organisation with a change that became known in the window: the one with most changes first, at most $rows of them.
+-- Each organisation with a change that became known in the window, and with $with_others each other one that was looked at: the one
+-- with most changes first, at most $rows of them.
 with counted as (
     select
         organization_id,
@@ -21,16 +22,25 @@ with counted as (
 )
 
 select
-    counted.organization_id,
-    coalesce(named.name, counted.organization_name, counted.organization_id) as organization,
-    cast(counted.joined as integer) as joined,
-    cast(counted.went as integer) as went,
-    cast(counted.joined - counted.went as integer) as net,
-    cast(counted.rose as integer) as rose,
-    cast(counted.executives_joined as integer) as executives_joined,
-    cast(counted.executives_left as integer) as executives_left,
+    coalesce(counted.organization_id, named.organization_id) as organization_id,
+    coalesce(named.name, counted.organization_name, counted.organization_id, named.organization_id) as organization,
+    cast(coalesce(counted.joined, 0) as integer) as joined,
+    cast(coalesce(counted.went, 0) as integer) as went,
+    cast(coalesce(counted.joined - counted.went, 0) as integer) as net,
+    cast(coalesce(counted.rose, 0) as integer) as rose,
+    cast(coalesce(counted.executives_joined, 0) as integer) as executives_joined,
+    cast(coalesce(counted.executives_left, 0) as integer) as executives_left,
     cast(count(*) over () as integer) as organizations
 from counted
-left join organizations as named on named.organization_id = counted.organization_id
-order by counted.changes desc, named.people_now desc nulls last, organization, counted.organization_id
+full join organizations as named on named.organization_id = counted.organization_id
+where counted.organization_id is not null
+    or (
+        $with_others::boolean
+        and named.observed_until_on is not null
+        and (
+            $organizations::varchar is null
+            or named.organization_id in (select unnest(from_json($organizations, '["varchar"]')))
+        )
+    )
+order by coalesce(counted.changes, 0) desc, named.people_now desc nulls last, organization, 1
 limit $rows

@@ -1,9 +1,10 @@
--- Who joined, left and rose, known first in the window: executives first, then what became known last; of each at most $rows.
+-- Who joined, left and rose, known first in the window: executives first, then what became known last; of each at most $rows, or
+-- of each organisation with $by_organization.
 with ordered as (
     select
         *,
         row_number() over (
-            partition by change
+            partition by change, case when $by_organization::boolean then organization_id end
             order by
                 case level when 'cxo' then 1 when 'vp' then 2 when 'director' then 3 else 4 end,
                 known_at desc,

@@ -97,7 +97,11 @@ export function createContext(
       parts.log ??
       createLogger(isSilent ? 'silent' : 'warn', scrubber, (line) => {
         progress.makeRoom()
-        output.write(lineForPeople(line))
+        output.write(
+          lineForPeople(line).replace(/^jobtide: warning:/, (head) =>
+            output.paint('warning', head),
+          ),
+        )
       }),
     directory,
     ownFolder: ownFolder(pipelines, directory),

@@ -21,6 +21,7 @@ import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { runWorld, type Context } from './context.ts'
 import { wrongAddresses } from './destinations.ts'
+import { meaningOf } from './palette.ts'
 import type { Fact } from './report.ts'
 import { bytesText, durationText, wrapLines } from './text.ts'
 
@@ -77,6 +78,7 @@ function factOf(one: Finding): Fact {
   return [
     label.padEnd(LABEL - 2),
     lines.map((line, at) => `${(at === 0 ? state : '').padEnd(STATE)}${line}`),
+    meaningOf(state) ?? 'dim',
   ]
 }
 

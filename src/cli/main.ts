@@ -47,6 +47,8 @@ export async function runCommandLine(
     if (argv[0] !== 'simulate') for (const secret of secretsOf(all)) scrubber.add(secret)
     refuseKeyInArguments(argv, all)
   }
+  const shownIn = (environment: Environment) =>
+    argv.includes('--no-color') ? { ...environment, FORCE_COLOR: '0' } : environment
   const program = createProgram(async (options, pipelines, work) => {
     const [{ createContext }, { withEnvFiles }, { streamOutput }] = await Promise.all([
       import('./context.ts'),
@@ -63,7 +65,7 @@ export async function runCommandLine(
     const log = isLog
       ? (await import('../support/json-log.ts')).createJsonLog(level, scrubber, write, logFields)
       : null
-    output = streamOutput(options.json ?? false, scrubber, streams, environment, log)
+    output = streamOutput(options.json ?? false, scrubber, streams, shownIn(environment), log)
     const parts = {
       ...given,
       environment,
@@ -92,7 +94,7 @@ export async function runCommandLine(
       if (error.code === 'commander.help') return EXIT.usage
     }
     const { streamOutput } = await import('./output.ts')
-    output ??= streamOutput(argv.includes('--json'), scrubber, streams, given.environment)
+    output ??= streamOutput(argv.includes('--json'), scrubber, streams, shownIn(given.environment))
     if (error instanceof CommanderError) return output.failure(usageError(error, argv))
     const { path = 'the disk' } = Object(error) as NodeJS.ErrnoException
     return output.failure(asStorageError(error, path))

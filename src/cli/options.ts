@@ -87,6 +87,7 @@ export const MAX_AGE_OPTION: OptionDeclaration = [
 
 export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ['--json', 'print the result as one JSON document'],
+  ['--no-color', 'no colours, also on a terminal'],
   ['--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)'],
   [
     '--log-level <level>',

@@ -3,7 +3,7 @@
  * `--json` stdout carries exactly one JSON document.
  */
 
-import { redraws, type Environment } from '../config.ts'
+import { hasColours, redraws, type Environment } from '../config.ts'
 import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
@@ -11,6 +11,7 @@ import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
+import { coloured, plain, type Paint } from './palette.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
 import { tableText, wrapLines } from './text.ts'
 
@@ -19,6 +20,12 @@ export interface Output {
   /** True when stderr is a terminal: progress may then redraw a line. */
   readonly isTerminal: boolean
   readonly columns: number
+  /** Colours what goes to stderr. */
+  readonly paint: Paint
+  /** True when stdout is a terminal on which a result can be drawn again. */
+  readonly canRedraw: boolean
+  /** Draws a result in place of the one before, as much of it as the terminal has lines for. */
+  redraw(report: Report): void
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
   /**
@@ -37,6 +44,8 @@ export interface Output {
 
 const NARROWEST = 60
 const DEFAULT_COLUMNS = 80
+const DEFAULT_ROWS = 24
+const [CURSOR_HOME, CLEAR_LINE, CLEAR_BELOW] = ['\u001b[H', '\u001b[K', '\u001b[J']
 
 /** Where output goes: those of the process, or what a test gives instead. */
 export interface Streams {
@@ -47,6 +56,7 @@ export interface Streams {
 type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean
   readonly columns?: number
+  readonly rows?: number
 }
 
 /**
@@ -63,11 +73,15 @@ export function streamOutput(
   const { stdout, stderr } = streams
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
-  const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
+  const width = () => Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
+  const columns = width()
+  const paintOf = ({ isTTY = false }: OutputStream) =>
+    hasColours(environment, isTTY) ? coloured : plain
+  const [paint, errPaint] = [paintOf(stdout), paintOf(stderr)]
   const isTerminal = stderr.isTTY === true && redraws(environment)
   const stderrColumns = isTerminal ? Math.max(NARROWEST, stderr.columns ?? 0) : columns
   const problem = (error: unknown) => {
-    if (log === null) err(describeProblem(error, stderrColumns, isTerminal))
+    if (log === null) err(describeProblem(error, stderrColumns, isTerminal, errPaint))
     else log.error({ ...errorDocument(error), ...stackOfDefect(error) }, 'failed')
   }
   let isStreamed = false
@@ -79,8 +93,16 @@ export function streamOutput(
     json,
     isTerminal,
     columns,
+    paint: errPaint,
+    canRedraw: stdout.isTTY === true && redraws(environment) && !json,
+    redraw(report) {
+      const lines = reportText(report, width(), paint).split('\n')
+      const room = Math.max(1, (stdout.rows ?? DEFAULT_ROWS) - 1)
+      const text = lines.slice(0, room).map((line) => `${line}${CLEAR_LINE}\n`)
+      out(`${CURSOR_HOME}${text.join('')}${CLEAR_BELOW}`)
+    },
     report(report) {
-      out(`${json ? jsonText(reportDocument(report)) : reportText(report, columns)}\n`)
+      out(`${json ? jsonText(reportDocument(report)) : reportText(report, columns, paint)}\n`)
     },
     async stream(text, signal) {
       isStreamed = true
@@ -129,11 +151,16 @@ const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
  * What went wrong and what to do next, for people. On a terminal it is wrapped; elsewhere the sentence and the hint are a
  * line each.
  */
-export function describeProblem(error: unknown, columns: number, isTerminal: boolean): string {
+export function describeProblem(
+  error: unknown,
+  columns: number,
+  isTerminal: boolean,
+  paint: Paint = plain,
+): string {
   const known = error instanceof JobtideError ? error : null
   if (known === null || known.exitCode === EXIT.defect) {
     const stack = error instanceof Error ? stackOf(error) : String(error)
-    return `jobtide: ${oneProblem(stack)}\n  → ${printable(known?.hint ?? DEFECT_HINT)}\n`
+    return `${paint('error', 'jobtide:')} ${oneProblem(stack)}\n  → ${printable(known?.hint ?? DEFECT_HINT)}\n`
   }
   const failed = known instanceof CheckFailedError ? known.failed : []
   const lines = [
@@ -141,7 +168,8 @@ export function describeProblem(error: unknown, columns: number, isTerminal: boo
     ...failed.map((outcome) => outcomeText(outcome, columns)),
     ...(known.hint === undefined ? [] : [`  → ${printable(known.hint)}`]),
   ].join('\n')
-  return `${isTerminal ? wrapLines(lines, columns) : lines}\n`
+  const shown = isTerminal ? wrapLines(lines, columns) : lines
+  return `${shown.replace(/^jobtide:/, (name) => paint('error', name))}\n`
 }
 
 const DEFECT_HINT =

@@ -15,6 +15,7 @@ import { bytesText, durationText } from './text.ts'
 /** Progress of a stage of a run, of reading a list of titles, or of what goes through a snapshot step by step. */
 export type CommandProgress =
   | RunProgress
+  | { readonly stage: 'report'; readonly done: number; readonly total: number }
   | { readonly stage: 'titles'; readonly done: number; readonly total: number }
   | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
 
@@ -115,6 +116,8 @@ export function stepOf(progress: CommandProgress): Step {
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
+    case 'report':
+      return step(progress.done, progress.total, countText(progress.done, 'page'))
     case 'titles':
       return step(progress.done, progress.total, countText(progress.done, 'title'))
     case 'forget':

@@ -4,18 +4,20 @@ import { join, parse, relative, resolve } from 'node:path'
 import { answerOf } from '../report/answer.ts'
 import { OF_DIRECTORS, missingTexts, unknownTexts } from '../report/digest.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
-import { writeReport } from '../report/write-report.ts'
-import { ownEntryAt } from '../run/data-directory.ts'
+import { writeReportFolder } from '../report/write-folder.ts'
+import { writeReport, type ReportRequest } from '../report/write-report.ts'
+import { refuseOwnPlace } from '../run/data-directory.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { numberText } from '../support/numbers.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import { bytesText } from './text.ts'
 
 export interface ReportOptions extends WindowChoice {
   readonly organizations?: string
+  readonly by?: 'organization'
   readonly out?: string
 }
 
@@ -29,14 +31,11 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const list = read?.organizations ?? null
   // A list has pages of its own: they do not take the place of those of all.
   const ofList = file === undefined ? '' : `-${parse(file).name}`
-  const name = `${windowName(window)}${ofList}.html`
+  const isFolder = options.by !== undefined
+  const name = `${windowName(window)}${ofList}${isFolder ? '-by-organization' : '.html'}`
   const path = resolve(options.out ?? join(directory.reports, name))
-  const own = ownEntryAt(directory.root, path)
-  if (own !== null && own !== directory.reports) {
-    throw new ConfigError(`a report cannot go to ${path}: Jobtide keeps its own files in ${own}`, {
-      hint: 'Name another file with --out; nothing was changed.',
-    })
-  }
+  refuseOwnPlace(directory, path, 'a report')
+  if (isFolder) return writeFolder(context, { window, list, path, writtenAt: now })
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, { window, list, path, writtenAt: now }),
   )
@@ -46,8 +45,6 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     const { changes = 0, executives = 0 } = counts[change] ?? {}
     return `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`
   }
-  const below = relative(process.cwd(), path)
-  const isOutside = relative(directory.root, path).startsWith('..')
   output.report({
     title: `report of ${windowText(window)}`,
     sections: [
@@ -56,17 +53,14 @@ export async function reportCommand(context: Context, options: ReportOptions): P
         ['joined', figure('joined')],
         ['left', figure('left')],
         ['rose', figure('rose')],
-        ['page', `${below.startsWith('..') ? path : below} (${bytesText(bytes)})`],
+        ['page', placeText(path, bytes)],
       ],
     ],
-    notes: [
-      ...missingTexts(data),
-      ...unknownTexts(data),
-      ...(isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : []),
-    ],
+    notes: [...missingTexts(data), ...unknownTexts(data), ...outsideNotes(directory.root, path)],
     values: {
       path,
       bytes,
+      pages: 1,
       fromAt: new Date(window.from),
       toAt: new Date(window.to),
       year: data.year,
@@ -76,4 +70,56 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     },
   })
   return EXIT.done
+}
+
+/** The report by organisation. */
+async function writeFolder(context: Context, request: ReportRequest): Promise<ExitCode> {
+  const { directory, output, stop } = context
+  const { window, path } = request
+  const { head, organizations, pages, bytes } = await whileReading(context, (warehouse) =>
+    writeReportFolder(warehouse, request, (done, total) => {
+      stop.throwIfAborted()
+      context.progress.show({ stage: 'report', done, total })
+    }),
+  )
+  const answer = answerOf(head)
+  const some = pages < organizations ? `the first ${numberText(pages)} of ` : ''
+  output.report({
+    title: `report by organisation of ${windowText(window)}`,
+    sections: [
+      [
+        ['people lost', answer],
+        ['pages', `${some}${countText(organizations, 'organisation')}`],
+        ['index', placeText(join(path, 'index.html'), bytes)],
+      ],
+    ],
+    notes: [
+      ...(some === '' ? [] : ['The others have no page: name them with --organizations.']),
+      ...missingTexts(head),
+      ...unknownTexts(head),
+      ...outsideNotes(directory.root, path),
+    ],
+    values: {
+      path,
+      bytes,
+      pages,
+      fromAt: new Date(window.from),
+      toAt: new Date(window.to),
+      year: head.year,
+      answer,
+      changes: head.counts,
+      unknownOrganizations: head.scope?.unknown ?? [],
+    },
+  })
+  return EXIT.done
+}
+
+function placeText(path: string, bytes: number): string {
+  const below = relative(process.cwd(), path)
+  return `${below.startsWith('..') ? path : below} (${bytesText(bytes)})`
+}
+
+function outsideNotes(root: string, path: string): string[] {
+  const isOutside = relative(root, path).startsWith('..')
+  return isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : []
 }

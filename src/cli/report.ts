@@ -7,6 +7,7 @@ import { minuteText } from '../support/clock.ts'
 import { numberText } from '../support/numbers.ts'
 import { toSnakeCase } from '../support/snake-case.ts'
 import { printable } from '../support/text.ts'
+import { meaningOf, plain, type Meaning, type Paint } from './palette.ts'
 import {
   aboutText,
   agoText,
@@ -30,6 +31,7 @@ export type Kind =
   | 'duration'
   | 'ago'
   | 'instant'
+  | 'state'
 
 /** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601; durations are milliseconds. */
 export type Cell = string | number | Date | null | undefined
@@ -41,8 +43,9 @@ export type Column<Row> = readonly [
   kind?: Kind,
 ]
 
-/** A label and what is said of it, in one line or several. False leaves it out. */
-export type Fact = readonly [label: string, text: string | readonly string[]] | false
+/** A label, what is said of it, in one line or several, and what that means where it is good or bad. False leaves it out. */
+export type Fact =
+  readonly [label: string, text: string | readonly string[], meaning?: Meaning] | false
 
 /** Rows: all of them for programs, and for people as many as `shown`. */
 export interface Table {
@@ -55,13 +58,16 @@ export interface Table {
   readonly notes: readonly string[]
 }
 
+/** A sentence, and what it means where it is good or bad. */
+export type Note = string | readonly [meaning: Meaning, text: string]
+
 /** A part of a report: facts or a table. */
 export type Section = readonly Fact[] | Table
 
 export interface Report {
   readonly title?: string | readonly string[]
   readonly sections?: readonly Section[]
-  readonly notes?: readonly string[]
+  readonly notes?: readonly Note[]
   /** What programs get in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
   readonly values?: object
   /** What programs get as it is, such as an event as sent. */
@@ -112,6 +118,7 @@ function cellText(cell: Cell, kind: Kind): string {
 
 const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) => string>> = {
   text: String,
+  state: String,
   id: String,
   count: String,
   number: numberText,
@@ -122,7 +129,7 @@ const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) =>
   duration: durationText,
   ago: agoText,
 }
-const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago'])
+const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago', 'state'])
 
 /**
  * `schema_version` of every document that is an object. It grows when a key goes or comes to mean something else: a reader
@@ -146,38 +153,52 @@ export function reportDocument({ values, data, sections = [] }: Report): object 
 export function reportText(
   { title = [], sections = [], notes = [] }: Report,
   width: number,
+  paint: Paint = plain,
 ): string {
   const titles = [title].flat()
   const blocks = titles.map(printable)
   for (const section of sections) {
     const isTable = 'rows' in section
-    const lines = isTable ? tableLines(section, width) : factLines(section)
+    const lines = isTable ? tableLines(section, width, paint) : factLines(section, paint)
     // Facts stand directly below the title that they are about.
     const isBelowTitle = !isTable && titles.length > 0 && blocks.length === titles.length
     if (lines.length > 0 && blocks.length > 0 && !isBelowTitle) blocks.push('')
     blocks.push(...lines)
   }
-  return [...blocks, ...noteLines(notes, width)].join('\n')
+  return [...blocks, ...noteLines(notes, width, paint)].join('\n')
 }
 
-function noteLines(notes: readonly string[], width: number): string[] {
-  return notes.map((note) => wrapLines(printable(note), width))
+function noteLines(notes: readonly Note[], width: number, paint: Paint): string[] {
+  return notes.map((note) => {
+    const isPlain = typeof note === 'string'
+    const lines = wrapLines(printable(isPlain ? note : note[1]), width)
+    return isPlain ? lines : paint(note[0], lines)
+  })
 }
 
-function tableLines({ heads, cells, kinds, notes }: Table, width: number): string[] {
+function tableLines({ heads, cells, kinds, notes }: Table, width: number, paint: Paint): string[] {
   if (cells.length === 0) return []
   const numeric = kinds.map((kind) => !LEFT_KINDS.has(kind))
   const whole = kinds.map((kind) => kind === 'id' || kind === 'instant')
-  const grid = tableText(heads, cells, { width, numeric, whole })
-  return [grid, ...noteLines(notes, width)]
+  const painted = (cell: string, column: number) => {
+    const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
+    return meaning === undefined ? cell : paint(meaning, cell)
+  }
+  const [head = '', ...rows] = tableText(heads, cells, { width, numeric, whole, painted }).split(
+    '\n',
+  )
+  return [paint('dim', head), ...rows, ...noteLines(notes, width, paint)]
 }
 
 // The lines of a fact stand below each other, beside its label.
-function factLines(section: readonly Fact[]): string[] {
+function factLines(section: readonly Fact[], paint: Paint): string[] {
   const facts = section.filter((fact) => fact !== false)
   const labelWidth = Math.max(0, ...facts.map(([label]) => label.length)) + 2
   const indent = `\n${' '.repeat(labelWidth)}`
-  return facts.map(([label, text]) =>
-    `${printable(label).padEnd(labelWidth)}${[text].flat().map(printable).join(indent)}`.trimEnd(),
-  )
+  return facts.map(([label, text, meaning = 'dim']) => {
+    const said = [text].flat().map(printable).join(indent)
+    const name = printable(label)
+    const gap = said === '' ? '' : ' '.repeat(labelWidth - name.length)
+    return `${name === '' ? '' : paint(meaning, name)}${gap}${said}`
+  })
 }

@@ -4,6 +4,7 @@
  * locked or behind.
  */
 
+import { statSync } from 'node:fs'
 import type { ClockTrouble } from '../extract/options.ts'
 import { filesOfInbox } from '../inbox/inbox.ts'
 import { readRefused, type Refused } from '../inbox/refusals.ts'
@@ -19,18 +20,21 @@ import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
-import { minuteText } from '../support/clock.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { workingOn } from '../run/lock.ts'
+import { isoInstant, minuteText } from '../support/clock.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
+import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import { table, type Fact } from './report.ts'
+import { table, type Fact, type Note, type Report } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
 import { agoText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
+const WATCH_SECONDS = 5
 
 /** What the warehouse adds to the journal: the row of sql/reports/status.sql. */
 interface WarehouseStatus {
@@ -42,16 +46,79 @@ interface WarehouseStatus {
   readonly snapshot_published_at: string | null
 }
 
+/** What the command shows, and what it ends with. */
+interface Look {
+  readonly report: Report
+  readonly exitCode: ExitCode
+}
+
 export async function statusCommand(
   context: Context,
   named: readonly string[],
-  { maxAge }: { readonly maxAge?: number },
+  { maxAge, watch }: { readonly maxAge?: number; readonly watch?: number | true },
 ): Promise<ExitCode> {
-  const { directory, clock, output } = context
-  const warehouse = await readWarehouse(directory.warehouse, whatItKnows)
+  const { output } = context
+  const look = () => lookAt(context, named, maxAge ?? null, readAgain)
+  const readAgain = warehouseReader(context)
+  if (watch !== undefined) return watchStatus(context, look, watch === true ? WATCH_SECONDS : watch)
+  const { report, exitCode } = await look()
+  output.report(report)
+  return exitCode
+}
+
+/** Draws what it shows every so many seconds until it is stopped; then the last look decides how it ends. */
+async function watchStatus(
+  { output, clock, stop }: Context,
+  look: () => Promise<Look>,
+  seconds: number,
+): Promise<ExitCode> {
+  if (!output.canRedraw) {
+    throw new ConfigError('--watch draws on a terminal, and standard output is none', {
+      hint: 'Leave --watch out: `jobtide status --json` prints the same once, and `GET /metrics` of `schedule` serves figures.',
+    })
+  }
+  for (;;) {
+    const { report, exitCode } = await look()
+    const at = isoInstant(clock.now()).slice(11, 19)
+    const how = `${at} UTC, every ${countText(seconds, 'second')}; Ctrl-C ends it`
+    output.redraw({ ...report, title: how })
+    try {
+      await clock.sleep(seconds * SECOND, stop)
+    } catch (error) {
+      if (stop.aborted) return exitCode
+      throw error
+    }
+  }
+}
+
+/**
+ * Reads what the warehouse knows, again only if it changed and no process works in the data directory: a reader that has it open
+ * holds up one that wants to write.
+ */
+function warehouseReader({ directory: { root, warehouse } }: Context) {
+  let known: Reading<Known> | null = null
+  let seen = ''
+  return async (): Promise<Reading<Known>> => {
+    const { mtimeMs, size } = statSync(warehouse, { throwIfNoEntry: false }) ?? {}
+    const state = `${mtimeMs} ${size}`
+    const isSame = known !== null && known.why === null && state === seen
+    if (known !== null && (isSame || (await workingOn(root)) !== null)) return known
+    seen = state
+    known = await readWarehouse(warehouse, whatItKnows)
+    return known
+  }
+}
+
+async function lookAt(
+  { directory, clock }: Context,
+  named: readonly string[],
+  maxAgeMs: number | null,
+  readAgain: () => Promise<Reading<Known>>,
+): Promise<Look> {
+  const warehouse = await readAgain()
   const loaded = warehouse.value?.loaded ?? []
   await refuseNoJournal(openJournal(directory.journal, clock), directory, loaded)
-  const freshness = await readFreshness({ directory, clock, named, maxAgeMs: maxAge ?? null })
+  const freshness = await readFreshness({ directory, clock, named, maxAgeMs })
   const { history, nowMs: now } = freshness
   const judgements = judgementsOf(freshness, directory)
   const runs = runRows(freshness)
@@ -66,12 +133,12 @@ export async function statusCommand(
   const backups = backupStates(directory.root, listedIn(directory.journal, 'skip').size)
   const waiting = filesOfInbox(directory.inbox).length
   const notTaken = readRefused(directory.inbox)
-  output.report({
+  const report: Report = {
     sections: [
       table('runs', runs.slice(0, RUNS_SHOWN), [
         ['started (UTC)', 'startedAt', 'instant'],
         ['pipeline', 'pipeline'],
-        ['outcome', 'outcome'],
+        ['outcome', 'outcome', 'state'],
         ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
         ['pages', 'pages', 'number'],
         ['credits', 'credits', 'number'],
@@ -84,11 +151,15 @@ export async function statusCommand(
           '',
           `${countText(credits.unexpectedCharges, 'page')} not charged as expected: jobtide credits`,
         ],
-        clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`],
+        clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`, 'warning'],
         ...waitingFacts(notBefore, quarantined.size, waiting),
         notTakenFact(notTaken),
         ...warehouseFacts(warehouse),
-        ...backups.map((one): Fact => ['backup', backupText(one, now)]),
+        ...backups.map((one): Fact => [
+          'backup',
+          backupText(one, now),
+          one.problem === null ? 'dim' : 'error',
+        ]),
         ...dueFacts(freshness),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
@@ -114,8 +185,8 @@ export async function statusCommand(
       },
       warehouse: warehouse.value?.rows[0] ?? { unavailable: warehouse.why },
     },
-  })
-  return judgements.length === 0 ? EXIT.done : EXIT.stale
+  }
+  return { report, exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale }
 }
 
 function waitingFacts(notBefore: Date | null, quarantined: number, files: number): Fact[] {
@@ -123,10 +194,12 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
     notBefore !== null && [
       'wait',
       `the service wants no request before ${notBefore.toISOString()}`,
+      'warning',
     ],
     quarantined > 0 && [
       'refused',
       `${countText(quarantined, 'organisation')} quarantined: the service does not know them`,
+      'warning',
     ],
     files > 0 && [
       'inbox',
@@ -141,6 +214,7 @@ function notTakenFact({ deliveries, last }: Refused): Fact {
   return [
     'not taken',
     `${countText(deliveries, 'delivery', 'deliveries')}, the last ${minuteText(at)} UTC: ${status}, ${reason}`,
+    'warning',
   ]
 }
 
@@ -149,6 +223,8 @@ function backupText({ place, backedUpAt, missing, problem }: BackupState, now: n
   const since = missing === 0 ? '' : `, without ${countText(missing, 'segment')}`
   return `${place}: ${last}${since}${problem === null ? '' : `; it failed: ${problem}`}`
 }
+
+type Known = Awaited<ReturnType<typeof whatItKnows>>
 
 async function whatItKnows(warehouse: Warehouse) {
   const rows = await queryReport<WarehouseStatus>(warehouse, 'status')
@@ -181,7 +257,7 @@ function unreadOf({ runs }: Pick<History, 'runs'>) {
 
 function unreadFact({ pipeline, asked, unread }: ReturnType<typeof unreadOf>[number]): Fact {
   const of = `${unread} of ${asked} that the last run of ${pipeline} asks for`
-  return ['unread', `${of} not read to the end; the next one asks again`]
+  return ['unread', `${of} not read to the end; the next one asks again`, 'warning']
 }
 
 function judgementsOf(
@@ -192,10 +268,10 @@ function judgementsOf(
   return [{ id: 'never_run', pipeline: null, ...nothingRun(directory), runId: null, since: 0 }]
 }
 
-function judgementNotes(judgements: readonly Judgement[]): string[] {
+function judgementNotes(judgements: readonly Judgement[]): Note[] {
   if (judgements.length === 0) return []
   const lines = judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`])
-  return ['', 'not as fresh as it should be:', ...lines]
+  return ['', ['error', 'not as fresh as it should be:'], ...lines]
 }
 
 function dueFacts({ pipelines, nowMs }: Freshness): Fact[] {
@@ -259,11 +335,12 @@ function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): st
 }
 
 function warehouseFacts({ value, why }: Reading<{ rows: WarehouseStatus[] }>): Fact[] {
-  if (why !== null) return [['warehouse', why]]
+  if (why !== null) return [['warehouse', why, 'warning']]
   return value.rows.flatMap((row): Fact[] => [
     [
       'warehouse',
       `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}, ${countText(row.failed_checks, 'failed check')}`,
+      row.failed_checks > 0 ? 'error' : 'dim',
     ],
     [
       'snapshot',

@@ -80,6 +80,8 @@ interface TableLayout {
   readonly numeric?: readonly boolean[]
   /** Which columns are never cut. */
   readonly whole?: readonly boolean[]
+  /** Adds to a cell what takes no room, such as a colour. */
+  readonly painted?: (cell: string, column: number) => string
 }
 
 /**
@@ -98,7 +100,9 @@ export function tableText(
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: head.map((_, column) => (options.numeric?.[column] === true ? 'right' : 'left')),
   })
-  for (const row of rows) table.push(row.map((cell, column) => cut(cell, widths[column])))
+  const { painted = (cell) => cell } = options
+  for (const row of rows)
+    table.push(row.map((cell, column) => painted(cut(cell, widths[column]), column)))
   return table
     .toString()
     .split('\n')

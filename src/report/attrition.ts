@@ -107,14 +107,23 @@ function rateCell(rate: number | null): Html {
   </td>`
 }
 
+/** One organisation with its rate and its headcount over two years. @param newest the newest month that is known of any */
+export function attritionTrend(months: readonly TrendMonth[], newest: string | null): Html {
+  return multiple(months, scaleOf(months), newest)
+}
+
+/** The top of the scale of rates. */
+function scaleOf(trends: readonly TrendMonth[]): number {
+  return Math.max(0.1, 1.3 * Math.max(0, ...trends.map(({ rate }) => rate ?? 0)))
+}
+
 /** Each organisation with its rate and its headcount over two years. */
 export function trendsSection({ trends, organizations, attrition, year }: ReportData): Html {
   const order = [...organizations, ...attrition].flatMap(({ organization_id: id }) => id ?? [])
   const groups = [...new Set(order)]
     .map((id) => trends.filter((one) => one.organization_id === id))
     .filter((months) => months.length > 0)
-  const rates = trends.map(({ rate }) => rate ?? 0)
-  const most = Math.max(0.1, 1.3 * Math.max(0, ...rates))
+  const most = scaleOf(trends)
   return html`<section id="trends">
     <h2>Trends</h2>
     <p class="note">

@@ -1,13 +1,10 @@
 /** The page a manager opens: one file with everything in it. */
 
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { packageRoot } from '../support/assets.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { answerOf, QUESTION } from './answer.ts'
 import { attritionSection, trendsSection } from './attrition.ts'
-import { Html, html, shown, type Content } from './html.ts'
+import { htmlDocument } from './document.ts'
+import { html, shown, type Content, type Html } from './html.ts'
 import { peopleSections } from './people.ts'
 import { NOT_READ_BEFORE, type Count, type ReportData } from './read-report.ts'
 import {
@@ -21,66 +18,49 @@ import { momentText, windowText } from './window.ts'
 
 /** The page as HTML. @param writtenAt milliseconds since 1970 */
 export function reportPage(data: ReportData, writtenAt: number): string {
-  const style = asset('page.css')
-  const script = asset('page.js')
-  const hash = createHash('sha256').update(script).digest('base64')
   const window = windowText(data.window)
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta
-          http-equiv="Content-Security-Policy"
-          content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'"
-        />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="referrer" content="no-referrer" />
-        <meta name="robots" content="noindex" />
-        <title>Job changes, ${window}</title>
-        ${new Html(`<style>${style}</style>`)}
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header>
-          <h1>Job changes</h1>
-          <p class="lead">${window}${scopeText(data)}</p>
-          ${answer(data)} ${warnings(data)}
-          <nav aria-label="Sections">
-            <ul>
-              ${SECTIONS.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`)}
-            </ul>
-          </nav>
-        </header>
-        <main id="main">
-          ${figures(data)} ${attritionSection(data)} ${trendsSection(data)} ${weeksSection(data)}
-          ${burstsSection(data)} ${flowsSection(data)}
-          <div class="filter" role="group" aria-label="Filter" hidden>
-            <label
-              >Organisation
-              <select>
-                <option value="">All</option>
-              </select></label
-            ><label><input type="checkbox" /> Directors and above only</label
-            ><output aria-live="polite"></output>
-          </div>
-          ${organizationsSection(data)} ${peopleSections(data)} ${coverageSection(data)}
-        </main>
-        <footer>
-          <p>
-            Written ${momentText(writtenAt)}. All times are UTC. The window is the time in which a
-            change became known first, not that in which it happened: each line shows both. Many
-            changes are dated to the month only. Levels, such as director, are read from titles.
-            Side roles, such as a seat on a board, are not counted.
-          </p>
-          <p>
-            This page names people. It is a copy: what is erased later stays in it wherever it was
-            sent or moved.
-          </p>
-        </footer>
-        ${new Html(`<script>${script}</script>`)}
-      </body>
-    </html> `.text
+  const body = html`<a class="skip" href="#main">Skip to the content</a>
+    <header>
+      <h1>Job changes</h1>
+      <p class="lead">${window}${scopeText(data)}</p>
+      ${answer(data)} ${warnings(data)}
+      <nav aria-label="Sections">
+        <ul>
+          ${SECTIONS.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`)}
+        </ul>
+      </nav>
+    </header>
+    <main id="main">
+      ${figures(data)} ${attritionSection(data)} ${trendsSection(data)} ${weeksSection(data)}
+      ${burstsSection(data)} ${flowsSection(data)}
+      <div class="filter" role="group" aria-label="Filter" hidden>
+        <label
+          >Organisation
+          <select>
+            <option value="">All</option>
+          </select></label
+        ><label><input type="checkbox" /> Directors and above only</label
+        ><output aria-live="polite"></output>
+      </div>
+      ${organizationsSection(data)} ${peopleSections(data)} ${coverageSection(data)}
+    </main>
+    <footer>
+      <p>
+        Written ${momentText(writtenAt)}. All times are UTC. The window is the time in which a
+        change became known first, not that in which it happened: each line shows both. Many changes
+        are dated to the month only. Levels, such as director, are read from titles. Side roles,
+        such as a seat on a board, are not counted.
+      </p>
+      <p>
+        This page names people. It is a copy: what is erased later stays in it wherever it was sent
+        or moved.
+      </p>
+    </footer>`
+  return htmlDocument({ title: `${TITLE}${window}`, styles: ['page.css'], script: 'page.js', body })
 }
+
+/** How the title of each begins. */
+export const TITLE = 'Job changes, '
 
 const SECTIONS = [
   ['attrition', 'Attrition'],
@@ -94,10 +74,6 @@ const SECTIONS = [
   ['rose', 'Who rose'],
   ['coverage', 'Freshness and cost'],
 ] as const
-
-function asset(file: string): string {
-  return readFileSync(join(packageRoot, 'config', 'report', file), 'utf8')
-}
 
 function scopeText({ scope, coverage }: ReportData): string {
   const [first] = coverage

@@ -19,7 +19,11 @@ const KINDS: readonly {
 ]
 
 /** A section for each kind of change. */
-export function peopleSections({ changes, counts, scope }: ReportData): Html[] {
+export function peopleSections({
+  changes,
+  counts,
+  scope,
+}: Pick<ReportData, 'changes' | 'counts' | 'scope'>): Html[] {
   return KINDS.map(({ kind, head, where, none }) => {
     const own = changes.filter(({ change }) => change === kind)
     const count = counts.find(({ change }) => change === kind)

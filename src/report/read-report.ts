@@ -212,6 +212,8 @@ export const MOST = {
   bursts: 60,
   missing: 25,
   attrition: 25,
+  pages: 5_000,
+  changesOfPage: 100,
 }
 const SMALL_MULTIPLES = 12
 const WEEKS = 26
@@ -255,6 +257,38 @@ export async function readReport(
   }
 }
 
+/** Reads the head of it and all organisations, with what reads the changes and months of some of them. */
+export async function readByOrganization(warehouse: Warehouse, scope: ReportScope) {
+  const { head, query } = await readParts(warehouse, { ...scope, rows: 1 })
+  const organizations = await query<OrganizationChanges>('by_organization', {
+    rows: MOST.pages,
+    with_others: true,
+  })
+  const read = async (ids: readonly string[]) => {
+    const some = JSON.stringify(ids)
+    const changes = await query<Change>('changes', {
+      organizations: some,
+      rows: MOST.changesOfPage,
+      by_organization: true,
+    })
+    const { month_on } = head.year
+    const trends =
+      month_on === null ? [] : await query<TrendMonth>('trends', { shown: some, month_on })
+    return { changes: byOrganization(changes), trends: byOrganization(trends) }
+  }
+  return { head, organizations, read }
+}
+
+function byOrganization<Row extends { readonly organization_id: string }>(rows: readonly Row[]) {
+  const found = new Map<string, Row[]>()
+  for (const row of rows) {
+    const own = found.get(row.organization_id)
+    if (own === undefined) found.set(row.organization_id, [row])
+    else own.push(row)
+  }
+  return found
+}
+
 /** Reads the head of it alone. */
 export async function readHead(warehouse: Warehouse, scope: ReportScope): Promise<ReportHead> {
   return (await readParts(warehouse, scope)).head
@@ -289,9 +323,10 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
     counts: isReadBefore(coverage)
       ? counts
       : counts.map((count) => ({ ...count, changes_before: null })),
-    changes: await query<Change>('changes', { rows }),
+    changes: await query<Change>('changes', { rows, by_organization: false }),
     organizations: await query<OrganizationChanges>('by_organization', {
       rows: MOST.organizations,
+      with_others: false,
     }),
     bursts: await query<Burst>('bursts', { rows: MOST.bursts }),
     coverage,

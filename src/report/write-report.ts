@@ -1,14 +1,13 @@
 /** A report as a file: one page, for its owner alone. */
 
-import { OWNER_ONLY, refuseForeignFile, writeFileAtomic } from '../support/atomic-file.ts'
+import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { reportPage } from './page.ts'
+import { refuseForeignPage } from './document.ts'
+import { reportPage, TITLE } from './page.ts'
 import { MOST, readReport, type ListedOrganization, type ReportData } from './read-report.ts'
 import type { ReportWindow } from './window.ts'
 
 const MOST_BYTES = 1_900_000
-// As reportPage begins.
-const HEAD = /^<!doctype html>\s*<html lang="en">.{0,2000}<title>Job changes, /s
 
 export interface ReportRequest {
   readonly window: ReportWindow
@@ -29,7 +28,7 @@ export async function writeReport(
   warehouse: Warehouse,
   { window, list, path, writtenAt }: ReportRequest,
 ): Promise<{ readonly data: ReportData; readonly bytes: number }> {
-  refuseForeignFile(path, 'report of Jobtide', (text) => HEAD.test(text))
+  refuseForeignPage(path, 'report of Jobtide', TITLE)
   const data = await readReport(warehouse, window, list)
   for (let rows = MOST.changes; ; rows = Math.floor(rows / 2)) {
     const page = Buffer.from(reportPage(withFirst(data, rows), writtenAt))

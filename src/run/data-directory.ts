@@ -2,6 +2,7 @@
 
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ConfigError } from '../support/errors.ts'
 import { isWithin, wayBelow } from '../support/file-modes.ts'
 
 /** The folder with a proof of each erasure. */
@@ -90,4 +91,17 @@ export function ownEntryAt(root: string, path: string): string | null {
   const own = OWN_NAMES.find(isIt)
   if (own === undefined) return null
   return join(root, first.startsWith(own) ? first : own)
+}
+
+/** Refuses to write `what` for people where Jobtide keeps its own files; its folder of reports is for that. @throws ConfigError */
+export function refuseOwnPlace(
+  { root, reports }: Pick<DataDirectory, 'root' | 'reports'>,
+  path: string,
+  what: string,
+): void {
+  const own = ownEntryAt(root, path)
+  if (own === null || own === reports) return
+  throw new ConfigError(`${what} cannot go to ${path}: Jobtide keeps its own files in ${own}`, {
+    hint: 'Name another place; nothing was changed.',
+  })
 }

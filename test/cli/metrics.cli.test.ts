@@ -1,8 +1,35 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { packageRoot } from '../../src/support/assets.ts'
 import { parsePrometheus } from '../helpers/prometheus.ts'
 import { openSite, type Site } from '../helpers/run-cli.ts'
+
+/** Metrics, with the labels that stand behind each, in an expression of Prometheus. */
+function namedIn(expression: string) {
+  const found = expression.matchAll(/\b(jobtide_\w+)(?:\{([^}]*)\})?/g)
+  return [...found].map(([, name = '', labels = '']) => {
+    return { name, labels: [...labels.matchAll(/(\w+)=/g)].map(([, label = '']) => label) }
+  })
+}
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string
+    readonly targets: readonly { readonly expr: string }[]
+  }[]
+}
+
+/** The expressions of the dashboard and of the alerts in docs/operations.md. */
+function expressions(): string[] {
+  const { panels } = JSON.parse(
+    readFileSync(join(packageRoot, 'deploy/grafana/jobtide.json'), 'utf8'),
+  ) as Dashboard
+  const page = readFileSync(join(packageRoot, 'docs/operations.md'), 'utf8')
+  const alerts = [...page.matchAll(/^ +expr: (.+)$/gm)].map(([, one = '']) => one)
+  expect([panels.length, alerts.length]).toEqual([12, 3])
+  return [...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)), ...alerts]
+}
 
 /** metrics.prom of the pipeline `test`: a figure by its name and further labels. */
 function measured({ dataDir }: Site) {
@@ -68,6 +95,15 @@ describe('metrics.prom', () => {
     expect(after('organizations')).toBe(6)
     expect(after('organizations_never_read')).toBe(1)
     expect(after('judgement', ',id="last_run_failed"')).toBe(0)
+
+    // The dashboard and the alerts ask for nothing that is not there.
+    const text = readFileSync(join(site.dataDir, 'metrics.prom'), 'utf8')
+    const served = parsePrometheus(text)
+    for (const { name, labels } of expressions().flatMap(namedIn)) {
+      expect([...served.keys()], name).toContain(name)
+      const sample = [...(served.get(name)?.samples.keys() ?? [])].join()
+      for (const label of labels) expect(sample, name).toContain(`${label}="`)
+    }
 
     site.simulator.setFaults([{ status: 401, times: 'always' }])
     expect((await site.call(['extract', site.pipeline, '--limit', '5'])).exitCode).toBe(3)

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { reportText, type Report } from '../../src/cli/report.ts'
 import { statusCommand } from '../../src/cli/status-command.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { START, aBatch, finishBatch, startRun } from '../load/load-fixture.ts'
@@ -14,6 +15,44 @@ function siteHere(nowMs: number) {
   process.chdir(site.folder)
   return site
 }
+
+describe('status --watch', () => {
+  const look = (site: ReturnType<typeof siteHere>, canRedraw: boolean, times: number) => {
+    const stop = new AbortController()
+    const drawn: string[] = []
+    const redraw = (report: Report) => {
+      drawn.push(reportText(report, 80))
+      if (drawn.length === times) stop.abort(new Error('stopped'))
+    }
+    const shown = site.show((context) => {
+      const output = { ...context.output, canRedraw, redraw }
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        site.clock.nowMs += ms
+        signal?.throwIfAborted()
+      }
+      const clock = { ...site.clock, now: () => site.clock.nowMs, sleep }
+      return statusCommand({ ...context, clock, stop: stop.signal, output }, [], { watch: 2 })
+    })
+    return { shown, drawn }
+  }
+
+  it('draws every 2 seconds in 80 columns until it is stopped, then ends as the last look says', async () => {
+    const { shown, drawn } = look(siteHere(START), true, 3)
+    expect((await shown).exitCode).toBe(10)
+    expect(drawn).toHaveLength(3)
+    const times = drawn.map(
+      (text) => /^\d\d:\d\d:(\d\d) UTC, every 2 seconds; Ctrl-C/.exec(text)?.[1],
+    )
+    expect(times.map(Number)).toEqual([0, 2, 4].map((more) => Number(times[0]) + more))
+    for (const line of drawn.join('\n').split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  it('refuses where there is no terminal', async () => {
+    const { shown, drawn } = look(siteHere(START), false, 1)
+    await expect(shown).rejects.toThrow('--watch draws on a terminal, and standard output is none')
+    expect(drawn).toEqual([])
+  })
+})
 
 describe('status', () => {
   it('of a folder in which nothing ran ends with 10 and says how to begin; of files that cannot be read, too', async () => {

@@ -59,7 +59,7 @@ describe('form', () => {
     expect(pages.filter((page) => !index.includes(`(${page})`))).toEqual([])
   })
 
-  it('CHANGELOG.md begins with the version of package.json', () => {
+  it('CHANGELOG.md begins with the version of package.json, or what came after it', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string }
     expect(/^## (\d\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
   })

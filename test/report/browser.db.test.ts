@@ -1,16 +1,17 @@
 /**
- * The page in a real Chromium: axe finds nothing serious, its script sorts and filters under its own security policy, and it
- * asks for nothing. Skipped, with a sentence, where there is no Chromium.
+ * Pages in a real Chromium: axe finds nothing, their scripts work under their own security policy, and they ask for nothing.
+ * Skipped, with a sentence, where there is no Chromium.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { chromium, type Browser } from 'playwright-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { reportPage } from '../../src/report/page.ts'
 import { readReport } from '../../src/report/read-report.ts'
+import { callCli, done } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
 
@@ -21,12 +22,16 @@ const executablePath = [
 ].find(existsSync)
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+type Screen = readonly [width: number, colours: 'dark' | 'light']
+const SCREENS: readonly Screen[] = [
+  [390, 'dark'],
+  [1280, 'light'],
+]
+
 // Skipped where there is no Chromium.
-describe.skipIf(executablePath === undefined)('the page in a browser', () => {
+describe.skipIf(executablePath === undefined)('a page in a browser', () => {
   let browser: Browser
-  let html: string
   beforeAll(async () => {
-    html = await somePage()
     browser = await chromium.launch({
       executablePath: executablePath ?? '',
       args: ['--no-sandbox'],
@@ -34,33 +39,43 @@ describe.skipIf(executablePath === undefined)('the page in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  it.each([
-    [400, 'dark'],
-    [1400, 'light'],
-  ] as const)(
-    'of %d px, %s: nothing serious, no request, sorted and filtered',
-    async (width, colorScheme) => {
-      const path = join(temporaryFolder(), 'report.html')
-      writeFileSync(path, html)
-      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
-      const page = await context.newPage()
-      const asked: string[] = []
-      const said: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
-      page.on('console', (message) => said.push(message.text()))
-      await page.goto(`file://${path}`)
-      await page.evaluate(AXE)
-      const violations = (await page.evaluate(
-        'axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => [impact, id, nodes[0].html]))',
-      )) as string[][]
-      expect(
-        violations.filter(([impact]) => impact === 'serious' || impact === 'critical'),
-      ).toEqual([])
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  /** Opens a page, holds it to axe and to the width of the screen, then tries it; it may ask for nothing and complain of nothing. */
+  async function tried(
+    html: string,
+    [width, colorScheme]: Screen,
+    act: (page: Page) => Promise<void>,
+  ): Promise<void> {
+    const path = join(temporaryFolder(), 'page.html')
+    writeFileSync(path, html)
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
+    const page = await context.newPage()
+    const asked: string[] = []
+    const said: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    page.on('console', (message) => said.push(message.text()))
+    page.on('pageerror', (error) => said.push(error.message))
+    await page.goto(`file://${path}`)
+    await page.evaluate(AXE)
+    await isAccessible(page, width)
+    await act(page)
+    await isAccessible(page, width)
+    expect([asked, said]).toEqual([[`file://${path}`], []])
+    await context.close()
+  }
 
+  async function isAccessible(page: Page, width: number): Promise<void> {
+    const violations = (await page.evaluate(
+      "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, impact, nodes }) => [impact, id, nodes[0].html]))",
+    )) as string[][]
+    expect(violations).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  }
+
+  it.each(SCREENS)('of %d px, %s: a report sorts and filters', async (...screen) => {
+    await tried(await somePage(), screen, async (page) => {
       const rows = page.locator('#joined tbody tr:visible')
       expect(await rows.count()).toBe(12)
-      if (width > 1000) {
+      if (screen[0] > 1000) {
         const heading = page.locator('#joined th button', { hasText: 'Person' })
         await heading.click()
         await heading.click()
@@ -70,8 +85,35 @@ describe.skipIf(executablePath === undefined)('the page in a browser', () => {
       expect(await rows.count()).toBe(6)
       await page.locator('.filter select').selectOption({ label: 'Org 1' })
       expect(await rows.count()).toBe(3)
-      expect([asked, said]).toEqual([[`file://${path}`], []])
-      await context.close()
+    })
+  })
+
+  it.each(SCREENS)(
+    'of %d px, %s: the tables are found by a word, opened with the keyboard, and left again',
+    async (...screen) => {
+      const path = join(temporaryFolder(), 'catalogue.html')
+      done(await callCli(['models', '--html', path, '--data-dir', temporaryFolder()]))
+      await tried(readFileSync(path, 'utf8'), screen, async (page) => {
+        const items = page.locator('nav li:visible')
+        expect(await items.count()).toBeGreaterThan(70)
+        await page.locator('input').fill('boomerang joined')
+        expect(await items.count()).toBeLessThan(20)
+        await page.locator('nav a', { hasText: /^joiners$/ }).focus()
+        await page.keyboard.press('Enter')
+        const table = page.locator('section.table:visible')
+        expect(await table.locator('h2').innerText()).toBe('joiners')
+        expect(await page.title()).toBe('joiners – Tables of Jobtide')
+        expect(await page.evaluate('document.activeElement.id')).toBe('joiners-head')
+        const here = await table.locator('.here').boundingBox()
+        expect(here?.x).toBeGreaterThan(0)
+        expect((here?.x ?? 0) + (here?.width ?? 0)).toBeLessThan(screen[0])
+        await page.goBack()
+        expect(await table.count()).toBe(0)
+        expect(await items.count()).toBeLessThan(20)
+        await page.goForward()
+        await table.locator('svg a', { hasText: /^moves$/ }).click()
+        expect(await table.locator('h2').innerText()).toBe('moves')
+      })
     },
   )
 })

@@ -26,7 +26,16 @@ export const READ_COMMANDS: readonly Declaration[] = [
     about:
       'last runs, coverage, credits, rejects, snapshot; exit 10 when not as fresh as it should be',
     arguments: [['[pipelines...]', `${PIPELINE}; absent: those of pipelines/, and all that ran`]],
-    options: [MAX_AGE_OPTION],
+    options: [
+      MAX_AGE_OPTION,
+      [
+        '--watch [seconds]',
+        'draw it again every so many seconds, 5 if not given, until Ctrl-C',
+        wholeNumber(1, 3_600),
+        null,
+        'json',
+      ],
+    ],
     import: async () => (await import('../status-command.ts')).statusCommand,
   },
   {
@@ -78,6 +87,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
     name: 'models',
     about: 'the tables: what a row is, rows, columns, what each is made from',
     arguments: [['[table]', 'one table in full']],
+    options: [['--html <file>', 'write all of it as one page, with lineage drawn and a search']],
     import: async () => (await import('../models-command.ts')).modelsCommand,
   },
   {
@@ -85,7 +95,12 @@ export const READ_COMMANDS: readonly Declaration[] = [
     about: 'one HTML page of who joined, left and rose, with pictures',
     options: [
       ...WINDOW_OPTIONS,
-      ['--out <file>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
+      [
+        '--by <what>',
+        'a folder with an index and a small page for each organisation',
+        ['organization'],
+      ],
+      ['--out <path>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
     ],
     import: async () => (await import('../report-command.ts')).reportCommand,
   },

@@ -175,6 +175,7 @@ export const rejects = withVersion({
 
 export const models = withVersion({
   data_dir: text,
+  page: orNull(object({ path: text, bytes: count })),
   tables: list(
     object({
       name: text,
@@ -228,6 +229,7 @@ const year = object({
 export const report = withVersion({
   path: text,
   bytes: count,
+  pages: count,
   from_at: instant,
   to_at: instant,
   year,

@@ -1,0 +1,118 @@
+/** What each table is, read from the project and the database: for `models`, its page, and the list in docs. */
+
+import { queryReport } from '../warehouse/query-report.ts'
+import { loadedTables } from '../warehouse/catalog.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { withOwn } from './own/project.ts'
+import { readProject } from './project.ts'
+import { rowsIn } from './tables.ts'
+
+/** One table of the catalogue. */
+export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
+
+/** A warehouse without data: it has the columns of tables that are there from the beginning, and no rows. */
+export const IN_MEMORY = ':memory:'
+
+/** Where tables stand, in the order in which readers need them. */
+export const GROUPS: readonly {
+  readonly schema: string
+  readonly title: string
+  readonly about: string
+}[] = [
+  {
+    schema: 'main',
+    title: 'For every day',
+    about: 'Schema `main`: most questions need no other table.',
+  },
+  {
+    schema: 'detail',
+    title: 'Details',
+    about:
+      "Schema `detail`: what the tables for every day are made from, and answers to rarer questions. `jobtide query` finds them without the schema; other programs name it, as in `detail.tenure_survival`, or `set search_path = 'main,detail,service'`.",
+  },
+  {
+    schema: 'service',
+    title: 'From other endpoints',
+    about: 'Schema `service`: each table comes with the first answer of its endpoint.',
+  },
+  {
+    schema: 'own',
+    title: 'Your own',
+    about: 'Made by `models/` of your project.',
+  },
+  {
+    schema: 'core',
+    title: 'Steps of the build',
+    about: 'Schema `core` serves the other models only. It is not published.',
+  },
+]
+
+/** The group of a table: its schema, or `own` for a model of the user's. */
+export function groupOf({ schema, isOwn }: Pick<CatalogueTable, 'schema' | 'isOwn'>): string {
+  return isOwn ? 'own' : schema
+}
+
+/** Every table that is loaded or made. @param ownFolder the folder of the user's models; null without any */
+export async function readCatalogue(warehouse: Warehouse, ownFolder: string | null) {
+  const { nodes, checks } = await withOwn(warehouse, await readProject(warehouse), ownFolder)
+  const actual = await queryReport<{
+    table: string
+    name: string
+    type: string
+    description: string | null
+  }>(warehouse, 'models_columns')
+  const loaded = {
+    schema: 'main',
+    kind: 'loaded',
+    file: '',
+    purpose: null,
+    reads: [],
+    columns: null,
+    isOwn: false,
+  }
+  const tables = [...loadedTables.map((table) => ({ ...table, ...loaded })), ...nodes]
+  const entries = tables.map(
+    async ({
+      name,
+      schema,
+      kind,
+      file,
+      grain,
+      purpose,
+      key,
+      endpoints = [],
+      isOwn = false,
+      ...table
+    }) => {
+      const columns = actual.filter((column) => column.table === name)
+      const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
+      const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
+        readers.filter((one) => one.reads.includes(name)).map((one) => one.name)
+      const isStored = warehouse.path !== IN_MEMORY && columns.length > 0 && kind !== 'view'
+      return {
+        name,
+        schema,
+        kind,
+        isOwn,
+        // Of a model, below sql/models or the folder of the project; computed models are from the words of config/titles.
+        file: file === '' ? null : file,
+        grain,
+        purpose,
+        key,
+        // The endpoints whose first answer brings it; none where it is there, or needs none.
+        needs: columns.length > 0 ? [] : endpoints,
+        rows: isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
+        reads: table.reads,
+        readBy: namesOf(nodes),
+        columns:
+          table.columns === null || (isOwn && columns.length > 0)
+            ? columns.map(({ table: _table, ...column }) => column)
+            : [...table.columns].map(([column, description]) => {
+                return { name: column, type: typeOf(column), description }
+              }),
+        checks: namesOf(checks),
+      }
+    },
+  )
+  return Promise.all(entries)
+}

@@ -1,0 +1,118 @@
+/** The page of the tables, read by another parser: what it shows, where its links lead, and that nothing in it is more than text. */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseHTML } from 'linkedom'
+import { expect, it } from 'vitest'
+import { cataloguePage, type ShownTable } from '../../src/report/catalogue-page.ts'
+import { lineage } from '../../src/report/lineage.ts'
+import { callCli, done } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+interface Listing {
+  readonly page: { readonly path: string; readonly bytes: number }
+  readonly tables: readonly { readonly name: string; readonly columns: readonly object[] }[]
+}
+
+it('of the shipped models has every table and step, over 1,000 columns, and no link that leads nowhere', async () => {
+  const path = join(temporaryFolder(), 'catalogue.html')
+  const args = ['models', '--html', path, '--data-dir', temporaryFolder()]
+  const { page, tables } = JSON.parse(done(await callCli([...args, '--json'])).stdout) as Listing
+  const text = readFileSync(path, 'utf8')
+  expect(page).toEqual({ path, bytes: Buffer.byteLength(text) })
+  const { document } = parseHTML(text)
+  const ids = new Set([...document.querySelectorAll('[id]')].map(({ id }) => id))
+  for (const { name, columns } of tables) {
+    const rows = document.getElementById(name)?.querySelectorAll('tbody tr').length
+    expect([name, rows]).toEqual([name, columns.length])
+  }
+  expect(document.querySelectorAll('tbody tr').length).toBeGreaterThan(1_000)
+  const targets = [...document.querySelectorAll('a')].map((one) => one.getAttribute('href') ?? '')
+  const lost = targets.filter((to) => to !== '#' && !(to.startsWith('#') && ids.has(to.slice(1))))
+  expect(lost).toEqual([])
+  const heads = [...document.querySelectorAll('nav h2')].map((one) => one.textContent)
+  expect(heads).toEqual(['For every day', 'Details', 'From other endpoints', 'Steps of the build'])
+  // The list names what the drawing shows next to the table.
+  const drawn = (name: string) =>
+    [...document.querySelectorAll(`#${name} svg text`)].map((one) => one.textContent)
+  expect(drawn('joiners')).toEqual(
+    expect.arrayContaining(['joiners', 'job_change_events', 'moves', 'organization_weekly']),
+  )
+  expect(document.querySelectorAll('[src], link, img, iframe')).toHaveLength(0)
+})
+
+it('replaces a page of its own, and neither another file nor what Jobtide keeps', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'catalogue.html')
+  const write = (to: string) =>
+    callCli(['models', '--html', to, '--data-dir', join(folder, 'data')])
+  done(await write(path))
+  expect(done(await write(path)).stdout).toMatch(/catalogue\.html \([\d.]+ MB\)\n$/)
+  writeFileSync(path, '<!doctype html><title>Tables of Jobtide</title>')
+  const refused = await write(path)
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('exists and is not a page of the tables of Jobtide'),
+  ])
+  const own = await write(join(folder, 'data', 'journal', 'x.html'))
+  expect([own.exitCode, own.stderr]).toEqual([2, expect.stringContaining('keeps its own files')])
+  const both = await callCli(['models', 'joiners', '--html', path, '--data-dir', folder])
+  expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('`#joiners`')])
+})
+
+it('shows whatever a name, a type or a description holds as text', () => {
+  const hostile = '</script><img src=x onerror="alert(1)">\'"&`<b>`'
+  const table: ShownTable = {
+    name: hostile,
+    schema: hostile,
+    grain: hostile,
+    purpose: hostile,
+    key: [hostile],
+    reads: ['other'],
+    readBy: [hostile],
+    checks: [hostile],
+    rowsText: hostile,
+    sourceText: hostile,
+    columns: [{ name: hostile, type: hostile, description: hostile }],
+  }
+  const text = cataloguePage([{ title: hostile, about: hostile, tables: [table] }], 0)
+  const { document } = parseHTML(text)
+  expect(document.querySelectorAll('img, b, [onerror]')).toHaveLength(0)
+  expect(document.querySelectorAll('script')).toHaveLength(1)
+  expect(document.querySelector('section.table')?.id).toBe(hostile)
+  expect(document.querySelector('tbody th')?.textContent).toContain(hostile)
+})
+
+it('draws a table between what it is made from and what is made from it, each line from left to right', () => {
+  const table = (name: string, ...reads: string[]) => ({ name, reads })
+  const tables = [
+    table('a'),
+    table('b', 'a'),
+    table('c', 'a', 'b'),
+    table('d', 'c', 'b'),
+    table('e', 'd', 'c'),
+    table('alone'),
+  ]
+  const drawing = lineage('c', tables)?.text ?? ''
+  const { document } = parseHTML(`<body>${drawing}</body>`)
+  const places = [...document.querySelectorAll('rect')].map((one) => Number(one.getAttribute('x')))
+  const names = [...document.querySelectorAll('text')].map((one) => String(one.textContent))
+  const left = new Map(names.map((name, at) => [name, places[at] ?? 0]))
+  expect(names.toSorted((one, other) => one.localeCompare(other))).toEqual([
+    'a',
+    'b',
+    'c',
+    'd',
+    'e',
+  ])
+  const order = ['a', 'b', 'c', 'd', 'e'].map((name) => left.get(name) ?? 0)
+  expect(order).toEqual(order.toSorted((x, y) => x - y))
+  expect(new Set(order).size).toBe(5)
+  // b → d passes c by: it is not part of c's lineage. a → b, b → c, c → d, d → e; a → c and c → e in two steps, one shared.
+  const path = document.querySelector('path')?.getAttribute('d') ?? ''
+  const lines = [...path.matchAll(/M([\d.]+) ([\d.]+)C.*?([\d.]+) ([\d.]+)(?=M|$)/g)]
+  expect(lines).toHaveLength(8)
+  for (const [, from, , to] of lines) expect(Number(from)).toBeLessThan(Number(to))
+  expect(document.querySelectorAll('.here text')[0]?.textContent).toBe('c')
+  expect(lineage('alone', tables)).toBeNull()
+})
