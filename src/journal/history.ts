@@ -167,7 +167,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'seal':
       return
     default:
-      refuseUnknown(record)
+      record satisfies never
   }
 }
 
@@ -317,19 +317,6 @@ function foldCoverage(history: History, batch: BatchRecord, record: BatchFinishe
     history.seen.set(name, addSightings(history.seen.get(name), looked))
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)
   }
-}
-
-/**
- * A record of a kind that this version does not know.
- * @throws JobtideError always
- */
-export function refuseUnknown(record: never): never {
-  const { kind } = record as JournalRecord
-  throw new JobtideError(
-    EXIT.usage,
-    `the journal holds a record of the unknown kind ${JSON.stringify(kind)}: it was written by a newer Jobtide`,
-    { hint: 'Use that version of Jobtide for this data directory.' },
-  )
 }
 
 /** The batches that a resumed run asks in addition to its own; no payload says that there are none. */

@@ -326,3 +326,29 @@ export type JournalRecord =
   | SnapshotPublished
   | SuppressionChanged
   | Seal
+
+const KINDS: Readonly<Record<JournalRecord['kind'], true>> = {
+  run_started: true,
+  run_resumed: true,
+  lookups_planned: true,
+  request_sent: true,
+  page_received: true,
+  answer_received: true,
+  delivery_received: true,
+  request_failed: true,
+  batch_finished: true,
+  batch_split: true,
+  organization_quarantined: true,
+  organization_learnt: true,
+  organizations_salvaged: true,
+  paused: true,
+  run_finished: true,
+  snapshot_published: true,
+  suppression_changed: true,
+  seal: true,
+}
+
+/** Whether this version reads records of that kind: a newer one may write others. */
+export function isKnownKind(kind: string): boolean {
+  return Object.hasOwn(KINDS, kind)
+}

@@ -1,8 +1,10 @@
 /** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
 
+import { join } from 'node:path'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
-import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
+import { notedList, readHistory, saveCheckpoint } from '../journal/read-history.ts'
+import { validPrefix } from '../journal/reader.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
@@ -73,6 +75,7 @@ export async function withJournal<T>(
   try {
     await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
+    refuseNewerRecords(journal, losses)
     const before = WRITES_JOURNAL_ALONE.has(request.command)
       ? undefined
       : await refuseUnreadable(journal, directory, losses)
@@ -88,6 +91,17 @@ export async function withJournal<T>(
     return await work(journal, lock, { loaded: before?.loaded, bringUp })
   } finally {
     lock.release()
+  }
+}
+
+/** @throws JournalTooNewError for a record that this version does not know */
+function refuseNewerRecords(journal: Journal, losses: 'refuse' | 'accept'): void {
+  if (losses === 'refuse') notedList(journal)
+  else {
+    // A journal whose losses are to be accepted cannot be read as a whole yet.
+    for (const segment of journal.segments()) {
+      validPrefix(join(journal.folder, segment), undefined, () => undefined)
+    }
   }
 }
 
