@@ -6,7 +6,8 @@ import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { parseKeep } from '../publish/keep.ts'
 import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
-import { backUpWhereKnown } from '../run/backup/back-up.ts'
+import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
@@ -80,7 +81,11 @@ export async function publishCommand(
       values: { ...publish, analystCopy },
     }
   }
-  const code = await runAlone(context, 'publish', work, async (bringUp) => {
+  const code = await runAlone(context, 'publish', work, async (bringUp, journal) => {
+    // Readers would see people who were erased since.
+    for (const one of knownBackups(context.directory.root, journal)) {
+      await checkBackup(one, journal, world)
+    }
     await readTarget(kept, world)
     await bringUp()
     await refuseUnbuilt(context.directory)
@@ -147,7 +152,8 @@ async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<Report>,
-  ready: (bringUp: WarehouseBefore['bringUp']) => Promise<void> = (bringUp) => bringUp(),
+  ready: (bringUp: WarehouseBefore['bringUp'], journal: Journal) => Promise<void> = (bringUp) =>
+    bringUp(),
 ): Promise<ExitCode> {
   const { directory } = context
   return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
@@ -156,7 +162,7 @@ async function runAlone(
     }
     // What loads would take coverage and runs out of the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
-    await ready(bringUp)
+    await ready(bringUp, journal)
     const writer = journal.writer()
     const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
     try {

@@ -82,6 +82,8 @@ export interface RunStarted extends OfRun<'run_started'> {
   readonly question_sha256: string
   /** What was spent before, as a warehouse whose journal was lost knew it: the run began again; absent for any other. */
   readonly spent_before?: readonly SpentBefore[]
+  /** Where the journal is backed up: known by it where journal.backup.json is lost. Absent before 0.17. */
+  readonly backups?: readonly { readonly place: string; readonly s3: object }[]
 }
 
 /** Credits of a pipeline on a UTC day, `2026-11-20`. */

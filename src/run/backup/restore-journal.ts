@@ -94,7 +94,7 @@ export async function restoreJournal(
   journal.check('bytes')
   const credits = sum([...monthlyCredits(readHistory(journal).spending, null).values()])
   const bytes = sum(list.segments.map((segment) => segment.bytes))
-  remember(directory.root, {
+  remember(directory.root, journal, {
     ...target,
     backed_up_at: list.made_at,
     content_sha256: contentSha256(list),

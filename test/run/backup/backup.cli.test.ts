@@ -7,14 +7,19 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Inbox } from '../../../src/inbox/inbox.ts'
+import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
@@ -161,6 +166,35 @@ describe('a place that cannot be gone on with', () => {
     expect(listOf(place)['segments']).toHaveLength(4)
   })
 
+  it('knows more than an older copy: forget, publish, and a load of a delivery end with 9 and change nothing; load, build and replay make tables', async () => {
+    const { site, place, run, extract } = await openBackedUp({ companies: 2 })
+    await run()
+    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
+    await extract()
+    rmSync(site.dataDir, { recursive: true })
+    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    const id = await somebody(site)
+    for (const command of ['load', 'build', 'replay']) await site.json(command)
+    await new Inbox(join(site.dataDir, 'inbox'), realClock).keep('{}')
+    const before = filesBelow(site.dataDir)
+    const published = join(site.folder, 'published')
+    for (const command of [
+      ['forget', id, '--yes'],
+      ['publish', '--pipeline', site.pipeline, '--snapshot-to', published],
+      ['load'],
+    ]) {
+      const { exitCode, stderr } = await site.call(command)
+      expect([command[0], exitCode, stderr]).toEqual([
+        command[0],
+        9,
+        expect.stringContaining('the journal is older than its backup'),
+      ])
+      expect(filesBelow(site.dataDir)).toEqual(before)
+      expect(existsSync(published)).toBe(false)
+    }
+    expect(listOf(place)['segments']).toHaveLength(4)
+  })
+
   it.each([
     ['has no list', (place: string) => rmSync(join(place, 'backup.json')), 2, 'there is no backup'],
     [
@@ -229,10 +263,7 @@ describe.skipIf(!IS_SOAK)('an erasure', () => {
   it('rewrites the backup: the person is in no segment of it, and a restored journal keeps her out', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people order by 1 limit 1',
-    )
-    const id = person?.profile_id ?? ''
+    const id = await somebody(site)
     const before = segments()
     const forgotten = await site.json('forget', id, '--yes')
     expect(forgotten).toMatchObject({ is_complete: true })
@@ -254,38 +285,66 @@ describe.skipIf(!IS_SOAK)('an erasure', () => {
   it('says what is left where the place is out of reach, and finishes with the next run', async () => {
     const { site, place, run } = await openBackedUp()
     await run()
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people order by 1 limit 1',
-    )
+    const id = await somebody(site)
     cpSync(place, `${place}.away`, { recursive: true })
     rmSync(place, { recursive: true })
     writeFileSync(place, 'a file, not a folder')
-    const partly = await site.call(['forget', person?.profile_id ?? '', '--yes', '--json'])
+    const partly = await site.call(['forget', id, '--yes', '--json'])
     expect(JSON.parse(partly.stdout)).toMatchObject({ is_complete: false })
     rmSync(place)
     cpSync(`${place}.away`, place, { recursive: true })
     await run()
     expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
-    expect(readFileSync(join(place, 'backup.json'), 'utf8')).not.toContain(person?.profile_id)
+    expect(readFileSync(join(place, 'backup.json'), 'utf8')).not.toContain(id)
   })
 })
 
-describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json is damaged', () => {
-  it('is not complete, because the place would keep the person; the next run finds the place again and finishes', async () => {
+describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json', () => {
+  it.each<[string, (path: string) => void]>([
+    ['is damaged', (path) => truncateSync(path, 40)],
+    ['is deleted', (path) => rmSync(path)],
+  ])('%s finds both places in the journal, and leaves the person in neither', async (_, lose) => {
+    const { site, place, run } = await openBackedUp()
+    await run()
+    const env = { JOBTIDE_JOURNAL_BACKUP: '../second' }
+    done(await site.call(['run', site.pipeline, '--no-publish'], { env }))
+    const second = join(site.folder, 'second')
+    const before = [place, second].map((one) => readdirSync(join(one, 'segments')))
+    const id = await somebody(site)
+    lose(join(site.dataDir, 'journal.backup.json'))
+    expect(await site.json('forget', id, '--yes')).toMatchObject({ is_complete: true })
+    for (const [index, one] of [place, second].entries()) {
+      const held = (listOf(one)['segments'] as object[]).length
+      expect(readdirSync(join(one, 'segments'))).toHaveLength(held)
+      expect(readdirSync(join(one, 'segments'))).not.toEqual(
+        expect.arrayContaining(before[index] ?? []),
+      )
+    }
+  })
+})
+
+describe.skipIf(!IS_SOAK)('a backup from before an erasure', () => {
+  it('that is not there is said, and loses the person with the first backup after it is back', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people order by 1 limit 1',
-    )
-    truncateSync(join(site.dataDir, 'journal.backup.json'), 40)
-    const partly = await site.call(['forget', person?.profile_id ?? '', '--yes', '--json'])
+    const id = await somebody(site)
+    renameSync(place, `${place}.away`)
+    // As where its disk is not mounted.
+    mkdirSync(place)
+    const partly = await site.call(['forget', id, '--yes', '--json'])
     expect([partly.exitCode, JSON.parse(partly.stdout)]).toMatchObject([
       7,
-      { remaining: [expect.stringMatching(/journal\.backup\.json: it is damaged/)] },
+      { remaining: [expect.stringMatching(/backup: the backup .* is not there: mount its disk/)] },
     ])
     await run()
-    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
-    expect(segments()).toHaveLength((listOf(place)['segments'] as object[]).length)
+    rmSync(place, { recursive: true })
+    renameSync(`${place}.away`, place)
+    const before = segments()
+    await run()
+    const held = (listOf(place)['segments'] as object[]).length
+    expect(segments()).toHaveLength(held)
+    expect(segments()).not.toEqual(expect.arrayContaining(before))
+    expect(await site.json('verify')).toMatchObject({ is_proved: true })
   })
 })
 
@@ -335,8 +394,20 @@ describe('a backup on S3', () => {
   )
 })
 
+async function somebody(site: Site): Promise<string> {
+  const sql = 'select profile_id from people order by 1 limit 1'
+  const [person] = await site.query<{ profile_id: string }>(sql)
+  return person?.profile_id ?? ''
+}
+
 const firstSegment = (data: string) =>
   readdirSync(join(data, 'journal')).find((name) => name.endsWith('.journal')) ?? ''
+
+/** But for locks and what monitoring reads. */
+const filesBelow = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/^(?:locks|metrics\.prom)/.test(name))
+    .map((name) => [name, statSync(join(folder, name)).mtimeMs])
 
 const firstOf = (place: string) => readdirSync(join(place, 'segments')).toSorted()[0] ?? ''
 
