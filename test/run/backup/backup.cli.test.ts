@@ -27,11 +27,6 @@ import { IS_SOAK } from '../../helpers/tier.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-const ROWS =
-  'select count(*)::int as events, max(detected_at)::text as newest from job_change_events'
-const STINTS =
-  'select profile_id, organization_id, stint_number, joined_at::text from stints order by all'
-
 /** A site whose pipeline publishes nothing and backs the journal up to a folder beside the data directory. */
 async function openBackedUp(options: SiteOptions = {}) {
   const lines = [...(options.pipelineLines ?? []), 'journal: { backup: ../backup }']
@@ -48,28 +43,57 @@ const segmentsOf = (site: Site) =>
 const listOf = (place: string) =>
   JSON.parse(readFileSync(join(place, 'backup.json'), 'utf8')) as Record<string, unknown>
 
-describe('a backup in a folder', () => {
-  it('brings a deleted data directory back for 0 credits; the next run asks only for what came since, and no page is bought twice', async () => {
-    const { site, place, run } = await openBackedUp()
+/** The rows of every table that models make, as one hash each. */
+async function tablesOf(site: Site): Promise<unknown[]> {
+  const tables = await site.query<{ name: string }>(
+    `select schema_name || '.' || table_name as name from duckdb_tables()
+     where schema_name in ('main', 'core') order by 1`,
+  )
+  expect(tables.length).toBeGreaterThan(20)
+  const hashes = tables.map(
+    ({ name }) =>
+      `select '${name}' as name, count(*)::int as held, sum(hash(one))::varchar as hashed from ${name} as one`,
+  )
+  return site.query(`${hashes.join(' union all ')} order by name`)
+}
+
+describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (where) => {
+  it('brings a deleted data directory back for 0 credits with the same tables; the next run asks only for what came since, and no page is bought twice', async () => {
+    const s3 = where === 'S3' ? await startS3Server() : null
+    onTestFinished(() => s3?.close())
+    const backup = s3 === null ? '../backup' : `s3://${s3.bucket}/lake/journal`
+    const site = await openSite({ pipelineLines: [`journal: { backup: "${backup}" }`] })
+    const place = s3 === null ? join(site.folder, 'backup') : backup
+    if (s3 !== null) {
+      vi.stubEnv('AWS_ACCESS_KEY_ID', s3.accessKeyId)
+      vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3.secretAccessKey)
+    }
+    const env = s3 === null ? {} : { JOBTIDE_S3_ENDPOINT: s3.endpoint }
+    const json = async (...args: string[]) =>
+      JSON.parse(done(await site.call([...args, '--json'], { env })).stdout) as object
+    const run = () => json('run', site.pipeline, '--no-publish')
     await run()
-    const [events, stints] = [await site.query(ROWS), await site.query(STINTS)]
+    const tables = await tablesOf(site)
     const before = site.simulator.account()
     rmSync(site.dataDir, { recursive: true })
-    const restored = await site.json('restore-journal', place)
+    const restored = await json('restore-journal', place)
     expect(restored).toMatchObject({ segments: 2, lost: 0, credits: before.credits })
-    expect(await site.query(ROWS)).toEqual(events)
-    expect(await site.query(STINTS)).toEqual(stints)
+    expect(await tablesOf(site)).toEqual(tables)
     expect(site.simulator.account()).toEqual(before)
     site.advance(DAY)
     const { extract } = (await run()) as { extract: { pages: number; credits: number } }
-    expect(extract.pages).toBeLessThan(before.charged_pages / 2)
-    expect(site.simulator.account().credits).toBe(before.credits + extract.credits)
-    expect(await site.json('status')).toMatchObject({
-      credits: site.simulator.account().credits,
+    const { credits, log } = site.simulator.account()
+    expect(credits).toBe(before.credits + extract.credits)
+    const windows = log.slice(before.log.length).map(({ days_ago: days }) => days ?? 365)
+    expect([windows.length > 0, windows.filter((days) => days > 2)]).toEqual([true, []])
+    expect(await json('status')).toMatchObject({
+      credits,
       backups: [{ place, segments: 4, missing: 0, problem: null }],
     })
   })
+})
 
+describe('a backup in a folder', () => {
   it('holds each segment once, and is not written again where the journal has no new one', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
@@ -256,6 +280,43 @@ describe('a journal that lost a piece', () => {
     expect(await site.json('verify')).toMatchObject({ is_proved: true })
     await extract()
     expect(await site.json('verify')).toMatchObject({ is_proved: true })
+  })
+
+  it('is not mended from the backup of another journal: exit 2, and nothing is changed', async () => {
+    const { site, extract } = await openBackedUp({ companies: 2 })
+    const other = await openBackedUp({ companies: 2 })
+    await extract()
+    await other.extract()
+    rmSync(join(site.dataDir, 'journal', firstSegment(site.dataDir)))
+    const before = filesBelow(site.dataDir)
+    const { exitCode, stderr } = await site.call(['restore-journal', other.place])
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/is the backup of another journal.*\n.*Nothing was changed/s),
+    ])
+    expect(filesBelow(site.dataDir)).toEqual(before)
+  })
+
+  it('and all the rest gets an older backup back, which says what is lost, and is bought again', async () => {
+    const { site, place, extract } = await openBackedUp({ companies: 2 })
+    await extract()
+    cpSync(place, `${place}.old`, { recursive: true })
+    site.advance(DAY)
+    await extract()
+    rmSync(join(site.dataDir, 'journal'), { recursive: true })
+    const { exitCode, stdout } = await site.call(['restore-journal', `${place}.old`])
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringContaining('2 segments sealed after the backup are lost'),
+    ])
+    // The newer one still knows: nothing is bought on the older state while it is there.
+    const { credits } = site.simulator.account()
+    const refused = await site.call(['extract', site.pipeline])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      9,
+      expect.stringContaining('which has 2 segments that are not here'),
+    ])
+    expect(site.simulator.account().credits).toBe(credits)
   })
 })
 
