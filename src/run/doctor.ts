@@ -242,7 +242,8 @@ function backupFinding(
   const old = states.find(({ backedUpAt }) => nowMs - (backedUpAt?.getTime() ?? 0) > OLD_BACKUP_MS)
   const places = states.map(({ place }) => place)
   if (old !== undefined) {
-    const hint = 'Does a pipeline that runs name this place? Else remove it from journal.backup.json.'
+    const hint =
+      'Does a pipeline that runs name this place? Else remove it from journal.backup.json.'
     return finding(check, 'warning', `${old.place} is more than two days old`, hint)
   }
   if (places.length > 0) return finding(check, 'ok', places.join(', '))

@@ -237,7 +237,13 @@ export function openTarget(
 ): Promise<ObjectStore> {
   // A folder of its own is for other readers; one in the data directory is as private as all there.
   const modes = isWithin(directory.root, to) ? null : usersModes()
-  return openStore(to, { clock, s3, modes, access, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
+  return openStore(to, {
+    clock,
+    s3,
+    modes,
+    access,
+    ...(s3Endpoint === undefined ? {} : { s3Endpoint }),
+  })
 }
 
 const NOTHING_DELETED: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }

@@ -116,7 +116,7 @@ export function lostMemory(root: string, journal: Journal): string | null {
     ({ finished }) => finished?.stage_seconds?.backup !== undefined,
   )
   return state === 'damaged' || wasMade
-    ? `${memoryPath(root)}: it is ${state}, so where the journal is backed up is not known`
+    ? `${memoryPath(root)}: it is ${state}, so where the journal is backed up is not known; name the pipeline that does it with --pipeline`
     : null
 }
 

@@ -105,6 +105,8 @@ async function eraseIn(
     const there = await listAt(place, world)
     if (!place.isKnown && (there === null || !isOf(there, journal, world))) return null
     if (there === null && wasMade(place, world)) return [GONE]
+    // Of another journal nothing is removed.
+    if (there !== null) refuseOther(there, journal, world, place.place)
     const store = await openBackup(place, world, 'write')
     const here = describeJournal(journal, world, isLast)
     await backUpInto(() => Promise.resolve(store), place, here, journal, world)
@@ -119,8 +121,8 @@ async function eraseIn(
   }
 }
 
-const IF_GONE = 'Remove the place from journal.backup.json if it is gone for good'
-const GONE = `the backup that was made there is not there: mount its disk. ${IF_GONE}`
+const IF_GONE = 'If it is gone for good, remove the place from journal.backup.json'
+const GONE = `the backup is not there: mount its disk. ${IF_GONE}`
 
 /** Whether a backup was made there and was whole, as far as this machine remembers. */
 function wasMade({ place }: Place, { directory }: ErasureWorld): boolean {
