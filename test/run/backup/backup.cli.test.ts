@@ -299,7 +299,7 @@ describe('a journal that lost a piece', () => {
     expect(filesBelow(site.dataDir)).toEqual(before)
   })
 
-  it('and all the rest gets an older backup back, which says what is lost, and is bought again', async () => {
+  it('gets all of it back from an older backup, which says what is lost; nothing is bought while the newer one knows more', async () => {
     const { site, place, extract } = await openBackedUp({ companies: 2 })
     await extract()
     cpSync(place, `${place}.old`, { recursive: true })
