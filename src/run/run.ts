@@ -129,7 +129,10 @@ async function attempt(
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
   await session.warehouse.bringUp()
-  const backups = eachOnce([...job.backups, ...knownBackups(world.directory.root, journal)])
+  const backups = eachOnce([
+    ...job.backups,
+    ...knownBackups(world.directory.root, journal, before.runs),
+  ])
   const about = { job, command, history: before, writer, clock, spentBefore, backups }
   const begun =
     collection === null || suppression === null

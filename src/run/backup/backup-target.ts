@@ -101,9 +101,16 @@ function readFile(root: string): readonly BackupMemory[] | null {
   return fileSchema.safeParse(value).data?.places ?? null
 }
 
-/** The places that this data directory was backed up to: where the file is lost, those that the last run noted in the journal. */
-export function knownBackups(root: string, journal: Journal): BackupTarget[] {
-  const known = readFile(root) ?? notedBackups(journal) ?? []
+/**
+ * The places that this data directory was backed up to: where the file is lost, those that the last run noted in the journal.
+ * @param runs of the journal, where they are known; else they are read
+ */
+export function knownBackups(
+  root: string,
+  journal: Journal,
+  runs?: ReadonlyMap<string, RunHistory>,
+): BackupTarget[] {
+  const known = readFile(root) ?? notedBackups(journal, runs) ?? []
   return known.map(({ place, s3 }) => ({ place, s3 }))
 }
 
@@ -121,8 +128,13 @@ export function lostMemory(root: string, journal: Journal): string | null {
 }
 
 /** null where no run noted any. */
-function notedBackups(journal: Journal): BackupTarget[] | null {
-  const noted = runsOf(journal).findLast(({ started }) => started.backups !== undefined)
+function notedBackups(
+  journal: Journal,
+  runs?: ReadonlyMap<string, RunHistory>,
+): BackupTarget[] | null {
+  const noted = [...(runs?.values() ?? runsOf(journal))].findLast(
+    ({ started }) => started.backups !== undefined,
+  )
   return noted?.started.backups?.map(({ place, s3 }) => ({ place, s3 })) ?? null
 }
 
