@@ -5,7 +5,8 @@ import { filterErrorsIn, type LookupRequest } from '../api/endpoints/endpoint.ts
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
-import { knownBackups } from '../run/backup/backup-target.ts'
+import { openJournal } from '../journal/journal.ts'
+import { knownBackups, type BackupTarget } from '../run/backup/backup-target.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
@@ -98,8 +99,7 @@ export async function findCommand(
   const asked = { pages, refreshMs: refreshDays * DAY }
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
-  const backups = knownBackups(context.directory.root)
-  const job = oneOffJob(collection, { ...options, backups })
+  const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
   if (dryRun) {
     await reportCollection(context, job, collection)
     return EXIT.done
@@ -157,6 +157,7 @@ export async function findCommand(
 }
 
 /** `suggest`: what the filters of a search for people are called. */
+
 export async function suggestCommand(
   context: Context,
   type: string,
@@ -167,7 +168,7 @@ export async function suggestCommand(
   const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
   const { run, problem, read } = await ask(
     context,
-    oneOffJob(collection, { ...options, backups: knownBackups(context.directory.root) }),
+    oneOffJob(collection, { ...options, backups: backupsOf(context) }),
     collection,
     (warehouse, key) =>
       warehouse.all<{ label: string; value: string; id: string }>(
@@ -298,4 +299,8 @@ function differenceOf(before: ReadonlySet<string>, found: readonly FoundRow[]) {
     added: [...now].filter((url) => !before.has(url)).length,
     removed: [...before].filter((url) => !now.has(url)).length,
   }
+}
+
+function backupsOf({ directory, clock }: Context): BackupTarget[] {
+  return knownBackups(directory.root, openJournal(directory.journal, clock))
 }

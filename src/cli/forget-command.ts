@@ -4,6 +4,7 @@
  */
 
 import { basename, resolve } from 'node:path'
+import { journalBackupFrom } from '../config.ts'
 import type { Erasable } from '../load/suppression.ts'
 import { readRows } from '../plan/organizations.ts'
 import { skippedOf, tellSkipped } from '../plan/skipped-lines.ts'
@@ -14,6 +15,7 @@ import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/world.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
+import { declaredBackups } from '../run/pipelines.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
@@ -63,7 +65,14 @@ export async function exportPersonCommand(context: Context, profileId: string): 
 export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
   const targets: ErasureWorld['targets'] = (known) =>
     targetsOf(context.directory.root, pipeline, known)
-  return { ...runWorld(context), targets }
+  const { environment, directory } = context
+  const said = journalBackupFrom(environment)
+  const named = pipeline === undefined ? [] : [pipeline]
+  return {
+    ...runWorld(context),
+    targets,
+    declaredBackups: () => declaredBackups(named, said, directory.root),
+  }
 }
 
 function requestOf(

@@ -5,6 +5,7 @@ import { Inbox, filesOfInbox } from '../inbox/inbox.ts'
 import { createReceiver, type Signature } from '../inbox/receiver.ts'
 import { Refusals } from '../inbox/refusals.ts'
 import { backUpWhereKnown } from '../run/backup/back-up.ts'
+import { openJournal } from '../journal/journal.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { withJournal } from '../run/session.ts'
 import { makeFolder } from '../support/atomic-file.ts'
@@ -99,10 +100,11 @@ async function untilStopped(context: Context): Promise<void> {
       if (stop.aborted) return
       throw error
     }
-    if (knownBackups(directory.root).length === 0) continue
     if (filesOfInbox(directory.inbox).length === 0) continue
     try {
-      await withJournal(world, { command: 'listen' }, 'refuse', (journal) =>
+      const journal = openJournal(directory.journal, clock)
+      if (knownBackups(directory.root, journal).length === 0) continue
+      await withJournal(world, { command: 'listen' }, 'refuse', () =>
         backUpWhereKnown(journal, world),
       )
     } catch (error) {

@@ -104,7 +104,7 @@ async function provenBackups(context: Context): Promise<ProvenBackup[]> {
   const { directory, clock } = context
   const journal = openJournal(directory.journal, clock)
   const proven: ProvenBackup[] = []
-  for (const target of knownBackups(directory.root)) {
+  for (const target of knownBackups(directory.root, journal)) {
     const problems = await withTemporaryFolder('verify', (folder) => {
       onDisk(folder, () => makeFolders(folder))
       return proveBackup(target, journal, runWorld(context), join(folder, 'segment'))

@@ -1,13 +1,11 @@
 /** `restore-journal`: brings the journal back from its backup, and makes the warehouse of it again, for 0 credits. */
 
-import { resolve } from 'node:path'
 import { journalBackupFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
 import { absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts'
 import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
-import { readBackupTarget } from '../run/job.ts'
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
-import { pipelineFilesIn } from '../run/pipeline-file.ts'
+import { declaredBackups } from '../run/pipelines.ts'
 import { rebuildWarehouse } from '../run/rebuild.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
@@ -71,7 +69,7 @@ function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string
 /** The place that is named, else that of the environment, else the one that all pipelines have. */
 function targetOf({ environment, directory }: Context, place: string | undefined): BackupTarget {
   const said = place ?? journalBackupFrom(environment)
-  const declared = pipelineTargets(directory.root)
+  const declared = declaredBackups([], undefined, directory.root)
   if (typeof said === 'string') {
     const absolute = absolutePlace(said, place === undefined ? directory.root : '.')
     return declared.find((target) => target.place === absolute) ?? { place: absolute, s3: {} }
@@ -84,17 +82,4 @@ function targetOf({ environment, directory }: Context, place: string | undefined
       : `pipelines in ./pipelines back the journal up to ${declared.map((one) => one.place).join(' and ')}`,
     { hint: 'Name the place: jobtide restore-journal s3://bucket/prefix/journal' },
   )
-}
-
-/** Where the pipelines in ./pipelines back the journal up, each place once. A file that is wrong counts for nothing here. */
-function pipelineTargets(dataDir: string): BackupTarget[] {
-  const targets = pipelineFilesIn(resolve('pipelines')).flatMap((file): BackupTarget[] => {
-    try {
-      return [readBackupTarget(file, {}, dataDir) ?? []].flat()
-    } catch (error) {
-      if (error instanceof ConfigError) return []
-      throw error
-    }
-  })
-  return [...new Map(targets.map((target) => [target.place, target])).values()]
 }

@@ -6,7 +6,8 @@ import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { parseKeep } from '../publish/keep.ts'
 import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
-import { backUpWhereKnown } from '../run/backup/back-up.ts'
+import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { loadDatabases } from '../run/databases.ts'
 import { problemIn } from '../run/finish.ts'
@@ -95,7 +96,11 @@ export async function publishCommand(
       values: { ...publish, databases: databases.map(databaseValues), analystCopy },
     }
   }
-  const code = await runAlone(context, 'publish', work, async (bringUp) => {
+  const code = await runAlone(context, 'publish', work, async (bringUp, journal) => {
+    // Readers would see people who were erased since.
+    for (const one of knownBackups(context.directory.root, journal)) {
+      await checkBackup(one, journal, world)
+    }
     await readTarget(kept, world)
     await bringUp()
     await refuseUnbuilt(context.directory)
@@ -162,7 +167,8 @@ async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<Report>,
-  ready: (bringUp: WarehouseBefore['bringUp']) => Promise<void> = (bringUp) => bringUp(),
+  ready: (bringUp: WarehouseBefore['bringUp'], journal: Journal) => Promise<void> = (bringUp) =>
+    bringUp(),
 ): Promise<ExitCode> {
   const { directory } = context
   return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
@@ -171,7 +177,7 @@ async function runAlone(
     }
     // What loads would take coverage and runs out of the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
-    await ready(bringUp)
+    await ready(bringUp, journal)
     const writer = journal.writer()
     const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
     try {

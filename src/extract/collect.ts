@@ -14,10 +14,11 @@ import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import { listAfter, pageWithGap } from '../journal/list-gaps.ts'
 import {
   isLookupBegun,
+  listAfter,
   pageToAsk,
+  pageWithGap,
   takeAnswer,
   type LookupHistory,
 } from '../journal/lookup-history.ts'

@@ -13,9 +13,9 @@ import {
   isBegun,
   isStale,
   newBatchHistory,
+  timesDoubted,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { timesDoubted } from '../journal/doubted-page.ts'
 import { pageAgain, takeRecord } from '../journal/page-drift.ts'
 import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'

@@ -128,18 +128,20 @@ function isNaming(record: JournalRecord): record is Naming {
 }
 
 function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
-  const { record } = frame
+  const { record, writer } = frame
   if (!isNaming(record)) return null
+  const encoded = (changed: JournalRecord, cutBody: Buffer) =>
+    encodeFrame(changed, cutBody, 0, writer)
   const found = cut(frame.payload(), record)
   if (found === null) return null
   const { body, places, events, isAbout } = found
-  if (record.kind === 'lookups_planned') return encodeFrame(record, body)
+  if (record.kind === 'lookups_planned') return encoded(record, body)
   if (record.kind !== 'page_received') {
     const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
     // What the service said stands in the body as well.
     const wordless = 'reason' in record ? { reason: '' } : {}
-    return encodeFrame({ ...record, ...nameless, ...wordless, erased: 1 }, body)
+    return encoded({ ...record, ...nameless, ...wordless, erased: 1 }, body)
   }
   const keys = record.keys === undefined ? {} : { keys: cutMarks(record.keys, places, events) }
-  return encodeFrame({ ...record, ...keys, erased: (record.erased ?? 0) + places.length }, body)
+  return encoded({ ...record, ...keys, erased: (record.erased ?? 0) + places.length }, body)
 }

@@ -11,7 +11,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { crc32Hex } from '../support/hash.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { KIB, MIB } from '../support/units.ts'
-import type { JournalRecord } from './records.ts'
+import { isKnownKind, type JournalRecord } from './records.ts'
 
 /** Of the format. */
 export const VERSION = 2
@@ -30,14 +30,18 @@ const PIECE = { chunkSize: 32 * KIB }
 /**
  * Turns a record into bytes.
  * @param durable bytes of the segment that are on the disk
+ * @param writer version of Jobtide, which the first record of a segment names for all of it
  * @throws RangeError when header or compressed payload is over 64 MiB: no reader would take it back
  */
 export function encodeFrame(
   record: JournalRecord,
   payload?: string | Uint8Array,
   durable = 0,
+  writer?: string,
 ): Buffer {
-  const header = Buffer.from(JSON.stringify(record))
+  const header = Buffer.from(
+    JSON.stringify(writer === undefined ? record : { ...record, jobtide: writer }),
+  )
   const body = payload === undefined ? Buffer.alloc(0) : gzipSync(payload, { ...PIECE, level: 1 })
   if (header.length > LARGEST_PART || body.length > LARGEST_PART) {
     throw new RangeError(`a ${record.kind} record is over ${LARGEST_PART} bytes`)
@@ -50,6 +54,8 @@ export function encodeFrame(
 
 export interface Frame {
   readonly record: JournalRecord
+  /** Version of Jobtide that wrote the segment: in its first record, from 0.17 on. */
+  readonly writer?: string | undefined
   readonly size: number
   /** The payload, decompressed; empty when the record has none. */
   payload(): Buffer
@@ -63,6 +69,13 @@ export type FrameRead =
   | { readonly kind: 'broken'; readonly reason: string }
   /** A frame of a later version of the format: whole or not, it is not ours to judge or to cut off. */
   | { readonly kind: 'newer'; readonly version: number }
+  /** A whole record of a kind that this version does not know; the kind in quotes. */
+  | {
+      readonly kind: 'unknown'
+      readonly name: string
+      readonly writer: string | undefined
+      readonly durable: number
+    }
 
 const NO_RECORD = { kind: 'broken', reason: 'no record begins here' } as const
 
@@ -94,11 +107,16 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   // The checksum does not cover the two lengths: changed together, they part the same bytes elsewhere.
   const record = jsonOrNull(header.toString('utf8'))
   if (record === null) return { kind: 'broken', reason: 'the header is not JSON' }
+  const { jobtide: writer, ...known } = record as JournalRecord & { readonly jobtide?: string }
+  if (!isKnownKind(known.kind)) {
+    return { kind: 'unknown', name: JSON.stringify(known.kind), writer, durable }
+  }
   return {
     kind: 'frame',
     durable,
     frame: {
-      record: record as JournalRecord,
+      record: known,
+      writer,
       size: end - at,
       payload: () => (body.length === 0 ? Buffer.alloc(0) : gunzipSync(body, PIECE)),
     },

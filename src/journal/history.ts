@@ -7,9 +7,9 @@
 import { addPause, type Pause } from './pauses.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
+import { DAY } from '../support/units.ts'
 import { addAnswer, addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
-import { addSalvaged } from './salvaged.ts'
 import { RATE_DAYS, addSightings, lookedDays, type Sightings } from './sightings.ts'
 import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
@@ -167,7 +167,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'seal':
       return
     default:
-      refuseUnknown(record)
+      record satisfies never
   }
 }
 
@@ -193,6 +193,23 @@ function foldSplitBatch(history: History, record: BatchSplit, frame: PlacedFrame
   closeBatch(batch, 'split')
   run.batchesPlanned -= 1
   addBatches(run, payloadOf<SplitPayload>(frame).instead)
+}
+
+// In a journal that 0.11 or 0.12 made of a warehouse.
+function addSalvaged(
+  { coverage, asked, seen }: History,
+  organizations: readonly SalvagedOrganization[],
+): void {
+  for (const { name, first_asked: first, last_asked: last, covered } of organizations) {
+    asked.set(name, { first, last })
+    for (const { event_types: eventTypes, from, to } of covered) {
+      coverage.set(name, addInterval(coverage.get(name) ?? [], { eventTypes, from, to }))
+      // How often it was asked for the same days is not known: once.
+      const days = from === null ? RATE_DAYS : Math.min(RATE_DAYS, Math.ceil((to - from) / DAY))
+      const looked = { total: 0, lastAt: 0, events: 0, days, at: last }
+      seen.set(name, addSightings(seen.get(name), looked))
+    }
+  }
 }
 
 /** The newer of a suppression list and what a record notes of one. */
@@ -317,19 +334,6 @@ function foldCoverage(history: History, batch: BatchRecord, record: BatchFinishe
     history.seen.set(name, addSightings(history.seen.get(name), looked))
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)
   }
-}
-
-/**
- * A record of a kind that this version does not know.
- * @throws JobtideError always
- */
-export function refuseUnknown(record: never): never {
-  const { kind } = record as JournalRecord
-  throw new JobtideError(
-    EXIT.usage,
-    `the journal holds a record of the unknown kind ${JSON.stringify(kind)}: it was written by a newer Jobtide`,
-    { hint: 'Use that version of Jobtide for this data directory.' },
-  )
 }
 
 /** The batches that a resumed run asks in addition to its own; no payload says that there are none. */

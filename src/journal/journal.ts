@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { packageVersion } from '../support/assets.ts'
 import { fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
@@ -171,7 +172,8 @@ class SegmentWriter implements JournalWriter {
   }
 
   #writeInto(segment: OpenSegment, record: JournalRecord, payload?: Payload): OpenSegment {
-    const frame = encodeFrame(record, payload, segment.durable)
+    const writer = segment.records === 0 ? packageVersion() : undefined
+    const frame = encodeFrame(record, payload, segment.durable, writer)
     this.#writeWhole(segment, frame)
     segment.bytes += frame.length
     segment.records += 1

@@ -23,6 +23,7 @@
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import {
   PAGE_EVENTS,
+  isDoubted,
   isStale,
   leavingKnownFor,
   restartBatch,
@@ -30,7 +31,6 @@ import {
   type Leaving,
   type Look,
 } from './batch-history.ts'
-import { isDoubted } from './doubted-page.ts'
 import {
   countFromBefore,
   countReading,

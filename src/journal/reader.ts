@@ -13,6 +13,7 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { packageVersion } from '../support/assets.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, VERSION, decodeFrame, type Frame, type FrameRead } from './frame.ts'
@@ -33,18 +34,35 @@ export class JournalDamagedError extends JobtideError {
 /** What to do about damage: throw it, or go on without what stands behind it. */
 export type OnDamage = (damage: JournalDamagedError) => void
 
-/** A journal segment was written by a later Jobtide in a format that this one cannot read. */
+/** A journal segment was written by a later Jobtide, and this one cannot read it. */
 export class JournalTooNewError extends JobtideError {
-  constructor(path: string, at: number, version: number) {
-    super(
-      EXIT.usage,
-      `journal segment ${path} was written by a newer Jobtide: its format at byte ${at} is ${version}, and this one reads ${VERSION}`,
-      {
-        hint: 'Use that version of Jobtide for this data directory. Nothing was changed.',
-        context: { path, at, version },
-      },
-    )
+  constructor(path: string, at: number, byWhom: string) {
+    super(EXIT.usage, `journal segment ${path} was written by ${byWhom}`, {
+      hint: 'Use the version that wrote it for this data directory. Nothing was changed.',
+      context: { path, at },
+    })
   }
+}
+
+function tooNew(path: string, at: number, version: number): JournalTooNewError {
+  return new JournalTooNewError(
+    path,
+    at,
+    `a newer Jobtide: its format at byte ${at} is ${version}, and this one reads ${VERSION}`,
+  )
+}
+
+/** The segment's first record says which version wrote it. */
+function ofUnknownKind(path: string, file: number, at: number, kind: string): JournalTooNewError {
+  const first = frameAt(file, 0)
+  const frame = first.kind === 'frame' ? first.frame : first
+  const writer = 'writer' in frame ? frame.writer : undefined
+  const version = writer === undefined ? 'a newer Jobtide' : `Jobtide ${writer}`
+  return new JournalTooNewError(
+    path,
+    at,
+    `${version}, and this is ${packageVersion()}, which does not know the kind ${kind} of the record at byte ${at}`,
+  )
 }
 
 export interface PlacedFrame extends Frame {
@@ -91,7 +109,7 @@ const LONGEST_SEAL_BYTES = 1_024
  * The records of one segment from byte `from` on. Ends quietly before a torn record at the end of the file.
  * A payload is only valid until the next record is asked for.
  * @throws JournalDamagedError when bytes that are no record stand before later records
- * @throws JournalTooNewError at a record of a later format
+ * @throws JournalTooNewError at a record of a later format, or of a kind that this version does not know
  */
 export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
   const file = openForReading(path)
@@ -106,7 +124,8 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
         bufferAt = at
         read = decodeFrame(buffer, 0)
       }
-      if (read.kind === 'newer') throw new JournalTooNewError(path, at, read.version)
+      if (read.kind === 'newer') throw tooNew(path, at, read.version)
+      if (read.kind === 'unknown') throw ofUnknownKind(path, file, at, read.name)
       if (read.kind !== 'frame') {
         const reason = read.kind === 'broken' ? read.reason : 'the record is cut short'
         return refuseDamage(path, file, at, reason)
@@ -135,7 +154,7 @@ export function endsWithSeal(path: string): boolean {
     const read = decodeFrame(tail, lastRecordAt)
     for (const { index } of tail.toString('latin1').matchAll(/(?<=^|\n)J\d/g)) {
       const later = decodeFrame(tail, index)
-      if (later.kind === 'newer') throw new JournalTooNewError(path, tailAt + index, later.version)
+      if (later.kind === 'newer') throw tooNew(path, tailAt + index, later.version)
     }
     return (
       read.kind === 'frame' &&
@@ -214,12 +233,16 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
 
 /** What the whole record that begins at `at` now says was on the disk; null when there is none. */
 function durableAt(file: number, at: number): number | null {
+  return durableOf(frameAt(file, at))
+}
+
+function frameAt(file: number, at: number): FrameRead {
   const read = decodeFrame(readAt(file, at, READ_BYTES), 0)
-  return durableOf(read.kind === 'short' ? decodeFrame(readAt(file, at, read.needed), 0) : read)
+  return read.kind === 'short' ? decodeFrame(readAt(file, at, read.needed), 0) : read
 }
 
 function durableOf(read: FrameRead): number | null {
-  return read.kind === 'frame' ? read.durable : null
+  return read.kind === 'frame' || read.kind === 'unknown' ? read.durable : null
 }
 
 function openForReading(path: string): number {

@@ -82,6 +82,8 @@ export interface RunStarted extends OfRun<'run_started'> {
   readonly question_sha256: string
   /** What was spent before, as a warehouse whose journal was lost knew it: the run began again; absent for any other. */
   readonly spent_before?: readonly SpentBefore[]
+  /** Where the journal is backed up: known by it where journal.backup.json is lost. Absent before 0.17. */
+  readonly backups?: readonly { readonly place: string; readonly s3: object }[]
 }
 
 /** Credits of a pipeline on a UTC day, `2026-11-20`. */
@@ -326,3 +328,29 @@ export type JournalRecord =
   | SnapshotPublished
   | SuppressionChanged
   | Seal
+
+const KINDS: Readonly<Record<JournalRecord['kind'], true>> = {
+  run_started: true,
+  run_resumed: true,
+  lookups_planned: true,
+  request_sent: true,
+  page_received: true,
+  answer_received: true,
+  delivery_received: true,
+  request_failed: true,
+  batch_finished: true,
+  batch_split: true,
+  organization_quarantined: true,
+  organization_learnt: true,
+  organizations_salvaged: true,
+  paused: true,
+  run_finished: true,
+  snapshot_published: true,
+  suppression_changed: true,
+  seal: true,
+}
+
+/** Whether this version reads records of that kind: a newer one may write others. */
+export function isKnownKind(kind: string): boolean {
+  return Object.hasOwn(KINDS, kind)
+}

@@ -4,7 +4,7 @@
  */
 
 import { coveredBy } from '../journal/coverage.ts'
-import { addedBatches, payloadOf, refuseUnknown } from '../journal/history.ts'
+import { addedBatches, payloadOf } from '../journal/history.ts'
 import { CREDITS_PER_PAGE, isUnexpectedCharge } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import type {
@@ -117,7 +117,7 @@ export class Chunk {
       case 'seal':
         return
       default:
-        refuseUnknown(record)
+        record satisfies never
     }
   }
 

@@ -13,6 +13,7 @@ import type { Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
+import type { BackupTarget } from './backup/backup-target.ts'
 import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
 import { beginning, questionWithout, runsToAbandon } from './resume.ts'
@@ -40,6 +41,8 @@ export interface BeginOptions {
   readonly clock: Clock
   /** What was spent before the journal began. */
   readonly spentBefore?: readonly SpentBefore[]
+  /** Every place that the journal is or was backed up to. */
+  readonly backups?: readonly BackupTarget[]
 }
 
 /**
@@ -101,7 +104,7 @@ function refuseLost(
 
 /** Writes down that a run begins. */
 export async function startRun(
-  { job, command, writer, clock, spentBefore = [] }: BeginOptions,
+  { job, command, writer, clock, spentBefore = [], backups = [] }: BeginOptions,
   plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
   sha256: string,
 ): Promise<RunHistory> {
@@ -117,6 +120,7 @@ export async function startRun(
     ...(plan.expectedCredits === null ? {} : { expected_credits: plan.expectedCredits }),
     question_sha256: sha256,
     ...(spentBefore.length === 0 ? {} : { spent_before: spentBefore }),
+    backups,
   }
   await writer.append(started, JSON.stringify(plan.batches))
   return newRunHistory(started, plan.batches)

@@ -24,6 +24,7 @@ import { linkOnce } from '../support/atomic-file.ts'
 import { JobtideError, onDisk, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
+import type { BackupWorld } from './backup/back-up.ts'
 import { backupStates } from './backup/backup-target.ts'
 import type { Freshness } from './freshness.ts'
 import { holderOf } from './lock.ts'
@@ -180,7 +181,7 @@ function tryLink(folder: string): void {
 export async function keepPause(
   notBefore: number,
   reason: string,
-  world: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
+  world: Omit<BackupWorld, 'onProgress'>,
 ): Promise<void> {
   const { clock, directory } = world
   if (openJournal(directory.journal, clock).segments().length === 0) return
@@ -241,7 +242,8 @@ function backupFinding(
   const old = states.find(({ backedUpAt }) => nowMs - (backedUpAt?.getTime() ?? 0) > OLD_BACKUP_MS)
   const places = states.map(({ place }) => place)
   if (old !== undefined) {
-    const hint = 'Does a pipeline that runs name this place? Else remove journal.backup.json.'
+    const hint =
+      'Does a pipeline that runs name this place? Else remove it from journal.backup.json.'
     return finding(check, 'warning', `${old.place} is more than two days old`, hint)
   }
   if (places.length > 0) return finding(check, 'ok', places.join(', '))

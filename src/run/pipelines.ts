@@ -11,7 +11,8 @@ import type { NotifySpec } from '../plan/pipeline-fields.ts'
 import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
-import { readJob, type Job } from './job.ts'
+import { absolutePlace, eachOnce, type BackupTarget } from './backup/backup-target.ts'
+import { readBackupTarget, readJob, type Job } from './job.ts'
 import { pipelineFile, pipelineFilesIn } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
@@ -121,4 +122,28 @@ function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
     job,
     notify: job.notify,
   }
+}
+
+/**
+ * Where pipelines back the journal up, each place once. A file that is wrong counts for nothing here.
+ * @param named pipelines beside those in ./pipelines
+ * @param said what JOBTIDE_JOURNAL_BACKUP names
+ */
+export function declaredBackups(
+  named: readonly string[],
+  said: string | false | undefined,
+  dataDir: string,
+): BackupTarget[] {
+  const files = [...named, ...pipelineFilesIn(resolve('pipelines'))]
+  const declared = files.flatMap((file): BackupTarget[] => {
+    try {
+      const overrides = [{}, { journalBackup: said }]
+      return overrides.flatMap((one) => readBackupTarget(file, one, dataDir) ?? [])
+    } catch (error) {
+      if (error instanceof ConfigError) return []
+      throw error
+    }
+  })
+  const place = typeof said === 'string' ? absolutePlace(said, dataDir) : null
+  return eachOnce([...declared, ...(place === null ? [] : [{ place, s3: {} }])])
 }

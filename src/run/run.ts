@@ -18,6 +18,7 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
 import { checkBackup } from './backup/back-up.ts'
+import { eachOnce, knownBackups } from './backup/backup-target.ts'
 import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, hasSpark, type RunEnd, type RunParts } from './finish.ts'
@@ -127,9 +128,13 @@ async function attempt(
   const publishes = command !== 'extract' && job.snapshot !== null
   if (command !== 'extract') refuseWrongOwn(world.ownFolder, hasSpark(job))
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
-  for (const target of job.backups) await checkBackup(target, journal, world, store)
+  for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
   await session.warehouse.bringUp()
-  const about = { job, command, history: before, writer, clock, spentBefore }
+  const backups = eachOnce([
+    ...job.backups,
+    ...knownBackups(world.directory.root, journal, before.runs),
+  ])
+  const about = { job, command, history: before, writer, clock, spentBefore, backups }
   const begun =
     collection === null || suppression === null
       ? await beginRun(about)

@@ -1,8 +1,11 @@
 /** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
 
+import { join } from 'node:path'
+import { filesOfInbox } from '../inbox/inbox.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
-import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
+import { notedList, readHistory, saveCheckpoint } from '../journal/read-history.ts'
+import { validPrefix } from '../journal/reader.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
@@ -11,14 +14,14 @@ import { isoInstant } from '../support/clock.ts'
 import { JobtideError, messageOf } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
-import { backUp } from './backup/back-up.ts'
+import { backUp, checkBackup, type BackupWorld } from './backup/back-up.ts'
 import { readMemory, type BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { LOADED, spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import type { DataDirectory } from './data-directory.ts'
-import { rebuildOlder, type RebuildWorld } from './rebuild.ts'
+import { rebuildOlder } from './rebuild.ts'
 import type { RunWorld } from './stages.ts'
 import { takeInbox } from './take-inbox.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
@@ -58,7 +61,7 @@ export interface WarehouseBefore {
  * @throws JobtideError when something else there is damaged, or of a version that this one does not read; then nothing is changed
  */
 export async function withJournal<T>(
-  world: RebuildWorld,
+  world: BackupWorld,
   request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
   losses: 'refuse' | 'accept',
   work: (journal: Journal, lock: DataLock, before: WarehouseBefore) => Promise<T>,
@@ -73,9 +76,11 @@ export async function withJournal<T>(
   try {
     await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
+    refuseNewerRecords(journal, losses)
     const before = WRITES_JOURNAL_ALONE.has(request.command)
       ? undefined
       : await refuseUnreadable(journal, directory, losses)
+    await refuseOlderCopy(journal, world)
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
@@ -88,6 +93,27 @@ export async function withJournal<T>(
     return await work(journal, lock, { loaded: before?.loaded, bringUp })
   } finally {
     lock.release()
+  }
+}
+
+/**
+ * Keeps deliveries in the inbox where the journal is an older copy: the one that takes its place would lack them.
+ * @throws StorageError as checkBackup
+ */
+async function refuseOlderCopy(journal: Journal, world: BackupWorld): Promise<void> {
+  const { root, inbox } = world.directory
+  if (filesOfInbox(inbox).length === 0) return
+  for (const target of readMemory(root)) await checkBackup(target, journal, world)
+}
+
+/** @throws JournalTooNewError for a record that this version does not know */
+function refuseNewerRecords(journal: Journal, losses: 'refuse' | 'accept'): void {
+  if (losses === 'refuse') notedList(journal)
+  else {
+    // A journal whose losses are to be accepted cannot be read as a whole yet.
+    for (const segment of journal.segments()) {
+      validPrefix(join(journal.folder, segment), undefined, () => undefined)
+    }
   }
 }
 

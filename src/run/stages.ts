@@ -251,10 +251,17 @@ export async function publishStage(
 export function openTarget(
   { to, s3 }: Pick<SnapshotTarget, 'to' | 's3'>,
   { clock, s3Endpoint, directory }: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
+  access: 'read' | 'write' = 'write',
 ): Promise<ObjectStore> {
   // A folder of its own is for other readers; one in the data directory is as private as all there.
   const modes = isWithin(directory.root, to) ? null : usersModes()
-  return openStore(to, { clock, s3, modes, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
+  return openStore(to, {
+    clock,
+    s3,
+    modes,
+    access,
+    ...(s3Endpoint === undefined ? {} : { s3Endpoint }),
+  })
 }
 
 const NOTHING_DELETED: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }

@@ -6,6 +6,8 @@ import { encodeFrame } from '../../src/journal/frame.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { JournalDamagedError, endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
+import type { JournalRecord } from '../../src/journal/records.ts'
+import { packageVersion } from '../../src/support/assets.ts'
 import { MIB } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
@@ -198,6 +200,38 @@ describe('a segment of a newer Jobtide', () => {
       )
     }
     expect(onlySegment(journal).bytes()).toEqual(before)
+  })
+})
+
+describe('a record of a kind that this version does not know', () => {
+  const future = { kind: 'page_compressed', at: 1 } as unknown as JournalRecord
+
+  it.each([
+    ['of a segment that names its writer', '99.1.0', 'Jobtide 99.1.0'],
+    ['of one that does not', undefined, 'a newer Jobtide'],
+  ])('%s is refused with both versions and left as it is, also by recover()', (_, writer, by) => {
+    const start = encodeFrame(aStart(), JSON.stringify([aBatch()]), 0, writer)
+    const { journal } = journalOf(start, encodeFrame(future, undefined, start.length))
+    const before = onlySegment(journal).bytes()
+    for (const read of [
+      () => contentOf(journal),
+      () => readHistory(journal),
+      () => journal.recover(),
+      () => journal.recover('accept'),
+    ]) {
+      expect(read).toThrow(expect.objectContaining({ name: 'JournalTooNewError', exitCode: 2 }))
+      expect(read).toThrow(
+        `was written by ${by}, and this is ${packageVersion()}, which does not know the kind "page_compressed" of the record at byte ${start.length}`,
+      )
+    }
+    expect(onlySegment(journal).bytes()).toEqual(before)
+  })
+
+  it('is refused also where a reader begins behind the start of the segment', () => {
+    const start = encodeFrame(aStart(), JSON.stringify([aBatch()]), 0, '99.1.0')
+    const { journal } = journalOf(start, encodeFrame(future, undefined, start.length))
+    const [segment = ''] = journal.segments()
+    expect(() => [...journal.read(segment, start.length)]).toThrow('by Jobtide 99.1.0, and this is')
   })
 })
 

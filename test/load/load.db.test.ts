@@ -537,7 +537,7 @@ describe('runs and batches', () => {
       startRun(writer, two)
       writer.write({ kind: 'something_new' } as unknown as JournalRecord)
     })
-    await expect(load({ warehouse, journal })).rejects.toThrow('unknown kind "something_new"')
+    await expect(load({ warehouse, journal })).rejects.toThrow('the kind "something_new"')
     expect(await warehouse.all('select * from ops.journal_positions')).toEqual([])
   })
 })

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
+import { lookBefore } from '../../src/warehouse/warehouse.ts'
 import { done } from '../helpers/run-cli.ts'
 import { VERSIONS, siteOf, type UpgradeSite } from './fixtures.ts'
 
@@ -22,10 +23,14 @@ const MISPLACED = `select schema_name || '.' || table_name as place from duckdb_
   )`
 
 describe.skipIf(!existsSync('/proc/self/cwd'))(`a warehouse of ${LATEST}`, () => {
-  it('is rebuilt from the journal for 0 credits by a build, with each table in one tier', async () => {
+  it('is brought to this version by a build for 0 credits, with each table in one tier', async () => {
     const site = await siteOf(LATEST, 'nobody-erased')
+    const warehouse = join(site.dataDir, 'jobtide.duckdb')
+    // None where no file of the schema came since that release.
+    const lacks = await lookBefore(warehouse, (_, count) => Promise.resolve(count))
     const { stderr } = done(await site.call('build'))
-    expect(stderr.match(/warehouse_rebuilt_from_the_journal/g)).toHaveLength(1)
+    const rebuilt = stderr.match(/warehouse_rebuilt_from_the_journal/g) ?? []
+    expect(rebuilt).toHaveLength((lacks ?? 0) > 0 ? 1 : 0)
     expect(site.simulator.account().requests).toBe(0)
     expect(await rowsOf(site, MISPLACED)).toEqual([])
     const placed = `select schema_name from duckdb_tables() where table_name = 'title_pairs'`

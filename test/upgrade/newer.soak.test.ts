@@ -6,7 +6,11 @@
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
+import { Inbox } from '../../src/inbox/inbox.ts'
+import { encodeFrame } from '../../src/journal/frame.ts'
+import type { JournalRecord } from '../../src/journal/records.ts'
 import { appendSeal } from '../../src/journal/seals.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { bytesOf, siteOf, type UpgradeSite } from './fixtures.ts'
@@ -21,6 +25,15 @@ const WRITE_WAREHOUSE = [RUN, 'load', 'build', PUBLISH, FORGET]
 const WRITE_ALL = [...WRITE_WAREHOUSE, 'replay']
 const ALL = [...WRITE_ALL, 'replay --accept-loss', 'extract test.yaml', 'verify', 'status']
 const NEWER_SEGMENT = 'J3 2 0 0 0123abcd\n{}\n'
+/** In this format, with a record that this version does not know. */
+const segmentWithNewRecord = () => {
+  const first = { kind: 'paused', run_id: null, at: 1, not_before: 1, reason: '' } as const
+  const start = encodeFrame(first, undefined, 0, '99.1.0')
+  const future = { kind: 'something_new', at: 2 } as unknown as JournalRecord
+  return Buffer.concat([start, encodeFrame(future, undefined, start.length)])
+}
+const OF_NEW_RECORD =
+  /was written by Jobtide 99\.1\.0, and this is \d+\.\d+\.\d+, which does not know the kind "something_new" of the record/
 
 type Spoil = (dataDir: string) => Promise<void> | void
 
@@ -40,6 +53,27 @@ it.skipIf(!HAS_PROC).each<[string, readonly string[], RegExp, Spoil]>([
       writeFileSync(join(dir, 'journal', segment), NEWER_SEGMENT)
       const { length: bytes } = NEWER_SEGMENT
       appendSeal(join(dir, 'journal'), { segment, bytes, sha256: sha256Hex(NEWER_SEGMENT) })
+    },
+  ],
+  [
+    'a record of an unknown kind',
+    [...ALL.filter((command) => command !== 'verify'), 'credits'],
+    OF_NEW_RECORD,
+    (dir) => writeFileSync(join(dir, 'journal', segmentAfter(dir)), segmentWithNewRecord()),
+  ],
+  [
+    'a record of an unknown kind in a sealed segment, with a delivery in the inbox,',
+    [...ALL.filter((command) => command !== 'verify'), 'credits', 'plan test.yaml'],
+    OF_NEW_RECORD,
+    async (dir) => {
+      const records = segmentWithNewRecord()
+      const seal = { kind: 'seal', at: 3, records: 2, sha256: sha256Hex(records) } as const
+      const whole = Buffer.concat([records, encodeFrame(seal, undefined, records.length)])
+      const segment = segmentAfter(dir)
+      writeFileSync(join(dir, 'journal', segment), whole)
+      const { length: bytes } = whole
+      appendSeal(join(dir, 'journal'), { segment, bytes, sha256: sha256Hex(whole), held: [] })
+      await new Inbox(join(dir, 'inbox'), realClock).keep('{}')
     },
   ],
   [

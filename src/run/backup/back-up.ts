@@ -4,11 +4,14 @@
  */
 
 import { join } from 'node:path'
-import { openJournal, type Journal } from '../../journal/journal.ts'
-import { parseSeals } from '../../journal/seals.ts'
+import { journalIdentity } from '../../journal/identity.ts'
+import type { Journal } from '../../journal/journal.ts'
+import { listedIn } from '../../journal/seals.ts'
+import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { prefixedStore, type ObjectStore } from '../../publish/store/object-store.ts'
 import { openStore } from '../../publish/store/open-store.ts'
+import { readIfThere } from '../../support/atomic-file.ts'
 import { ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { countText, sum } from '../../support/numbers.ts'
@@ -18,6 +21,7 @@ import {
   SEGMENTS_PREFIX,
   contentSha256,
   describeJournal,
+  generationOf,
   isProven,
   readBackupList,
   segmentKey,
@@ -26,7 +30,7 @@ import {
 } from './backup-list.ts'
 import {
   JOURNAL_FOLDER,
-  damagedMemory,
+  NEVER,
   knownBackups,
   readMemory,
   remember,
@@ -63,8 +67,9 @@ export async function openBackup(
 }
 
 /**
- * Refuses, before anything is bought, a place that keeps another journal or knows more than this one. A place that cannot be
- * reached stops nothing: the journal is written first, and the backup fails aloud.
+ * Refuses, before anything is bought, published or taken out of the inbox, a place that keeps another journal or knows more than
+ * this one. A place that cannot be reached stops nothing: the journal is written first, and the backup fails aloud.
+ * @param within the destination of the snapshots, where it is open to be written
  * @throws ConfigError for the backup of another journal, or of a newer version
  * @throws StorageError for one that knows more, or whose list is damaged
  */
@@ -72,12 +77,13 @@ export async function checkBackup(
   target: BackupTarget,
   journal: Journal,
   world: BackupWorld,
-  within: ObjectStore | null,
+  access: 'read' | 'write' = 'read',
+  within: ObjectStore | null = null,
 ): Promise<void> {
   try {
-    const store = await openBackup(target, world, 'write', within)
+    const store = await openBackup(target, world, access, within)
     const there = await readBackupList(store)
-    if (there !== null) refuseOther(there.list, describeJournal(journal, world), target.place)
+    if (there !== null) refuseOther(there.list, journal, world, target.place)
   } catch (error) {
     if (!(error instanceof PublishError)) throw error
     world.logger.warn({ place: target.place, reason: error.message }, 'backup.out_of_reach')
@@ -100,8 +106,11 @@ export async function backUp(
   return backUpInto(open, target, describeJournal(journal, world), journal, world)
 }
 
-/** @param open opens the place; only where something changed since it was backed up last */
-async function backUpInto(
+/**
+ * Backs up what `here` describes, as {@link backUp} does.
+ * @param open opens the place; only where something changed since it was backed up last
+ */
+export async function backUpInto(
   open: () => Promise<ObjectStore>,
   target: BackupTarget,
   here: BackupList,
@@ -113,7 +122,7 @@ async function backUpInto(
   const content = contentSha256(here)
   const size = { segments: here.segments.length, bytes: bytesOf(here.segments) }
   const kept = (fresh: readonly BackedUpSegment[]) => {
-    remember(root, {
+    remember(root, journal, {
       ...target,
       ...size,
       backed_up_at: here.made_at,
@@ -135,8 +144,7 @@ async function backUpInto(
     return kept(await copy(await open(), here, journal, world))
   } catch (error) {
     const reason = messageOf(error)
-    const never = { backed_up_at: null, content_sha256: null, segments: 0, bytes: 0 }
-    remember(root, { ...never, ...known, ...target, problem: reason })
+    remember(root, journal, { ...NEVER, ...known, ...target, problem: reason })
     if (!(error instanceof PublishError)) throw error
     throw new PublishError(`the journal was not backed up to ${target.place}: ${reason}`, {
       hint: 'What was bought is in the journal here; the next run backs it up.',
@@ -151,11 +159,12 @@ async function copy(
   store: ObjectStore,
   here: BackupList,
   journal: Journal,
-  { stop, onProgress }: BackupWorld,
+  world: BackupWorld,
 ): Promise<BackedUpSegment[]> {
+  const { stop, onProgress } = world
   const there = await readBackupList(store)
   if (there !== null) {
-    refuseOther(there.list, here, store.destination)
+    refuseOther(there.list, journal, world, store.destination)
     if (contentSha256(there.list) === contentSha256(here)) return []
   }
   const before = new Set(there?.list.segments.map(segmentKey))
@@ -179,26 +188,53 @@ async function copy(
       hint: 'Does a copy of this data directory run somewhere else? Only one of them may.',
     })
   }
+  // A backup from before an erasure came back, such as a disk that was away: what was rewritten since must not stay there.
+  const isBefore = (there?.list.suppression_generation ?? 0) < here.suppression_generation
+  if (there !== null && isBefore) await removeOthers(store, here, world)
   return fresh
+}
+
+/** Removes the segments that a backup does not name, and old object versions, for good. @returns how many could not be removed */
+export async function removeOthers(
+  store: ObjectStore,
+  { segments }: BackupList,
+  { clock }: Pick<BackupWorld, 'clock'>,
+): Promise<number> {
+  const named = new Set(segments.map(segmentKey))
+  const isLeft = ({ key }: { readonly key: string }) => !named.has(key)
+  const old = (await store.list(SEGMENTS_PREFIX)).filter(isLeft)
+  if (old.length > 0) await store.remove(old.map(({ key }) => key))
+  await store.purge({ uploadsBegunBefore: clock.now(), versions: true })
+  return (await store.list(SEGMENTS_PREFIX)).filter(isLeft).length
 }
 
 function bytesOf(segments: readonly BackedUpSegment[]): number {
   return sum(segments.map(({ bytes }) => bytes))
 }
 
-function refuseOther(there: BackupList, here: BackupList, place: string): void {
-  if (there.journal_id !== here.journal_id) {
+/**
+ * Refuses the backup of another journal, and one that knows more than the journal here, which is then an older copy.
+ * @throws ConfigError for the one, StorageError for the other
+ */
+export function refuseOther(
+  there: BackupList,
+  { folder, segments }: Pick<Journal, 'folder' | 'segments'>,
+  { directory, clock }: Pick<BackupWorld, 'directory' | 'clock'>,
+  place: string,
+): void {
+  const id = journalIdentity(folder, clock.now())
+  if (there.journal_id !== id) {
     throw new ConfigError(
-      `${place} is the backup of another journal (${there.journal_id}; the one here is ${here.journal_id})`,
+      `${place} is the backup of another journal (${there.journal_id}; the one here is ${id})`,
       {
-        hint: 'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent.',
+        hint: 'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent or changed.',
       },
     )
   }
-  const listed = parseSeals(place, Buffer.from(here.seals), 'skip')
-  const unknown = there.segments.filter(({ segment }) => !listed.has(segment))
-  const isOlder = there.suppression_generation > here.suppression_generation
-  if (unknown.length === 0 && !isOlder) return
+  const known = new Set([...listedIn(folder, 'skip').keys(), ...segments()])
+  const unknown = there.segments.filter(({ segment }) => !known.has(segment))
+  const erased = generationOf(readIfThere(join(directory.root, SUPPRESSED_FILE))?.toString())
+  if (unknown.length === 0 && there.suppression_generation <= erased) return
   const what =
     unknown.length > 0
       ? `${countText(unknown.length, 'segment')} that ${unknown.length === 1 ? 'is' : 'are'} not here, the newest of them ${unknown.at(-1)?.segment}`
@@ -206,7 +242,7 @@ function refuseOther(there: BackupList, here: BackupList, place: string): void {
   throw new StorageError(
     `the journal is older than its backup of ${there.made_at} in ${place}, which has ${what}`,
     {
-      hint: 'Is this a copy of the data directory from before? Put the newer one back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`. Nothing was sent.',
+      hint: 'Is this a copy of the data directory from before? Put the newer one back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`. Nothing was sent or changed.',
     },
   )
 }
@@ -216,64 +252,13 @@ function refuseOther(there: BackupList, here: BackupList, place: string): void {
  * `status`; the next run tries again.
  */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
-  for (const target of knownBackups(world.directory.root)) {
+  for (const target of knownBackups(world.directory.root, journal)) {
     try {
       await backUp(target, journal, world)
     } catch (error) {
       if (!(error instanceof JobtideError)) throw error
       world.logger.warn({ place: target.place, reason: error.message }, 'backup.failed')
     }
-  }
-}
-
-/** What is left to do in a place after an erasure; `problem` is null where nothing is. */
-export interface ErasedBackup {
-  readonly destination: string
-  readonly problem: string | null
-}
-
-/**
- * Brings the backups up to an erasure: the rewritten segments go there, all others go for good, old object versions with them. What
- * is left is proved: it is the segments here, object by object, which are searched here.
- * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
- */
-export async function eraseInBackups(world: BackupWorld, isLast: boolean): Promise<ErasedBackup[]> {
-  const journal = openJournal(world.directory.journal, world.clock)
-  const erased: ErasedBackup[] = []
-  const damaged = damagedMemory(world.directory.root)
-  if (damaged !== null) {
-    const problem = 'it is damaged, so where the journal is backed up is not known'
-    erased.push({ destination: damaged, problem })
-  }
-  for (const target of knownBackups(world.directory.root)) {
-    const problem = await eraseIn(target, journal, world, isLast)
-    erased.push({ destination: target.place, problem })
-  }
-  return erased
-}
-
-async function eraseIn(
-  target: BackupTarget,
-  journal: Journal,
-  world: BackupWorld,
-  isLast: boolean,
-): Promise<string | null> {
-  try {
-    const store = await openBackup(target, world, 'write')
-    const here = describeJournal(journal, world, isLast)
-    await backUpInto(() => Promise.resolve(store), target, here, journal, world)
-    const wanted = new Set(here.segments.map(segmentKey))
-    const isLeft = ({ key }: { readonly key: string }) => !wanted.has(key)
-    const old = (await store.list(SEGMENTS_PREFIX)).filter(isLeft)
-    if (old.length > 0) await store.remove(old.map(({ key }) => key))
-    await store.purge({ uploadsBegunBefore: world.clock.now(), versions: true })
-    const left = (await store.list(SEGMENTS_PREFIX)).filter(isLeft)
-    return left.length === 0
-      ? null
-      : `${countText(left.length, 'old segment')} could not be removed`
-  } catch (error) {
-    if (!(error instanceof JobtideError)) throw error
-    return error.message
   }
 }
 
@@ -291,7 +276,7 @@ export async function proveBackup(
   const store = await openBackup(target, world, 'read')
   const list = (await readBackupList(store))?.list
   if (list === undefined) return [`there is no backup of the journal in ${target.place}`]
-  refuseOther(list, describeJournal(journal, world), target.place)
+  refuseOther(list, journal, world, target.place)
   const problems: string[] = []
   for (const [index, segment] of list.segments.entries()) {
     world.stop.throwIfAborted()

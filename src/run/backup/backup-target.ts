@@ -1,7 +1,11 @@
 /** Where the journal is backed up, and what this machine remembers of it: `journal.backup.json` in the data directory. */
 
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { Journal } from '../../journal/journal.ts'
+import { readHistory } from '../../journal/read-history.ts'
+import type { RunHistory } from '../../journal/run-history.ts'
 import type { S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../../support/atomic-file.ts'
@@ -83,38 +87,82 @@ const fileSchema = z.object({
 const memoryPath = (root: string) => join(root, 'journal.backup.json')
 
 /**
- * The places that this data directory was backed up to. A file that is damaged counts as none: the places know.
+ * What this machine remembers of the places that this data directory was backed up to; nothing where the file is lost or damaged.
  * @throws ConfigError for the file of a newer version, which may know of places that this one would forget
  */
 export function readMemory(root: string): readonly BackupMemory[] {
-  return readFile(root)?.places ?? []
+  return readFile(root) ?? []
 }
 
-/** null for a file that is damaged. */
-function readFile(root: string): z.infer<typeof fileSchema> | null {
-  const bytes = readIfThere(memoryPath(root))
-  if (bytes === null) return { format_version: FORMAT_VERSION, places: [] }
-  const value = jsonOrNull(bytes.toString())
+/** null for a file that is lost or damaged. */
+function readFile(root: string): readonly BackupMemory[] | null {
+  const value = jsonOrNull(readIfThere(memoryPath(root))?.toString() ?? '')
   refuseOtherFormat(memoryPath(root), value, [FORMAT_VERSION])
-  return fileSchema.safeParse(value).data ?? null
+  return fileSchema.safeParse(value).data?.places ?? null
 }
 
-/** The path of the file where it is damaged: there may be backups then of which this machine does not know; else null. */
-export function damagedMemory(root: string): string | null {
-  return readFile(root) === null ? memoryPath(root) : null
+/**
+ * The places that this data directory was backed up to: where the file is lost, those that the last run noted in the journal.
+ * @param runs of the journal, where they are known; else they are read
+ */
+export function knownBackups(
+  root: string,
+  journal: Journal,
+  runs?: ReadonlyMap<string, RunHistory>,
+): BackupTarget[] {
+  const known = readFile(root) ?? notedBackups(journal, runs) ?? []
+  return known.map(({ place, s3 }) => ({ place, s3 }))
 }
 
-/** The places that this data directory was backed up to, for commands that run no pipeline. */
-export function knownBackups(root: string): BackupTarget[] {
-  return readMemory(root).map(({ place, s3 }) => ({ place, s3 }))
+/** What is wrong where it is not known whether there is a backup somewhere; null where that is known. */
+export function lostMemory(root: string, journal: Journal): string | null {
+  if (readFile(root) !== null || notedBackups(journal) !== null) return null
+  const state = existsSync(memoryPath(root)) ? 'damaged' : 'missing'
+  // Journals from before 0.17 say that a run backed up, and not where.
+  const wasMade = runsOf(journal).some(
+    ({ finished }) => finished?.stage_seconds?.backup !== undefined,
+  )
+  return state === 'damaged' || wasMade
+    ? `${memoryPath(root)}: it is ${state}, so where the journal is backed up is not known; name the pipeline that does it with --pipeline`
+    : null
+}
+
+/** null where no run noted any. */
+function notedBackups(
+  journal: Journal,
+  runs?: ReadonlyMap<string, RunHistory>,
+): BackupTarget[] | null {
+  const noted = [...(runs?.values() ?? runsOf(journal))].findLast(
+    ({ started }) => started.backups !== undefined,
+  )
+  return noted?.started.backups?.map(({ place, s3 }) => ({ place, s3 })) ?? null
+}
+
+function runsOf(journal: Journal): RunHistory[] {
+  return journal.segments().length === 0 ? [] : [...readHistory(journal).runs.values()]
+}
+
+/** Those targets with a place of their own. */
+export function eachOnce<T extends BackupTarget>(targets: readonly T[]): T[] {
+  return targets.filter((one, at) => targets.findIndex(({ place }) => place === one.place) === at)
 }
 
 /** Remembers a place in the stead of what was remembered of it. @throws StorageError when the disk refuses */
-export function remember(root: string, memory: BackupMemory): void {
-  const others = readMemory(root).filter(({ place }) => place !== memory.place)
+export function remember(root: string, journal: Journal, memory: BackupMemory): void {
+  const known = readFile(root) ?? knownBackups(root, journal).map((one) => ({ ...one, ...NEVER }))
+  const others = known.filter(({ place }) => place !== memory.place)
   const file = { format_version: FORMAT_VERSION, places: [...others, memory] }
   writeFileAtomic(memoryPath(root), `${stableJson(file, 2)}\n`, OWNER_ONLY)
 }
+
+/** Of a place that was never backed up to, as far as this machine knows. */
+export const NEVER = {
+  backed_up_at: null,
+  content_sha256: null,
+  segments: 0,
+  bytes: 0,
+  problem: null,
+} as const
 
 /** How a backup stands, as far as this machine knows. */
 export interface BackupState {

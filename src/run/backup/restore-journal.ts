@@ -94,7 +94,7 @@ export async function restoreJournal(
   journal.check('bytes')
   const credits = sum([...monthlyCredits(readHistory(journal).spending, null).values()])
   const bytes = sum(list.segments.map((segment) => segment.bytes))
-  remember(directory.root, {
+  remember(directory.root, journal, {
     ...target,
     backed_up_at: list.made_at,
     content_sha256: contentSha256(list),
@@ -139,9 +139,10 @@ async function mend(
   const { folder } = journal
   const identity = readIfThere(join(folder, IDENTITY_FILE))?.toString().trim()
   if (identity !== undefined && identity !== list.journal_id) {
-    throw new ConfigError(`${store.destination} is the backup of another journal`, {
-      hint: 'Name that of this one. Nothing was changed.',
-    })
+    throw new ConfigError(
+      `${store.destination} is the backup of another journal (${list.journal_id}; the one here is ${identity})`,
+      { hint: 'Name the backup of this one. Nothing was changed.' },
+    )
   }
   const seals = listedIn(folder, 'skip')
   const isWhole = ({ segment }: BackedUpSegment) => {
@@ -190,7 +191,7 @@ async function fetchSegments(
 
 function damaged(what: string): StorageError {
   return new StorageError(`the backup of the journal is damaged: ${what}`, {
-    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. Until then there is no journal here.',
+    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. Until then nothing is restored.',
   })
 }
 

@@ -22,7 +22,7 @@ import { newUlid } from '../../support/ulid.ts'
 import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
-import { eraseInBackups } from '../backup/back-up.ts'
+import { eraseInBackups } from '../backup/erase-backups.ts'
 import { eraseInDatabases } from '../databases.ts'
 import { CERTIFICATES, REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
@@ -102,7 +102,7 @@ export async function erase(
       const earlier = readPending(world.directory.root)
       const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
       const pending = earlier === null && !isNew ? null : together(earlier, request)
-      if (pending !== null) await refuseNewerPlaces(world)
+      if (pending !== null) await refuseNewerPlaces(world, journal)
       await before.bringUp()
       return eraseAll(world, journal, pending, isNew)
     },
@@ -171,14 +171,15 @@ async function eraseAll(
   tell(world, 'backup')
   const unreached = failuresOf(pending.stores)
   // A backup keeps what is pending, with the names of the people, only while something is.
-  const backups = isEmpty ? [] : await eraseInBackups(world, unreached.length === 0)
+  const isLast = unreached.length === 0
+  const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, targets, isLast)
   tell(world, 'copies')
   await eraseCopies(world)
   tell(world, 'proof')
   const { unsearched, ...proof } = await prove(world, targets, pending)
   const remaining = [
     ...unreached,
-    ...failuresOf(backups),
+    ...leftInBackups,
     ...remainingIn(root, proof.matches),
     ...unsearchedIn(unsearched),
   ]
@@ -281,10 +282,8 @@ async function prove(
   return allOf(reports)
 }
 
-function failuresOf(
-  places: readonly { readonly destination: string; readonly problem: string | null }[],
-): string[] {
-  return places.flatMap(({ destination, problem }) =>
+function failuresOf(stores: Pending['stores']): string[] {
+  return stores.flatMap(({ destination, problem }) =>
     problem === null ? [] : [`${destination}: ${problem}`],
   )
 }

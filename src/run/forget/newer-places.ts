@@ -1,30 +1,28 @@
-/** What an erasure must not begin with: a destination or a backup from which only a newer version can erase. */
+/** What an erasure must not begin with: a destination or a backup from which this version, or this copy, cannot erase. */
 
+import type { Journal } from '../../journal/journal.ts'
 import { readCurrent } from '../../publish/read-snapshot.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { openStore } from '../../publish/store/open-store.ts'
 import { EXIT, JobtideError } from '../../support/errors.ts'
 import { lookBefore } from '../../warehouse/warehouse.ts'
-import { openBackup } from '../backup/back-up.ts'
-import { readBackupList } from '../backup/backup-list.ts'
-import { knownBackups } from '../backup/backup-target.ts'
+import { refuseNewerBackups } from '../backup/erase-backups.ts'
 import { knownDestinations } from './snapshots.ts'
 import type { ErasureWorld } from './world.ts'
 
 /**
  * Looks at every place before anything is changed: otherwise half an erasure would be left, which this version cannot finish.
  * A place that is out of reach or damaged does not keep people in the others.
- * @throws JobtideError for a place of a newer version
+ * @throws JobtideError for a place of a newer version, or a backup that knows more than the journal here
  */
-export async function refuseNewerPlaces(world: ErasureWorld): Promise<void> {
+export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): Promise<void> {
   const { directory, clock, s3Endpoint } = world
   const known = (await lookBefore(directory.warehouse, (open) => knownDestinations(open))) ?? []
-  for (const { to, s3 } of world.targets(known)) {
+  const targets = world.targets(known)
+  for (const { to, s3 } of targets) {
     await lookAt(() => openStore(to, { clock, s3, s3Endpoint, access: 'read' }), readCurrent)
   }
-  for (const target of knownBackups(directory.root)) {
-    await lookAt(() => openBackup(target, world, 'read'), readBackupList)
-  }
+  await refuseNewerBackups(world, journal, targets)
 }
 
 async function lookAt(

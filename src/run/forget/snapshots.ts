@@ -88,7 +88,7 @@ export function findInTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
-  return inTarget(world, target, async (store) =>
+  return inTarget(world, target, 'read', async (store) =>
     snapshotsNaming(world, store, await listSnapshots(store), markers),
   )
 }
@@ -102,7 +102,7 @@ export function eraseInTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
-  return inTarget(world, target, async (store) => {
+  return inTarget(world, target, 'write', async (store) => {
     const manifests = await listSnapshots(store)
     const named = await snapshotsNaming(world, store, manifests, markers)
     // What an older format holds beside its files is not known: deleted rows, statistics in its Delta logs.
@@ -169,7 +169,7 @@ export async function searchTarget(
   if (isFolderAddress(target.to)) {
     return isWithin(world.directory.root, target.to) ? null : searchFolder(target.to, options)
   }
-  const store = await openTarget(target, world)
+  const store = await openTarget(target, world, 'read')
   const keys = (await store.list('')).map(({ key }) => key)
   const report = await searchStore(store, keys, options)
   return {
@@ -182,6 +182,7 @@ export async function searchTarget(
 async function inTarget(
   world: ErasureWorld,
   target: SnapshotTarget,
+  access: 'read' | 'write',
   work: (store: ObjectStore) => Promise<string[]>,
 ): Promise<StoreFindings> {
   const destination = target.to
@@ -191,7 +192,8 @@ async function inTarget(
     return { destination, problem, snapshots: [] }
   }
   try {
-    return { destination, problem: null, snapshots: await work(await openTarget(target, world)) }
+    const store = await openTarget(target, world, access)
+    return { destination, problem: null, snapshots: await work(store) }
   } catch (error) {
     world.stop.throwIfAborted()
     // A defect is to be seen, not to be told in passing.

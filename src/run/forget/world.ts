@@ -1,5 +1,6 @@
 /** What an erasure may touch, and how it tells where it is. */
 
+import type { BackupTarget } from '../backup/backup-target.ts'
 import type { SnapshotTarget } from '../job.ts'
 import type { RunWorld } from '../stages.ts'
 
@@ -7,6 +8,8 @@ import type { RunWorld } from '../stages.ts'
 export type ErasureWorld = RunWorld & {
   /** Where snapshots are erased, given the destinations that the warehouse knows of. */
   readonly targets: (known: readonly string[]) => readonly SnapshotTarget[]
+  /** Where pipelines and the environment say that the journal is backed up. */
+  readonly declaredBackups: () => readonly BackupTarget[]
 }
 
 /** Tells of a step, unless the process is to stop. @throws the reason to stop */

@@ -7,25 +7,25 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Inbox } from '../../../src/inbox/inbox.ts'
+import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
 import { IS_SOAK } from '../../helpers/tier.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
-
-const ROWS =
-  'select count(*)::int as events, max(detected_at)::text as newest from job_change_events'
-const STINTS =
-  'select profile_id, organization_id, stint_number, joined_at::text from stints order by all'
 
 /** A site whose pipeline publishes nothing and backs the journal up to a folder beside the data directory. */
 async function openBackedUp(options: SiteOptions = {}) {
@@ -43,28 +43,57 @@ const segmentsOf = (site: Site) =>
 const listOf = (place: string) =>
   JSON.parse(readFileSync(join(place, 'backup.json'), 'utf8')) as Record<string, unknown>
 
-describe('a backup in a folder', () => {
-  it('brings a deleted data directory back for 0 credits; the next run asks only for what came since, and no page is bought twice', async () => {
-    const { site, place, run } = await openBackedUp()
+/** The rows of every table that models make, as one hash each. */
+async function tablesOf(site: Site): Promise<unknown[]> {
+  const tables = await site.query<{ name: string }>(
+    `select schema_name || '.' || table_name as name from duckdb_tables()
+     where schema_name in ('main', 'core') order by 1`,
+  )
+  expect(tables.length).toBeGreaterThan(20)
+  const hashes = tables.map(
+    ({ name }) =>
+      `select '${name}' as name, count(*)::int as held, sum(hash(one))::varchar as hashed from ${name} as one`,
+  )
+  return site.query(`${hashes.join(' union all ')} order by name`)
+}
+
+describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (where) => {
+  it('brings a deleted data directory back for 0 credits with the same tables; the next run asks only for what came since, and no page is bought twice', async () => {
+    const s3 = where === 'S3' ? await startS3Server() : null
+    onTestFinished(() => s3?.close())
+    const backup = s3 === null ? '../backup' : `s3://${s3.bucket}/lake/journal`
+    const site = await openSite({ pipelineLines: [`journal: { backup: "${backup}" }`] })
+    const place = s3 === null ? join(site.folder, 'backup') : backup
+    if (s3 !== null) {
+      vi.stubEnv('AWS_ACCESS_KEY_ID', s3.accessKeyId)
+      vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3.secretAccessKey)
+    }
+    const env = s3 === null ? {} : { JOBTIDE_S3_ENDPOINT: s3.endpoint }
+    const json = async (...args: string[]) =>
+      JSON.parse(done(await site.call([...args, '--json'], { env })).stdout) as object
+    const run = () => json('run', site.pipeline, '--no-publish')
     await run()
-    const [events, stints] = [await site.query(ROWS), await site.query(STINTS)]
+    const tables = await tablesOf(site)
     const before = site.simulator.account()
     rmSync(site.dataDir, { recursive: true })
-    const restored = await site.json('restore-journal', place)
+    const restored = await json('restore-journal', place)
     expect(restored).toMatchObject({ segments: 2, lost: 0, credits: before.credits })
-    expect(await site.query(ROWS)).toEqual(events)
-    expect(await site.query(STINTS)).toEqual(stints)
+    expect(await tablesOf(site)).toEqual(tables)
     expect(site.simulator.account()).toEqual(before)
     site.advance(DAY)
     const { extract } = (await run()) as { extract: { pages: number; credits: number } }
-    expect(extract.pages).toBeLessThan(before.charged_pages / 2)
-    expect(site.simulator.account().credits).toBe(before.credits + extract.credits)
-    expect(await site.json('status')).toMatchObject({
-      credits: site.simulator.account().credits,
+    const { credits, log } = site.simulator.account()
+    expect(credits).toBe(before.credits + extract.credits)
+    const windows = log.slice(before.log.length).map(({ days_ago: days }) => days ?? 365)
+    expect([windows.length > 0, windows.filter((days) => days > 2)]).toEqual([true, []])
+    expect(await json('status')).toMatchObject({
+      credits,
       backups: [{ place, segments: 4, missing: 0, problem: null }],
     })
   })
+})
 
+describe('a backup in a folder', () => {
   it('holds each segment once, and is not written again where the journal has no new one', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
@@ -161,6 +190,35 @@ describe('a place that cannot be gone on with', () => {
     expect(listOf(place)['segments']).toHaveLength(4)
   })
 
+  it('knows more than an older copy: forget, publish, and a load of a delivery end with 9 and change nothing; load, build and replay make tables', async () => {
+    const { site, place, run, extract } = await openBackedUp({ companies: 2 })
+    await run()
+    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
+    await extract()
+    rmSync(site.dataDir, { recursive: true })
+    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    const id = await somebody(site)
+    for (const command of ['load', 'build', 'replay']) await site.json(command)
+    await new Inbox(join(site.dataDir, 'inbox'), realClock).keep('{}')
+    const before = filesBelow(site.dataDir)
+    const published = join(site.folder, 'published')
+    for (const command of [
+      ['forget', id, '--yes'],
+      ['publish', '--pipeline', site.pipeline, '--snapshot-to', published],
+      ['load'],
+    ]) {
+      const { exitCode, stderr } = await site.call(command)
+      expect([command[0], exitCode, stderr]).toEqual([
+        command[0],
+        9,
+        expect.stringContaining('the journal is older than its backup'),
+      ])
+      expect(filesBelow(site.dataDir)).toEqual(before)
+      expect(existsSync(published)).toBe(false)
+    }
+    expect(listOf(place)['segments']).toHaveLength(4)
+  })
+
   it.each([
     ['has no list', (place: string) => rmSync(join(place, 'backup.json')), 2, 'there is no backup'],
     [
@@ -223,16 +281,52 @@ describe('a journal that lost a piece', () => {
     await extract()
     expect(await site.json('verify')).toMatchObject({ is_proved: true })
   })
+
+  it('is not mended from the backup of another journal: exit 2, and nothing is changed', async () => {
+    const { site, extract } = await openBackedUp({ companies: 2 })
+    const other = await openBackedUp({ companies: 2 })
+    await extract()
+    await other.extract()
+    rmSync(join(site.dataDir, 'journal', firstSegment(site.dataDir)))
+    const before = filesBelow(site.dataDir)
+    const { exitCode, stderr } = await site.call(['restore-journal', other.place])
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /backup of another journal \(\w+; the one here is .*Nothing was changed/s,
+      ),
+    ])
+    expect(filesBelow(site.dataDir)).toEqual(before)
+  })
+
+  it('gets all of it back from an older backup, which says what is lost; nothing is bought while the newer one knows more', async () => {
+    const { site, place, extract } = await openBackedUp({ companies: 2 })
+    await extract()
+    cpSync(place, `${place}.old`, { recursive: true })
+    site.advance(DAY)
+    await extract()
+    rmSync(join(site.dataDir, 'journal'), { recursive: true })
+    const { exitCode, stdout } = await site.call(['restore-journal', `${place}.old`])
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringContaining('2 segments sealed after the backup are lost'),
+    ])
+    // The newer one still knows: nothing is bought on the older state while it is there.
+    const { credits } = site.simulator.account()
+    const refused = await site.call(['extract', site.pipeline])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      9,
+      expect.stringContaining('which has 2 segments that are not here'),
+    ])
+    expect(site.simulator.account().credits).toBe(credits)
+  })
 })
 
 describe.skipIf(!IS_SOAK)('an erasure', () => {
   it('rewrites the backup: the person is in no segment of it, and a restored journal keeps her out', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people order by 1 limit 1',
-    )
-    const id = person?.profile_id ?? ''
+    const id = await somebody(site)
     const before = segments()
     const forgotten = await site.json('forget', id, '--yes')
     expect(forgotten).toMatchObject({ is_complete: true })
@@ -254,38 +348,66 @@ describe.skipIf(!IS_SOAK)('an erasure', () => {
   it('says what is left where the place is out of reach, and finishes with the next run', async () => {
     const { site, place, run } = await openBackedUp()
     await run()
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people order by 1 limit 1',
-    )
+    const id = await somebody(site)
     cpSync(place, `${place}.away`, { recursive: true })
     rmSync(place, { recursive: true })
     writeFileSync(place, 'a file, not a folder')
-    const partly = await site.call(['forget', person?.profile_id ?? '', '--yes', '--json'])
+    const partly = await site.call(['forget', id, '--yes', '--json'])
     expect(JSON.parse(partly.stdout)).toMatchObject({ is_complete: false })
     rmSync(place)
     cpSync(`${place}.away`, place, { recursive: true })
     await run()
     expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
-    expect(readFileSync(join(place, 'backup.json'), 'utf8')).not.toContain(person?.profile_id)
+    expect(readFileSync(join(place, 'backup.json'), 'utf8')).not.toContain(id)
   })
 })
 
-describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json is damaged', () => {
-  it('is not complete, because the place would keep the person; the next run finds the place again and finishes', async () => {
+describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json', () => {
+  it.each<[string, (path: string) => void]>([
+    ['is damaged', (path) => truncateSync(path, 40)],
+    ['is deleted', (path) => rmSync(path)],
+  ])('%s finds both places in the journal, and leaves the person in neither', async (_, lose) => {
+    const { site, place, run } = await openBackedUp()
+    await run()
+    const env = { JOBTIDE_JOURNAL_BACKUP: '../second' }
+    done(await site.call(['run', site.pipeline, '--no-publish'], { env }))
+    const second = join(site.folder, 'second')
+    const before = [place, second].map((one) => readdirSync(join(one, 'segments')))
+    const id = await somebody(site)
+    lose(join(site.dataDir, 'journal.backup.json'))
+    expect(await site.json('forget', id, '--yes')).toMatchObject({ is_complete: true })
+    for (const [index, one] of [place, second].entries()) {
+      const held = (listOf(one)['segments'] as object[]).length
+      expect(readdirSync(join(one, 'segments'))).toHaveLength(held)
+      expect(readdirSync(join(one, 'segments'))).not.toEqual(
+        expect.arrayContaining(before[index] ?? []),
+      )
+    }
+  })
+})
+
+describe.skipIf(!IS_SOAK)('a backup from before an erasure', () => {
+  it('that is not there is said, and loses the person with the first backup after it is back', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
-    const [person] = await site.query<{ profile_id: string }>(
-      'select profile_id from people order by 1 limit 1',
-    )
-    truncateSync(join(site.dataDir, 'journal.backup.json'), 40)
-    const partly = await site.call(['forget', person?.profile_id ?? '', '--yes', '--json'])
+    const id = await somebody(site)
+    renameSync(place, `${place}.away`)
+    // As where its disk is not mounted.
+    mkdirSync(place)
+    const partly = await site.call(['forget', id, '--yes', '--json'])
     expect([partly.exitCode, JSON.parse(partly.stdout)]).toMatchObject([
       7,
-      { remaining: [expect.stringMatching(/journal\.backup\.json: it is damaged/)] },
+      { remaining: [expect.stringMatching(/backup: the backup is not there: mount its disk/)] },
     ])
     await run()
-    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
-    expect(segments()).toHaveLength((listOf(place)['segments'] as object[]).length)
+    rmSync(place, { recursive: true })
+    renameSync(`${place}.away`, place)
+    const before = segments()
+    await run()
+    const held = (listOf(place)['segments'] as object[]).length
+    expect(segments()).toHaveLength(held)
+    expect(segments()).not.toEqual(expect.arrayContaining(before))
+    expect(await site.json('verify')).toMatchObject({ is_proved: true })
   })
 })
 
@@ -335,8 +457,20 @@ describe('a backup on S3', () => {
   )
 })
 
+async function somebody(site: Site): Promise<string> {
+  const sql = 'select profile_id from people order by 1 limit 1'
+  const [person] = await site.query<{ profile_id: string }>(sql)
+  return person?.profile_id ?? ''
+}
+
 const firstSegment = (data: string) =>
   readdirSync(join(data, 'journal')).find((name) => name.endsWith('.journal')) ?? ''
+
+/** But for locks and what monitoring reads. */
+const filesBelow = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/^(?:locks|metrics\.prom)/.test(name))
+    .map((name) => [name, statSync(join(folder, name)).mtimeMs])
 
 const firstOf = (place: string) => readdirSync(join(place, 'segments')).toSorted()[0] ?? ''
 

@@ -93,6 +93,7 @@ export function forgetSite(
     ): ErasureWorld => ({
       ...world,
       targets: () => targets,
+      declaredBackups: () => [],
       onProgress: (progress) => {
         if (progress.stage === 'forget') onStep(`${progress.name} ${progress.done}`)
       },
