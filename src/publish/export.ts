@@ -22,7 +22,7 @@ import {
   type PublishedColumn,
   type TableColumns,
 } from './columns.ts'
-import { schemaString } from './delta/plan.ts'
+import { schemaString } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import {
   fileKey,

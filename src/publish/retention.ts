@@ -12,7 +12,7 @@
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
-import { rewriteCurrent, type CurrentOptions } from './current.ts'
+import { CURRENT_FOLDER, updateCurrent, type CurrentOptions } from './current.ts'
 import { expiredLogFiles } from './delta/log.ts'
 import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
@@ -188,7 +188,9 @@ export async function dropSnapshots(
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
     }
     const manifest = ofThisFormat(current.manifest, store.destination)
-    await rewriteCurrent(options, manifest)
+    // Every file again: what an object there was before may name people.
+    const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0
+    if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
     await forgetLogHistory({ ...options, manifest })
   }
   // What Spark builds from can be made again, and is.

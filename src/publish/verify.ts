@@ -9,7 +9,7 @@ import { sum } from '../support/numbers.ts'
 import { quotePath } from '../warehouse/sql-text.ts'
 import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
 import { logFolder, readStoredLog, sequenceOf, type LogSource } from './delta/log.ts'
-import { planCommit } from './delta/plan.ts'
+import { planCommit } from './delta/sync.ts'
 import { NewerFormatError, PublishError } from './errors.ts'
 import { sha256OfFile } from './export.ts'
 import {
@@ -262,7 +262,7 @@ async function verifyDeltaLog(
   const object = logFolder(table.name)
   try {
     const { state } = await readStoredLog(source, table.name)
-    if (planCommit({ state, manifest, table }) === null) return
+    if (planCommit(state, manifest, table) === null) return
     const at = sequenceOf(state)
     if (at !== manifest.sequence) {
       return report('delta', object, `it shows snapshot ${at}, not ${manifest.sequence}; ${MEND}`)

@@ -69,7 +69,7 @@ const actionSchema = z.object({
 
 /** One line: one of its fields is there. */
 export type Action = z.infer<typeof actionSchema>
-export type AddFile = NonNullable<Action['add']>
+type AddFile = NonNullable<Action['add']>
 
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
