@@ -127,7 +127,7 @@ async function bringTo(
   const missing = [...wanted].filter(([key, file]) => !isThere(key, file))
   await atOnce(missing, AT_ONCE, async ([key, file]) => {
     signal?.throwIfAborted()
-    await store.copy(file.key, key, file.bytes)
+    await store.copy(file.key, key)
     copied.set(key, file.sha256)
   })
   // Whatever it is called: a wildcard over the folder would take it for rows of the table.

@@ -98,7 +98,7 @@ async function placeTables(
     const answer = result.tables.find((one) => one.name === name)
     if (answer === undefined) throw new PublishError(`the Spark job did not make ${name}`)
     const made = sparkTable(table, answer.partitions, snapshotId, isThere)
-    await Promise.all(made.newFiles.map(({ from, key, bytes }) => store.copy(from, key, bytes)))
+    await Promise.all(made.newFiles.map(({ from, key }) => store.copy(from, key)))
     tables.set(name, made)
   }
   return tables

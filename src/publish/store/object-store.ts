@@ -27,6 +27,12 @@ export interface S3Options {
   readonly storage_class?: string | undefined
 }
 
+export interface S3Address {
+  readonly bucket: string
+  /** Empty, or ends in a slash. */
+  readonly prefix: string
+}
+
 export interface StoreOptions {
   readonly clock: Clock
   /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
@@ -72,8 +78,8 @@ export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<void>
   /** As `put`, from a local file of any size. */
   putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
-  /** As `put`, from another object of the store, of so many bytes; nothing of it passes through here where it is elsewhere. */
-  copy(from: string, to: string, bytes: number): Promise<void>
+  /** As `put`, from another object of the store, which S3 does up to 5 GiB; nothing of it passes through here. */
+  copy(from: string, to: string): Promise<void>
   /**
    * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
    * was ever stored there.
@@ -123,7 +129,7 @@ export function prefixedStore(store: ObjectStore, prefix: string): ObjectStore {
     localPath: (key) => store.localPath(at(key)),
     put: (key, bytes) => store.put(at(key), bytes),
     putFile: (key, path, signal) => store.putFile(at(key), path, signal),
-    copy: (from, to, bytes) => store.copy(at(from), at(to), bytes),
+    copy: (from, to) => store.copy(at(from), at(to)),
     replace: (key, bytes, expected) => store.replace(at(key), bytes, expected),
     get: (key) => store.get(at(key)),
     download: (key, path, signal) => store.download(at(key), path, signal),

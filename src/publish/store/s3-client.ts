@@ -4,8 +4,7 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { messageOf, systemCode } from '../../support/errors.ts'
 import { MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import { checkKey, type S3Options } from './object-store.ts'
-import type { S3Address } from './s3-options.ts'
+import { checkKey, type S3Address, type S3Options } from './object-store.ts'
 
 /** What a call does, and the permissions that it needs. */
 const PERMISSIONS = {
