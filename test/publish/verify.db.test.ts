@@ -19,8 +19,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
-import { collectGarbage } from '../../src/publish/retention.ts'
-import { parseKeep } from '../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../src/publish/retention.ts'
 import {
   POINTER_KEY,
   objectsOf,

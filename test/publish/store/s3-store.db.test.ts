@@ -20,8 +20,7 @@ import {
   vi,
 } from 'vitest'
 import type { PublishError } from '../../../src/publish/errors.ts'
-import { collectGarbage } from '../../../src/publish/retention.ts'
-import { parseKeep } from '../../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
 import { objectsOf } from '../../../src/publish/manifest.ts'
 import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.ts'
 import type { S3Options, StoreOptions } from '../../../src/publish/store/object-store.ts'
