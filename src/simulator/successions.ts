@@ -4,8 +4,7 @@
  * outside, at once or after months.
  */
 
-import { MONTH, SHORTEST_STEP, YEAR, type Stage } from './careers.ts'
-import { History, type Post, type Role } from './history.ts'
+import { MONTH, SHORTEST_STEP, YEAR, History, type Stage, type Post, type Role } from './careers.ts'
 import {
   directorRank,
   executiveTitle,
