@@ -4,12 +4,13 @@ import {
   endsLikeProfession,
   phrases,
   professionByEnding,
+  gradeOfNumeral,
+  isNumeral,
   type Grade,
   type Head,
   type Meaning,
 } from './lexicon.ts'
-import { remembered } from './memo.ts'
-import { gradeOfNumeral, isNumeral } from './numerals.ts'
+import { remembered } from './kept.ts'
 import type { Found, Place } from './phrase-book.ts'
 import { baseForms } from './words.ts'
 

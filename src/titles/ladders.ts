@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod'
-import type { ReadLevel } from './grading.ts'
+import type { ReadLevel } from './levels.ts'
 import { kept } from './kept.ts'
 import { standingOf } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
