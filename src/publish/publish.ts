@@ -1,7 +1,6 @@
 /**
- * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer, then `current/` and the Delta
- * logs. Readers follow the pointer, so they see the whole new snapshot or the whole previous one, whatever fails in between. What
- * a failed publish left in the store is never looked at, and is garbage a day later.
+ * Publishes a snapshot: data files, then views and manifest, then the pointer, then `current/` and the Delta logs. Readers follow
+ * the pointer, so they see the whole new snapshot or the previous one. What a failed publish left is garbage a day later.
  */
 
 import { atOnce } from '../support/at-once.ts'
@@ -208,10 +207,7 @@ const LEDGER_SQL = `
   from summary`
 
 /** Reads coverage, credits and the engine's version in the transaction that is open. */
-export async function readLedger(
-  warehouse: Warehouse,
-  runId: string | null,
-): Promise<Pick<Manifest, 'coverage' | 'credits'> & { readonly duckdb: string }> {
+async function readLedger(warehouse: Warehouse, runId: string | null) {
   type Row = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
   const [row] = await warehouse.all<Row>(LEDGER_SQL, [runId])
   if (row === undefined) throw new Error('an aggregate has one row')
@@ -298,10 +294,8 @@ async function putSnapshot(
   // An answer of a store is no proof, and something else may delete there.
   const sizes = await sizesOfTables(store)
   const stored = Buffer.from((await store.get(keys.manifest))?.bytes ?? []).toString()
-  const lost =
-    stored === text
-      ? objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)?.key
-      : keys.manifest
+  const missing = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
+  const lost = stored === text ? missing?.key : keys.manifest
   if (lost !== undefined) {
     throw new PublishError(`${store.urlOf(lost)} was written and is not there`, {
       hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
