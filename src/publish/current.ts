@@ -1,8 +1,6 @@
 /**
- * `current/<table>/*.parquet`: what readers see now, under names that stay, for tools that know only files. Copies made right
- * after the pointer has moved, never links: who writes into them must not destroy a snapshot. Each file is whole; new files come
- * first, then old ones go, and `current/snapshot.json` comes last and says what all that is. So what a killed publisher left, or
- * somebody changed, is seen by the next publish and fixed.
+ * Keeps `current/<table>/*.parquet`, what readers see now, under names that stay. Copies, never links: who writes into them must not
+ * destroy a snapshot. `current/snapshot.json` comes last and says what they are, so the next publish fixes whatever is not so.
  */
 
 import { z } from 'zod'

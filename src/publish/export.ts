@@ -1,7 +1,6 @@
 /**
- * The tables of a snapshot, of one moment of the warehouse: what no build has changed since the snapshot before keeps its files,
- * all else is copied to the scratch folder, one file for a table or one for each year of it, each by one COPY with a total order:
- * so the same rows give the same bytes at any thread count. Nothing of it is in the store yet.
+ * Exports the tables of a snapshot, all of one moment: what no build has changed keeps its files, all else is copied to the scratch
+ * folder, each file by one COPY with a total order, so the same rows give the same bytes at any thread count.
  */
 
 import { createHash } from 'node:crypto'
@@ -28,10 +27,9 @@ import {
 import type { Step } from './scratch.ts'
 
 /**
- * Above so many rows a table that says of which column is split by year: a night rewrites the years that it changed, and not
- * all. A million rows in one file take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one of them: below,
- * there is less to save than each whole copy and each reader of many files pays. It is one file again at half of that, so that
- * a table at the limit is not rewritten each night.
+ * Above so many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file take 2.4 s of
+ * CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at the limit it would switch
+ * each night.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 

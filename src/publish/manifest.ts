@@ -185,10 +185,7 @@ export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
   return manifest.format_version === FORMAT_VERSION
 }
 
-/**
- * Whether two manifests tell readers the same: all is equal but the snapshot's id, time and run, and what was erased
- * before. What that run spent goes with the run; the total of the ledger is compared.
- */
+/** Whether two manifests say the same to readers, but for the snapshot's id, time and run, and what was erased before. */
 export function sameContent(a: Manifest, b: Manifest): boolean {
   const content = ({ journal_id, tables, versions, coverage, credits }: Manifest) =>
     stableJson({ journal_id, tables, versions, coverage, credits: credits.total })

@@ -1,12 +1,9 @@
 /**
  * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are
- * older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock, for two reasons:
- * - A publisher reuses only files of the snapshot that the pointer named when it began. It writes all others under keys that
- *   were never used before.
- * - Age is measured by the store's own clock, back from the moment when the pointer last moved. A publisher that wrote an object
- *   before that and has not published it can no longer win the compare-and-swap of the pointer.
- * So what is deleted here is never named again, whatever other processes publish or delete meanwhile. Dropping snapshots sets
- * the age aside.
+ * older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock:
+ * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new keys.
+ * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object before that
+ *   and has not published it can no longer win the compare-and-swap of the pointer.
  */
 
 import { isoInstant } from '../support/clock.ts'
@@ -33,10 +30,7 @@ export interface GcOptions {
   readonly store: ObjectStore
   /** Null: no snapshot expires. */
   readonly keep: Keep | null
-  /**
-   * Unreferenced objects go when they are older than the pointer by more than this (milliseconds). Default: a day, which is
-   * more than the clocks of a store's machines differ.
-   */
+  /** Unreferenced objects go when they are older than the pointer by more than this, in milliseconds. Default: a day. */
   readonly olderThanMs?: number
   readonly logger: Logger
   /** Stops between two requests; the next collection goes on. */
@@ -160,9 +154,8 @@ async function takeInventory(store: ObjectStore) {
 }
 
 /**
- * Drops snapshots with everything that could tell what was in them, however young: data files that no other snapshot needs, the
- * history of the Delta logs, old versions of objects. The caller publishes a snapshot without the data first. No other process
- * may publish there. Stopped at any point, it can be called again.
+ * Drops snapshots with everything that could tell what was in them, however young. The caller publishes one without the data
+ * first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
  */
 export async function dropSnapshots(
   options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
@@ -248,9 +241,8 @@ function badKeep(what: string): ConfigError {
 }
 
 /**
- * The ids that no rule keeps, oldest first. `currentId`, which readers see, counts as the newest whatever the clocks of
- * its publishers say, and is never among them. Days without a snapshot do not count, so a publisher that stood still loses
- * nothing; the same call on what is left names nothing more.
+ * The ids that no rule keeps, oldest first; never `currentId`, which counts as the newest whatever the clocks of publishers say.
+ * Days without a snapshot do not count, so a publisher that stood still loses nothing.
  */
 export function expiredSnapshots(
   snapshots: readonly { readonly id: string; readonly createdAt: number }[],
@@ -284,10 +276,8 @@ export function expiredSnapshots(
 }
 
 /**
- * Finds snapshots that are whole but were never what the pointer named: their publisher was killed, or another one won.
- * They follow the current snapshot, or one that a snapshot of its chain follows, and no other follows them: a publisher follows
- * what the pointer names. Anything less certain counts as published, such as the snapshots of before `latest.json` was removed
- * or set back by hand.
+ * Finds whole snapshots that the pointer never named: their publisher was killed, or another one won. They follow one of the
+ * current chain, and no other follows them. Anything less certain counts as published, such as after `latest.json` was set back.
  */
 export function neverPublished(
   manifests: readonly Pick<StoredManifest, 'snapshot_id' | 'previous'>[],

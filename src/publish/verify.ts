@@ -31,11 +31,7 @@ import { readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/**
- * What is wrong. Of pointer and manifests: `pointer`, `manifest`, `format` (an older one: nothing else is looked at). Of an
- * object: `missing`, `size`, `sha256`. Of a Parquet file: `rows` (their number, or none can be read), `columns`. Of what is made
- * from the manifest: `views`. Beside the snapshot, what the next publish fixes: `delta`, `current`.
- */
+/** What is wrong. `format`: an older one, of which nothing else is looked at. `delta` and `current` the next publish fixes. */
 export type FindingKind =
   | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows' | 'columns')
   | ('views' | 'delta' | 'current')

@@ -132,9 +132,8 @@ async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Prom
 }
 
 /**
- * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint: what older versions say of
- * their files is gone from the logs. A store that keeps versions of objects keeps those. No other process reads or writes the
- * logs meanwhile.
+ * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint. A store that keeps versions of
+ * objects keeps those. No other process reads or writes the logs meanwhile.
  */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   await syncDeltaLogs(options)

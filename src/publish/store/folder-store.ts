@@ -1,7 +1,7 @@
 /**
- * Objects as files below one folder. A file appears under its key by rename() or link() of a finished, synced temporary
- * file, so a reader never sees half an object; the folder's file system must know hard links. Symbolic links below the
- * folder are no objects. An object is replaced under a lock of the operating system. Temporary files live in `.incoming`.
+ * Keeps objects as files below one folder. A file gets its name by rename() or link() of a finished, synced temporary file in
+ * `.incoming`, so a reader never sees half an object. Symbolic links are no objects. The pointer is replaced under a lock of the
+ * operating system.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -77,10 +77,7 @@ class FolderStore implements ObjectStore {
     this.#modes = modes
   }
 
-  /**
-   * Makes the folder, tries a file and a link in it, and removes what a killed publisher left behind: a day is longer than
-   * any write takes.
-   */
+  /** Makes the folder, tries a file and a link in it, and removes what a publisher left behind that was killed a day ago. */
   prepare(): void {
     makeFolder(this.#incoming(), this.#modes)
     const [file, link] = [this.#incoming(randomUUID()), this.#incoming(randomUUID())]

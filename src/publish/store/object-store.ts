@@ -39,10 +39,7 @@ export interface StoreOptions {
   readonly s3Endpoint?: string | undefined
   /** How a bucket is reached and how objects lie in it; without meaning for a folder. */
   readonly s3?: S3Options | undefined
-  /**
-   * Default `write`: a folder is made where it is missing, a bucket's conditional writes are tried out. With `read`
-   * nothing is written, so that read-only credentials and media are enough; a folder must exist.
-   */
+  /** Default `write`: a missing folder is made, a bucket's conditional writes are tried. With `read` nothing is written. */
   readonly access?: 'read' | 'write' | undefined
   /** Of files and folders below a folder. Default: as the process's umask says. */
   readonly modes?: FileModes | null
@@ -104,10 +101,7 @@ export interface ObjectStore {
 const LONGEST_KEY = 900
 const SEGMENT = /^[A-Za-z0-9_=-][A-Za-z0-9._=-]*$/
 
-/**
- * Whether a key is plain: segments of `A-Z a-z 0-9 . _ = -` that do not start with a dot, at most 900 characters. Such a key
- * means the same in a folder, in a URL and in SQL, and cannot leave the root of its store.
- */
+/** Whether a key means the same in a folder, in a URL and in SQL: segments of `A-Z a-z 0-9 . _ = -` without a dot at the start. */
 export function isPlainKey(key: string): boolean {
   return key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))
 }

@@ -1,7 +1,6 @@
 /**
- * Objects in an S3 bucket or an S3-compatible server. Small objects go up as buffers, large files in parts: both can be
- * sent again and carry checksums that the server verifies, a plain stream neither. Sends no ACL: who may read is the
- * bucket's own business. This file and `s3-client.ts` alone import the AWS SDK, and are loaded only for a destination on S3.
+ * Keeps objects in an S3 bucket or an S3-compatible server: small ones as buffers, large files in parts, both with checksums that
+ * the server verifies. Sends no ACL: who may read is the bucket's own business.
  */
 
 import {
@@ -100,10 +99,8 @@ class S3Store implements ObjectStore {
   }
 
   /**
-   * Proves on an object of its own that the server honours conditional writes, which the pointer depends on: many accept the
-   * headers and ignore them, and then two publishers would overwrite each other in silence. The object stays, and the next probe
-   * writes it again: credentials that may not delete would leave one for each run, and of one that goes two probes at the same
-   * moment could not tell what a write means.
+   * Proves on an object of its own that the server honours conditional writes: many ignore the headers, and two publishers would
+   * overwrite each other in silence. The object stays: credentials that may not delete would leave one for each run.
    */
   async probe(): Promise<void> {
     const fault = await this.#probeFault()
