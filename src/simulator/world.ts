@@ -3,7 +3,9 @@
  * happened. All of it follows from the options: the same options give the same events, byte for byte.
  */
 
+import { isoInstant } from '../support/clock.ts'
 import { sum } from '../support/numbers.ts'
+import { DAY, SECOND } from '../support/units.ts'
 import {
   Career,
   SHORTEST_STEP,
@@ -33,8 +35,6 @@ import {
   type Random,
 } from './random.ts'
 import { Successions } from './successions.ts'
-import { isoInstant } from '../support/clock.ts'
-import { DAY, SECOND } from '../support/units.ts'
 
 export interface Sighting {
   readonly event: JobChangeEvent

@@ -6,12 +6,12 @@
 import { coreOf, readJob, type Job } from './core.ts'
 import { kept, once } from './kept.ts'
 import { rankRanges, stepNamed } from './lexicon.ts'
-import { toEnglish } from './to-english.ts'
+import { isKnownWord } from './masculine.ts'
 import { lists } from './roles.ts'
+import { toEnglish } from './to-english.ts'
 import { stepOfLadders } from './trade-steps.ts'
 import { readTitle, type ReadTitle } from './understand.ts'
 import { isOtherGender, splitTitle } from './words.ts'
-import { isKnownWord } from './masculine.ts'
 
 /**
  * One job where the words are the same, and where words were only added or only removed. Another job where words were

@@ -5,6 +5,7 @@
 
 import { z } from 'zod'
 import { kept, remembered } from './kept.ts'
+import { segmented } from './languages.ts'
 import {
   phrases,
   tenseWords,
@@ -14,7 +15,6 @@ import {
   type Meaning,
 } from './lexicon.ts'
 import { BookMaker, PhraseBook, type Place } from './phrase-book.ts'
-import { segmented } from './languages.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase, type Parts } from './words.ts'
 

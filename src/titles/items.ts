@@ -1,5 +1,6 @@
 /** The words of one part of a title as phrases with a meaning, and the grades among them. Says nothing about the level yet. */
 
+import { remembered } from './kept.ts'
 import {
   endsLikeProfession,
   phrases,
@@ -10,7 +11,6 @@ import {
   type Head,
   type Meaning,
 } from './lexicon.ts'
-import { remembered } from './kept.ts'
 import type { Found, Place } from './phrase-book.ts'
 import { baseForms } from './words.ts'
 

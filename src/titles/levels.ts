@@ -4,6 +4,7 @@
  * counts. Reads words, never guesses: without a known head or grade there is no answer.
  */
 
+import { presentParts } from './end-marker.ts'
 import {
   gradesIn,
   groupsOf,
@@ -26,7 +27,6 @@ import {
   type Meaning,
   type Standing,
 } from './lexicon.ts'
-import { presentParts } from './end-marker.ts'
 import type { Place } from './phrase-book.ts'
 import type { Parts } from './words.ts'
 

@@ -2,19 +2,19 @@
 
 import { coreOf, readJob, type Job } from './core.ts'
 import { endOf, presentParts, withoutServed } from './end-marker.ts'
-import { toEnglish, type Keeps } from './to-english.ts'
 import { readFunction, type FunctionWord } from './functions.ts'
+import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
-import { readLevel, type ReadLevel } from './levels.ts'
 import { readInEnglish, segmented, type EnglishTitle } from './languages.ts'
+import { readLevel, type ReadLevel } from './levels.ts'
 import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
 import { masculine } from './masculine.ts'
-import { remembered } from './kept.ts'
-import { readBeside } from './side-roles.ts'
-import { placesOf, type Place } from './trade-steps.ts'
-import type { JobFunction, Level } from './taxonomy.ts'
-import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
 import { kinds, type Kind } from './roles.ts'
+import { readBeside } from './side-roles.ts'
+import type { JobFunction, Level } from './taxonomy.ts'
+import { toEnglish, type Keeps } from './to-english.ts'
+import { placesOf, type Place } from './trade-steps.ts'
+import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
 
 // What people at the top are called beside their office.
 const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])

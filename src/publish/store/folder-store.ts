@@ -194,7 +194,7 @@ class FolderStore implements ObjectStore {
   // A file has no version of its own: the hash of its bytes stands for one.
   #read(key: string): { bytes: Uint8Array; version: ObjectVersion } | null {
     if (this.#find(key) === undefined) return null
-    const bytes = orNothing(() => readFileSync(this.localPath(key)))
+    const bytes = undefinedIfMissing(() => readFileSync(this.localPath(key)))
     return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
   }
 
@@ -237,7 +237,8 @@ class FolderStore implements ObjectStore {
   // While it walks others put and remove: what is gone when it gets there was removed.
   *#walk(folder: string): Generator<StoredObject> {
     const path = join(this.destination, folder)
-    for (const entry of orNothing(() => readdirSync(path, { withFileTypes: true })) ?? []) {
+    for (const entry of undefinedIfMissing(() => readdirSync(path, { withFileTypes: true })) ??
+      []) {
       const key = folder + entry.name
       if (entry.isDirectory()) {
         if (key !== INCOMING) yield* this.#walk(`${key}/`)
@@ -264,7 +265,7 @@ class FolderStore implements ObjectStore {
     } catch (error) {
       if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(systemCode(error) ?? '')) throw error
     }
-    orNothing(() => fsyncDirectory(at))
+    undefinedIfMissing(() => fsyncDirectory(at))
   }
 
   async purge({ uploadsBegunBefore }: Purge): Promise<number> {
@@ -272,7 +273,7 @@ class FolderStore implements ObjectStore {
   }
 
   #removeTemporaries(before: number): number {
-    const old = (orNothing(() => readdirSync(this.#incoming())) ?? [])
+    const old = (undefinedIfMissing(() => readdirSync(this.#incoming())) ?? [])
       .filter((name) => name !== LOCK)
       .map((name) => this.#incoming(name))
       .filter((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? before) < before)
@@ -282,7 +283,7 @@ class FolderStore implements ObjectStore {
 }
 
 /** What `work` returns; undefined where a file or folder is not there. */
-function orNothing<T>(work: () => T): T | undefined {
+function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {

@@ -7,8 +7,8 @@ import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { HOUR } from '../../support/units.ts'
-import { mixSeeds, seededRandom } from '../random.ts'
 import { BadRequest } from '../gate.ts'
+import { mixSeeds, seededRandom } from '../random.ts'
 import {
   parametersOf,
   type ServedEndpoint,
