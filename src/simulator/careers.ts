@@ -1,10 +1,6 @@
 /**
- * Careers: what happens to one person between two days. They are promoted, move sideways, are retitled, take a second
- * job, leave, go to another tracked organisation or out of sight, and sometimes come back. What a career is made of is
- * decided here; when the service notices it and how it spells it is the business of sightings.ts.
- *
- * Two changes of one kind of one person at one organisation are at least two months apart, so that they stay two
- * changes when dates are rounded to months.
+ * Makes up what happens to one person between two days; when the service notices it and how it spells it, world.ts decides. Two
+ * changes of one kind of one person at one organisation are at least two months apart: dates are rounded to months.
  */
 
 import { sum } from '../support/numbers.ts'

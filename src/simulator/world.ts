@@ -1,6 +1,6 @@
 /**
- * A made-up world: organisations, the people who work for them, their careers, and when the service sees what
- * happened. All of it follows from the options: the same options give the same events, byte for byte.
+ * Makes up a world: organisations, their people, careers, and when the service sees what happened: once, days to months later; a
+ * few changes are announced, and a few are seen again with something corrected. The same options give the same bytes.
  */
 
 import { isoInstant } from '../support/clock.ts'
