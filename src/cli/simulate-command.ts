@@ -1,7 +1,7 @@
 /** `simulate`: the service on this machine, on loopback, until it is stopped. */
 
 import { readFileSync } from 'node:fs'
-import { readEventsFile } from '../simulator/events-file.ts'
+import { readEventsFile } from '../simulator/events.ts'
 import type { Fault } from '../simulator/faults.ts'
 import { isExampleText } from '../run/folder.ts'
 import { replaceOrganizationsFile } from '../simulator/organizations-file.ts'

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
-import { parseKeep } from '../publish/keep.ts'
+import { parseKeep } from '../publish/retention.ts'
 import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'

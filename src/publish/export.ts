@@ -1,7 +1,6 @@
 /**
- * The tables of a snapshot, of one moment of the warehouse: what no build has changed since the snapshot before keeps its files,
- * all else is copied to the scratch folder, one file for a table or one for each year of it, each by one COPY with a total order:
- * so the same rows give the same bytes at any thread count. Nothing of it is in the store yet.
+ * Exports the tables of a snapshot, all of one moment: what no build has changed keeps its files, all else is copied to the scratch
+ * folder, each file by one COPY with a total order, so the same rows give the same bytes at any thread count.
  */
 
 import { createHash } from 'node:crypto'
@@ -10,21 +9,14 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
-import type { TableDefinition } from '../warehouse/catalog.ts'
+import { IN_TIERS, type TableDefinition } from '../warehouse/catalog.ts'
 import { changesSince, yearSql, type ChangedTables } from '../warehouse/changed-tables.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import {
-  hasSameColumns,
-  listOfColumns,
-  publishedColumns,
-  readColumns,
-  type PublishedColumn,
-  type TableColumns,
-} from './columns.ts'
-import { schemaString } from './delta/plan.ts'
+import { schemaString } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import {
+  PLAIN_NAME,
   fileKey,
   keysOfSnapshot,
   partitionStem,
@@ -35,10 +27,9 @@ import {
 import type { Step } from './scratch.ts'
 
 /**
- * Above so many rows a table that says of which column is split by year: a night rewrites the years that it changed, and not
- * all. A million rows in one file take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one of them: below,
- * there is less to save than each whole copy and each reader of many files pays. It is one file again at half of that, so that
- * a table at the limit is not rewritten each night.
+ * Above so many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file take 2.4 s of
+ * CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at the limit it would switch
+ * each night.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 
@@ -141,14 +132,8 @@ async function exportTable(
   const { warehouse, changes, logger } = work
   const { name, grain, key, partitionByYearOf } = definition
   const changed = changes === null ? 'all' : (changes.get(name) ?? new Set<number | null>())
-  if (
-    known !== undefined &&
-    changed !== 'all' &&
-    changed.size === 0 &&
-    areThere(work, known.files)
-  ) {
-    return known
-  }
+  const isSame = changed !== 'all' && changed.size === 0
+  if (isSame && known !== undefined && areThere(work, known.files)) return known
   work.columns ??= await readColumns(warehouse)
   const { columns, lastFieldId } = publishedColumns(work.columns, definition, known)
   const isKept =
@@ -158,15 +143,13 @@ async function exportTable(
   const stored = `${definition.schema ?? 'main'}.${quoteIdentifier(name)}`
   const source = isCopied ? 'temp."copied view"' : stored
   if (isCopied) await warehouse.run(`create temp table ${source} as from ${stored}`)
-  const split = await splitColumn(work, definition, source, known)
-  const partitions = await partitionsOf(warehouse, columns, split, source)
+  const { split, partitions } = await partitionsOf(work, definition, columns, source, known)
   const files: ManifestFile[] = []
   for (const partition of partitions) {
     const own = isKept ? known.files.filter((file) => file.partition === partition.name) : []
-    const isSame = split !== null && changed !== 'all' && !changed.has(partition.year)
-    const rows = sum(own.map((file) => file.rows))
-    if (isSame && own.length > 0 && rows === partition.rows && areThere(work, own))
-      files.push(...own)
+    const isSameYear = split !== null && changed !== 'all' && !changed.has(partition.year)
+    const hasRows = own.length > 0 && sum(own.map(({ rows }) => rows)) === partition.rows
+    if (isSameYear && hasRows && areThere(work, own)) files.push(...own)
     else files.push(await copyPartition(work, definition, columns, partition, source, known))
   }
   if (isCopied) await warehouse.run(`drop table ${source}`)
@@ -178,7 +161,7 @@ async function exportTable(
     partition_by: split === null ? null : { column: split, unit: 'year' },
     schema: [...columns],
     last_field_id: lastFieldId,
-    rows: sum(files.map((file) => file.rows)),
+    rows: sum(files.map(({ rows }) => rows)),
     bytes: sum(files.map(({ bytes }) => bytes)),
     partitions: files.map(({ partition, rows }) => ({ name: partition, rows, fingerprint: null })),
     files,
@@ -187,19 +170,6 @@ async function exportTable(
 
 function areThere({ sizes, compact }: Work, files: readonly ManifestFile[]): boolean {
   return compact !== true && files.every(({ key, bytes }) => sizes.get(key) === bytes)
-}
-
-/** The column by whose years a table is split; null: it is one file. */
-async function splitColumn(
-  { warehouse, compact, splitAboveRows = SPLIT_ABOVE_ROWS }: Work,
-  { partitionByYearOf: column }: TableDefinition,
-  source: string,
-  known: ManifestTable | undefined,
-): Promise<string | null> {
-  if (column === null) return null
-  const wasSplit = known?.partition_by?.column === column && compact !== true
-  const rows = await warehouse.number(`select count(*) from ${source}`)
-  return rows > (wasSplit ? splitAboveRows / 2 : splitAboveRows) ? column : null
 }
 
 interface Partition {
@@ -211,32 +181,37 @@ interface Partition {
   readonly rows: number | null
 }
 
+/** The parts that each get a file, and the column by whose years the table is split; null: it is one file. */
 async function partitionsOf(
-  warehouse: Warehouse,
+  { warehouse, compact, splitAboveRows = SPLIT_ABOVE_ROWS }: Work,
+  { partitionByYearOf }: TableDefinition,
   columns: readonly PublishedColumn[],
-  split: string | null,
   source: string,
-): Promise<Partition[]> {
-  const column = columns.find(({ name }) => name === split)
-  if (column === undefined) {
-    return [{ name: WHOLE_TABLE, year: null, condition: 'true', rows: null }]
+  known: ManifestTable | undefined,
+): Promise<{ split: string | null; partitions: Partition[] }> {
+  const whole = { name: WHOLE_TABLE, year: null, condition: 'true', rows: null }
+  const column = columns.find(({ name }) => name === partitionByYearOf)
+  if (column === undefined) return { split: null, partitions: [whole] }
+  const { name: split, type } = column
+  const wasSplit = known?.partition_by?.column === split && compact !== true
+  const rows = await warehouse.number(`select count(*) from ${source}`)
+  if (rows <= (wasSplit ? splitAboveRows / 2 : splitAboveRows)) {
+    return { split: null, partitions: [whole] }
   }
-  const year = yearSql(column.name)
+  const year = yearSql(split)
   const found = await warehouse.all<{ year: number | null; rows: number }>(
     `select ${year} as year, count(*)::double as rows from ${source} group by all order by all`,
   )
-  const stem = partitionStem(column.name)
-  return found.map((one) => ({
-    ...one,
-    name: `${stem}_year=${one.year ?? NULL_PARTITION}`,
-    condition: one.year === null ? `${year} is null` : withinYear(column, one.year),
-  }))
-}
-
-// A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
-function withinYear({ name, type }: PublishedColumn, year: number): string {
   const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
-  return `${quoteIdentifier(name)} >= ${startOf(year)} and ${quoteIdentifier(name)} < ${startOf(year + 1)}`
+  // A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
+  const within = (of: number) =>
+    `${quoteIdentifier(split)} >= ${startOf(of)} and ${quoteIdentifier(split)} < ${startOf(of + 1)}`
+  const partitions = found.map((one) => ({
+    ...one,
+    name: `${partitionStem(split)}_year=${one.year ?? NULL_PARTITION}`,
+    condition: one.year === null ? `${year} is null` : within(one.year),
+  }))
+  return { split, partitions }
 }
 
 /** Writes a partition to the scratch folder, where it stays if the store does not have the same bytes. */
@@ -265,7 +240,7 @@ async function copyPartition(
   return written
 }
 
-export interface ParquetSource {
+interface ParquetSource {
   readonly columns: readonly PublishedColumn[]
   /** Columns that are unique together: the order of the rows. */
   readonly key: readonly string[]
@@ -276,7 +251,7 @@ export interface ParquetSource {
 }
 
 /** A Parquet file, and what a reader may want to know without opening it. */
-export type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
+type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
 
 // The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
 // for 1.9 million events, for a file that was 3 % smaller.
@@ -323,15 +298,16 @@ function statisticsOf(
   statistics: MapEntries<MapEntries<string>>,
   columns: readonly PublishedColumn[],
   key: readonly string[],
-): Pick<WrittenFile, 'min' | 'max' | 'nulls'> {
+) {
   const found: Pick<WrittenFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
   for (const { name, type } of columns) {
-    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value
-    const said = Object.fromEntries(own?.map(({ key: what, value }) => [what, value]) ?? [])
-    const { null_count: nulls = '0', min, max } = said
-    if (Number(nulls) > 0) found.nulls[name] = Number(nulls)
-    if (min === undefined || max === undefined || (type === 'VARCHAR' && !key.includes(name)))
-      continue
+    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value ?? []
+    const said = new Map(own.map(({ key: what, value }) => [what, value]))
+    const [min, max] = [said.get('min'), said.get('max')]
+    const nulls = Number(said.get('null_count') ?? 0)
+    if (nulls > 0) found.nulls[name] = nulls
+    if (min === undefined || max === undefined) continue
+    if (type === 'VARCHAR' && !key.includes(name)) continue
     found.min[name] = min
     found.max[name] = max
   }
@@ -342,4 +318,88 @@ export async function sha256OfFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)
   return hash.digest('hex')
+}
+
+export type PublishedColumn = ManifestTable['schema'][number]
+
+/** The columns of a published table, with the ids that they keep for ever. */
+export interface PublishedColumns {
+  readonly columns: readonly PublishedColumn[]
+  readonly lastFieldId: number
+}
+
+type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
+
+/** The columns of every table and view for analysts, in order, by its name. */
+export type TableColumns = ReadonlyMap<string, readonly Column[]>
+
+export async function readColumns(warehouse: Warehouse): Promise<TableColumns> {
+  const all = await warehouse.all<Column & { table_name: string }>(
+    `select table_name, column_name as name, data_type as type, comment from duckdb_columns()
+     where database_name = current_database() and schema_name in ${IN_TIERS} and not internal
+     order by table_name, column_index`,
+  )
+  const columns = new Map<string, Column[]>(all.map(({ table_name: table }) => [table, []]))
+  for (const { table_name: table, ...column } of all) columns.get(table)?.push(column)
+  return columns
+}
+
+/**
+ * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
+ * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
+ *   cannot hold exactly, or whose name is not plain
+ */
+export function publishedColumns(
+  of: TableColumns,
+  { name: table, key, partitionByYearOf, leftOut }: TableDefinition,
+  previous: ManifestTable | undefined,
+): PublishedColumns {
+  const all = of.get(table)
+  if (all === undefined) {
+    throw new PublishError(`there is no table ${table} in the warehouse`, {
+      hint: 'Run `jobtide build` first.',
+    })
+  }
+  const kept = all.filter((column) => !leftOut.includes(column.name))
+  const needed = partitionByYearOf === null ? key : [...key, partitionByYearOf]
+  const missing = needed.filter((name) => !kept.some((column) => column.name === name))
+  if (missing.length > 0) {
+    throw new PublishError(`table ${table} has no column ${missing.join(', ')} to sort or split by`)
+  }
+  for (const { name, type } of kept) {
+    if (/\bU?HUGEINT\b/.test(type)) {
+      throw new PublishError(`${table}.${name} is a ${type}, which Parquet would round to DOUBLE`, {
+        hint: 'In the model, cast it: cast(… as decimal(38,0)), or to bigint where it fits.',
+      })
+    }
+    if (!PLAIN_NAME.test(name)) {
+      const what = `${table}.${JSON.stringify(name)} is not a name for a published column`
+      const hint = 'In the model, name it with letters, digits and underscores.'
+      throw new PublishError(what, { hint })
+    }
+  }
+  // Of another type it is another column.
+  const idOf = (column: Column) => `${column.name} ${column.type}`
+  const known = new Map(previous?.schema.map((column) => [idOf(column), column.field_id]))
+  let lastFieldId = previous?.last_field_id ?? 0
+  const columns = kept.map((column) => ({
+    ...column,
+    field_id: known.get(idOf(column)) ?? (lastFieldId += 1),
+  }))
+  return { columns, lastFieldId }
+}
+
+/** Columns as a select lists them; SQL. */
+export function listOfColumns(columns: readonly PublishedColumn[]): string {
+  return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
+}
+
+/** Whether files with the columns of `previous` can stand beside files with these. */
+export function hasSameColumns(
+  previous: Pick<ManifestTable, 'schema'>,
+  columns: readonly PublishedColumn[],
+): boolean {
+  const text = (of: readonly PublishedColumn[]) =>
+    of.map(({ name, type, field_id }) => `${name} ${type} ${field_id}`).join()
+  return text(previous.schema) === text(columns)
 }

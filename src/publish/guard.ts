@@ -1,13 +1,15 @@
 /**
- * Keeps a poorer warehouse from replacing what readers see: one of another journal, or one that lost rows or coverage. Manifests
- * are compared before anything is uploaded; a run looks at its destination before it buys.
+ * Keeps a poorer warehouse from replacing what readers see: one of another journal, or one that lost rows, coverage or tables.
+ * Manifests are compared before anything is uploaded; a run looks at its destination before it buys.
  */
 
 import { isoInstant } from '../support/clock.ts'
+import type { Logger } from '../support/logger.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { MINUTE } from '../support/units.ts'
 import { PublishError, RefusedError } from './errors.ts'
 import {
+  isOfThisFormat,
   totalsOf,
   type Manifest,
   type ManifestTable,
@@ -24,11 +26,11 @@ export interface LossChoices {
   readonly acceptShrink?: boolean
 }
 
-/** What a snapshot is made from, as far as it is known before anything is loaded. */
-export type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
-
 /** With `lists`: the MACs of the suppression list here and of those before it. */
 type Choices = LossChoices & { readonly lists: readonly string[] }
+
+/** What a snapshot is made from, as far as it is known before anything is loaded. */
+type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /**
  * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of this
@@ -50,12 +52,12 @@ export async function checkDestination(
   const { total } = before.credits
   const isAccepted = choices.acceptShrink === true || isOfAnotherJournal(before, source)
   if (isAccepted || credits >= total) return
-  throw new RefusedError(
+  throw refusal(
+    before,
+    destination,
     `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, and snapshot ${before.snapshot_id} of ${shown(total)}`,
-    {
-      hint: 'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
-      context: { ...namesOf(before, destination), credits, credits_published: total },
-    },
+    'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
+    { credits, credits_published: total },
   )
 }
 
@@ -71,13 +73,12 @@ export function refuseLoss(
   if (choices.acceptShrink === true || isOfAnotherJournal(before, now)) return
   const losses = lossesOf(before, now)
   if (losses.length === 0) return
-  const more = losses.length > 4 ? `; and ${losses.length - 4} more` : ''
-  throw new RefusedError(
-    `this warehouse holds less than readers of ${destination} see: ${losses.slice(0, 4).join('; ')}${more}`,
-    {
-      hint: `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
-      context: { ...namesOf(before, destination), losses },
-    },
+  throw refusal(
+    before,
+    destination,
+    `this warehouse holds less than readers of ${destination} see: ${firstOf(losses, 4)}`,
+    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
+    { losses },
   )
 }
 
@@ -97,14 +98,14 @@ function refuseOtherJournal(
   const isLater = was.list === null || lists.includes(was.list) || adoptDestination
   const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
   if (isLater && is.people >= was.people && since(is) >= since(was)) return
-  const told = ({ people, events_before: day }: NotKept) =>
+  const erased = ({ people, events_before: day }: NotKept) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
-  throw new RefusedError(
-    `erased people would come back: the suppression list here knows of ${told(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${told(was)}`,
-    {
-      hint: `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
-      context: { ...namesOf(before, destination), before: was, now: is },
-    },
+  throw refusal(
+    before,
+    destination,
+    `erased people would come back: the suppression list here knows of ${erased(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${erased(was)}`,
+    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
+    { before: was, now: is },
   )
 }
 
@@ -119,17 +120,26 @@ function anotherJournal(before: StoredManifest, now: Source | StoredManifest, de
     made?.credits.total === 0 && made.coverage.organizations === 0
       ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
       : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
-  return new RefusedError(
+  return refusal(
+    before,
+    destination,
     `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
+    `${keptText(before)} ${advice}`,
     {
-      hint: `${keptText(before)} ${advice}`,
-      context: {
-        ...namesOf(before, destination),
-        destination_has: countsOf(before),
-        warehouse_has: made === null ? { journal_id: now.journal_id } : countsOf(made),
-      },
+      destination_has: countsOf(before),
+      warehouse_has: made === null ? { journal_id: now.journal_id } : countsOf(made),
     },
   )
+}
+
+function refusal(
+  { snapshot_id }: StoredManifest,
+  destination: string,
+  what: string,
+  hint: string,
+  facts: object,
+): RefusedError {
+  return new RefusedError(what, { hint, context: { destination, snapshot_id, ...facts } })
 }
 
 /** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
@@ -148,9 +158,9 @@ const AHEAD_MS = 5 * MINUTE
 
 /** What a snapshot has less of than the one before; one phrase each. */
 function lossesOf(before: StoredManifest, now: Manifest): string[] {
-  const told = (what: string, was: number | string, is: number | string | null) =>
-    `${what} ${shown(was)} → ${shown(is)}`
   const losses: string[] = []
+  const lose = (what: string, was: number | string, is: number | string | null) =>
+    losses.push(`${what} ${shown(was)} → ${shown(is)}`)
   // What Jobtide erased itself is no loss; it never takes coverage away.
   const { people, events_before: eventsBefore } = now.not_kept
   const hasErased =
@@ -159,23 +169,66 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
     // A table that is gone is a change of schema, which is refused by itself.
     const left = now.tables.find((table) => table.name === name)?.rows ?? rows
     const isLost = name === EVENTS ? isFarLess(left, rows) : left === 0 && rows >= FEW_ROWS
-    if (isLost) losses.push(told(`rows of ${name}`, rows, left))
+    if (isLost) lose(`rows of ${name}`, rows, left)
   }
   const [was, is] = [before.coverage, now.coverage]
   if (isFarLess(is.organizations, was.organizations)) {
-    losses.push(told('organisations covered', was.organizations, is.organizations))
+    lose('organisations covered', was.organizations, is.organizations)
   }
   const [to, end] = [was.covered_to.max, is.covered_to.max]
   // What was covered up to a time that has not come was said by clocks that were ahead, and is void.
   const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS
   if (canBe && (end === null || Date.parse(end) < Date.parse(to))) {
-    losses.push(told('covered up to', to, end))
+    lose('covered up to', to, end)
   }
   return losses
 }
 
-/** What readers would no longer find as it was: tables and columns that are gone or of another type. New ones are none. */
-export function incompatibilities(
+/**
+ * Refuses a snapshot without tables or columns that readers have, or with a column of another type. Where another version wrote
+ * what they have, an upgrade needs no step: CHANGELOG.md names what it renamed, and a warning does.
+ * @throws PublishError
+ */
+export function refuseSchemaChange(
+  before: StoredManifest,
+  now: Manifest,
+  options: {
+    acceptSchemaChange?: boolean
+    isOwn?: (table: string) => boolean
+    store: ObjectStore
+    version: string
+    logger: Logger
+  },
+): void {
+  const { acceptSchemaChange = false, isOwn = () => false, version, logger } = options
+  const { destination } = options.store
+  if (!isOfThisFormat(before)) {
+    // An older version had other tables: what it says of their columns is not read.
+    const { format_version: format, snapshot_id: snapshot } = before
+    return logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
+  }
+  if (acceptSchemaChange) return
+  const [own = [], found = []] = [true, false].map((mine) =>
+    incompatibilities(
+      before.tables.filter(({ name }) => isOwn(name) === mine),
+      now.tables,
+    ),
+  )
+  for (const reason of own) logger.warn({ reason }, 'publish.own_table_changed')
+  if (found.length === 0) return
+  const { jobtide: wrote } = before.versions
+  if (wrote !== version) {
+    const first = found.slice(0, 3).join('; ')
+    const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} went or changed type: ${first}; CHANGELOG.md has them all`
+    return logger.warn({ reason }, 'publish.tables_changed')
+  }
+  throw new PublishError(`queries over ${destination} could break: ${firstOf(found, 3)}`, {
+    hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once; or publish to a new destination.',
+  })
+}
+
+/** What readers would no longer find as it was. New tables and columns are none of it. */
+function incompatibilities(
   before: readonly ManifestTable[],
   now: readonly ManifestTable[],
 ): string[] {
@@ -192,22 +245,14 @@ export function incompatibilities(
   })
 }
 
-/** @throws PublishError for what {@link incompatibilities} found */
-export function refuseIncompatible(found: readonly string[], destination: string): void {
-  if (found.length === 0) return
-  const more = found.length > 3 ? `; and ${found.length - 3} more` : ''
-  const what = `queries over ${destination} could break: ${found.slice(0, 3).join('; ')}${more}`
-  throw new PublishError(what, {
-    hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once; or publish to a new destination.',
-  })
-}
-
 function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-function namesOf({ snapshot_id }: StoredManifest, destination: string) {
-  return { destination, snapshot_id }
+/** The first so many, and how many more there are. */
+function firstOf(all: readonly string[], most: number): string {
+  const more = all.length > most ? `; and ${all.length - most} more` : ''
+  return all.slice(0, most).join('; ') + more
 }
 
 function keptText({ snapshot_id: id }: StoredManifest): string {

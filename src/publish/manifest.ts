@@ -1,7 +1,6 @@
 /**
- * The text of a snapshot: manifest and pointer, built and read back. Pure. A manifest is JSON with sorted keys, so two
- * snapshots of the same data differ only in who made them and when. What is read back may have been written by anybody:
- * names and keys that could mean more than themselves, in a path, in SQL or on a screen, are refused here for all readers.
+ * Builds and reads manifests and pointers. Pure. What is read back may have been written by anyone: names and keys that could
+ * mean more than themselves, in a path, in SQL or on a screen, are refused here for all readers.
  */
 
 import { z } from 'zod'
@@ -142,10 +141,7 @@ const objectSchema = z
   .object({ key: z.string().refine(isPlainKey), bytes: z.int(), sha256: sha256Schema })
   .refine(({ key }) => FILE_KEY.test(key))
 
-/**
- * What is read of a manifest where its rows do not matter: which objects it names, and which snapshot it follows. A manifest
- * of an older Jobtide is read no further than that.
- */
+/** What is read of a manifest where its rows do not matter, and of one of an older Jobtide: its objects, and what it follows. */
 const outlineSchema = z.object({
   ...commonFields,
   format_version: z.int().min(OLDEST_FORMAT).max(FORMAT_VERSION),
@@ -189,10 +185,7 @@ export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
   return manifest.format_version === FORMAT_VERSION
 }
 
-/**
- * Whether two manifests tell readers the same: all is equal but the snapshot's id, time and run, and what was erased
- * before. What that run spent goes with the run; the total of the ledger is compared.
- */
+/** Whether two manifests say the same to readers, but for the snapshot's id, time and run, and what was erased before. */
 export function sameContent(a: Manifest, b: Manifest): boolean {
   const content = ({ journal_id, tables, versions, coverage, credits }: Manifest) =>
     stableJson({ journal_id, tables, versions, coverage, credits: credits.total })
@@ -207,11 +200,7 @@ export interface SnapshotTotals {
 }
 
 /** An object that a manifest names. */
-export interface NamedObject {
-  readonly key: string
-  readonly bytes: number
-  readonly sha256: string
-}
+export type NamedObject = Readonly<z.infer<typeof objectSchema>>
 
 /** Every object that the tables of a snapshot are made of. */
 export function objectsOf({ tables }: Pick<StoredManifest, 'tables'>): NamedObject[] {
@@ -237,7 +226,7 @@ export function pointerTo(snapshotId: string, manifestText: string): Pointer {
   return {
     snapshot_id: snapshotId,
     manifest_key: snapshotKeys(snapshotId).manifest,
-    manifest_sha256: sha256Hex(Buffer.from(manifestText)),
+    manifest_sha256: sha256Hex(manifestText),
   }
 }
 
@@ -292,17 +281,10 @@ function notOurs(where: string, what: string, cause?: unknown): PublishError {
   })
 }
 
-/**
- * `views.sql`: one view for each table over exactly the files of one snapshot, as SQL that any DuckDB takes. Every path hangs on
- * the first line: where a destination was copied, that line alone is changed.
- */
-export function viewsSql({
-  snapshot_id: id,
-  created_at: at,
-  destination,
-  tables,
-}: Manifest): string {
-  const views = tables.map(({ name, grain, schema, files }) => {
+/** `views.sql`: one view for each table over exactly the files of one snapshot. Every path begins with what its first line says. */
+export function viewsSql(manifest: Manifest): string {
+  const { snapshot_id: id, created_at: at, destination } = manifest
+  const views = manifest.tables.map(({ name, grain, schema, files }) => {
     const columns = schema.map((column) => quoteIdentifier(column.name)).join(', ')
     const paths = files.map(({ key }) => `  getvariable('root') || '/${key}'`).join(',\n')
     // Paths such as changed_year=2019 would otherwise add a column that the table does not have.
@@ -329,9 +311,8 @@ export function partitionStem(column: string): string {
 }
 
 /**
- * Gives the files of a new snapshot keys of their own: {@link fileKey} with the id of the snapshot before the hash. No other
- * publish ever wrote such a key, so garbage collection cannot be about to delete it. A file whose bytes the snapshot before
- * has already keeps the key that it has there.
+ * Gives the files of a new snapshot keys of their own, {@link fileKey} with the id of the snapshot before the hash: garbage
+ * collection cannot be about to delete what no other publish wrote. Bytes that the snapshot before has keep their key.
  */
 export function keysOfSnapshot(
   before: Pick<ManifestTable, 'files'> | undefined,
@@ -346,23 +327,17 @@ export function withoutOwner(key: string): string {
   return key.replace(/\/[0-9A-Z]{26}(?=\/[^/]+$)/, '')
 }
 
-/** What a key stands for: a data file, a file of a Delta log, or a part of a snapshot. */
-export type KnownKey =
-  | { readonly kind: 'file' }
-  | { readonly kind: 'log'; readonly table: string }
-  | { readonly kind: 'manifest' | 'views'; readonly snapshotId: string }
-
 const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
 /** Of data files, and of the deletion vectors that Jobtide 0.12 wrote beside them. */
-export const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
+const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
 /** What a key stands for; null when Jobtide does not name objects like that. */
-export function knownKey(key: string): KnownKey | null {
+export function knownKey(key: string) {
   const table = LOG_KEY.exec(key)?.[1]
-  if (table !== undefined) return { kind: 'log', table }
-  if (FILE_KEY.test(key)) return { kind: 'file' }
+  if (table !== undefined) return { kind: 'log', table } as const
+  if (FILE_KEY.test(key)) return { kind: 'file' } as const
   const [, snapshotId, name] = SNAPSHOT_KEY.exec(key) ?? []
   if (snapshotId === undefined) return null
-  return { kind: name === 'manifest.json' ? 'manifest' : 'views', snapshotId }
+  return { kind: name === 'manifest.json' ? 'manifest' : 'views', snapshotId } as const
 }

@@ -1,7 +1,6 @@
 /**
- * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer, then `current/` and the Delta
- * logs. Readers follow the pointer, so they see the whole new snapshot or the whole previous one, whatever fails in between. What
- * a failed publish left in the store is never looked at, and is garbage a day later.
+ * Publishes a snapshot: data files, then views and manifest, then the pointer, then `current/` and the Delta logs. Readers follow
+ * the pointer, so they see the whole new snapshot or the previous one. What a failed publish left is garbage a day later.
  */
 
 import { atOnce } from '../support/at-once.ts'
@@ -9,16 +8,15 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { CurrentFolder, removeCurrent } from './current.ts'
+import { removeCurrent, updateCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {
   isEmpty,
   isOfAnotherJournal,
-  incompatibilities,
-  refuseIncompatible,
   refuseLoss,
+  refuseSchemaChange,
   type LossChoices,
 } from './guard.ts'
 import {
@@ -103,58 +101,36 @@ export async function publishSnapshot(options: PublishOptions): Promise<PublishR
 }
 
 async function publishFromScratch(options: PublishOptions): Promise<PublishReport> {
-  const { store, made, logger, acceptSchemaChange = false } = options
+  const { store, made } = options
   const { destination } = store
   const current = made === undefined ? await readCurrent(store) : made.current
-  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const before = current?.manifest ?? null
+  const sizes = await sizesOfTables(store)
   // One transaction: all tables, the coverage and the credits are those of one moment.
   const { manifest, files, newFiles } = await options.warehouse.transaction(() =>
     exportSnapshot(options, current, sizes),
   )
-  const before = current?.manifest ?? null
-  const unchanged = before !== null && isOfThisFormat(before) && sameContent(before, manifest)
+  const nothingNew = { unchanged: true, newFiles: 0, newBytes: 0 }
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
     // An empty snapshot would tell readers that nothing ever happened.
-    const nothing = { ...totalsOf({ tables: [] }), newFiles: 0, newBytes: 0, destination }
     const snapshotId = before?.snapshot_id ?? null
-    return { snapshotId, unchanged: true, nothingRead: true, replacedFormat: null, ...nothing }
+    const nothing = { ...totalsOf({ tables: [] }), ...nothingNew, nothingRead: true, destination }
+    return { ...nothing, snapshotId, replacedFormat: null }
   }
-  if (before !== null) refuseLoss(before, manifest, destination, options)
-  let replacedFormat: number | null = null
-  if (before !== null && !isOfThisFormat(before)) {
-    // An older version had other tables: what it says of their columns is not read.
-    const { format_version: format, snapshot_id: snapshot } = before
-    logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
-    replacedFormat = format
-  } else if (before !== null && !acceptSchemaChange) {
-    const { isOwn = () => false } = options
-    const changesOf = (own: boolean) =>
-      incompatibilities(
-        before.tables.filter(({ name }) => isOwn(name) === own),
-        manifest.tables,
-      )
-    for (const reason of changesOf(true)) logger.warn({ reason }, 'publish.own_table_changed')
-    const found = changesOf(false)
-    const { jobtide: wrote } = before.versions
-    // An upgrade needs no step: CHANGELOG.md names what it renamed.
-    if (wrote === options.version) refuseIncompatible(found, destination)
-    else if (found.length > 0) {
-      const first = found.slice(0, 3).join('; ')
-      const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} went or changed type: ${first}; CHANGELOG.md has them all`
-      logger.warn({ reason }, 'publish.tables_changed')
-    }
+  if (before !== null) {
+    refuseLoss(before, manifest, destination, options)
+    refuseSchemaChange(before, manifest, options)
   }
   // Also where nothing changed: a file that was lost was written again.
   await putFiles(options, files)
+  const unchanged = before !== null && isOfThisFormat(before) && sameContent(before, manifest)
   const shown = unchanged ? before : manifest
   const report = {
     snapshotId: shown.snapshot_id,
     nothingRead: false,
-    unchanged,
-    replacedFormat,
+    replacedFormat: before === null || isOfThisFormat(before) ? null : before.format_version,
     ...totalsOf(shown),
-    newFiles: unchanged ? 0 : newFiles,
-    newBytes: unchanged ? 0 : manifest.new_bytes,
+    ...(unchanged ? nothingNew : { unchanged, newFiles, newBytes: manifest.new_bytes }),
     destination,
   }
   if (!unchanged) {
@@ -163,6 +139,11 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   }
   await showToOthers(options, shown, [...sizes.keys()])
   return report
+}
+
+/** What is in the store below `tables/`: key → bytes. */
+async function sizesOfTables(store: ObjectStore): Promise<Map<string, number>> {
+  return new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
 }
 
 /** Exports the tables, and says what the manifest of that is. @param current of an older format, nothing of it is kept */
@@ -228,10 +209,7 @@ const LEDGER_SQL = `
   from summary`
 
 /** Reads coverage, credits and the engine's version in the transaction that is open. */
-export async function readLedger(
-  warehouse: Warehouse,
-  runId: string | null,
-): Promise<Pick<Manifest, 'coverage' | 'credits'> & { readonly duckdb: string }> {
+async function readLedger(warehouse: Warehouse, runId: string | null) {
   type Row = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
   const [row] = await warehouse.all<Row>(LEDGER_SQL, [runId])
   if (row === undefined) throw new Error('an aggregate has one row')
@@ -288,15 +266,10 @@ async function showToOthers(
   listed: readonly string[],
 ): Promise<void> {
   const { store, hasCurrent = true } = options
-  if (!hasCurrent) {
-    await removeCurrent(store)
-    await syncDeltaLogs({ ...options, manifest, listed })
-    return
-  }
-  const folder = await CurrentFolder.open(options)
-  await folder.show(manifest)
-  const logs = await syncDeltaLogs({ ...options, manifest, listed, known: folder.logs })
-  await folder.close(manifest, logs)
+  const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest, listed, known })
+  if (hasCurrent) return updateCurrent(options, manifest, syncLogs)
+  await removeCurrent(store)
+  await syncLogs()
 }
 
 const AT_ONCE = 4
@@ -328,12 +301,10 @@ async function putSnapshot(
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
   // An answer of a store is no proof, and something else may delete there.
-  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const sizes = await sizesOfTables(store)
   const stored = Buffer.from((await store.get(keys.manifest))?.bytes ?? []).toString()
-  const lost =
-    stored === text
-      ? objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)?.key
-      : keys.manifest
+  const missing = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
+  const lost = stored === text ? missing?.key : keys.manifest
   if (lost !== undefined) {
     throw new PublishError(`${store.urlOf(lost)} was written and is not there`, {
       hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,

@@ -57,10 +57,8 @@ export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
   store: ObjectStore,
   ids: readonly string[],
   parse: (bytes: Uint8Array, where: string) => M,
-  onWrong: (key: string, why: PublishError) => void = (_, why) => {
-    throw why
-  },
-): Promise<Map<string, { readonly manifest: M; readonly sha256: string }>> {
+  onWrong?: (key: string, why: PublishError) => void,
+) {
   const manifests = new Map<string, { readonly manifest: M; readonly sha256: string }>()
   for (const id of ids) {
     const { manifest: key } = snapshotKeys(id)
@@ -72,7 +70,7 @@ export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
       if (said !== id) throw new PublishError(`${store.urlOf(key)} is the manifest of ${said}`)
       manifests.set(id, { manifest, sha256: sha256Hex(stored.bytes) })
     } catch (error) {
-      if (!(error instanceof PublishError)) throw error
+      if (!(error instanceof PublishError) || onWrong === undefined) throw error
       onWrong(key, error)
     }
   }
@@ -81,11 +79,8 @@ export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
 
 /** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
 export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[]> {
-  const found = await readManifests(
-    store,
-    snapshotIds(await store.list('snapshots/')),
-    parseManifest,
-  )
+  const ids = snapshotIds(await store.list('snapshots/'))
+  const found = await readManifests(store, ids, parseManifest)
   return [...found.values()].map(({ manifest }) => manifest)
 }
 

@@ -1,7 +1,6 @@
 /**
- * A warehouse from a published snapshot: for when journal and warehouse are lost, or to work with a day of the past. It is
- * made under another name and takes its own when every file has been proved and every table counted. What is not
- * in snapshots is not in it: journal, ledger, coverage, and how often and when last an event was seen.
+ * Makes a warehouse from a published snapshot, under another name until every file has been proved and every table counted. It
+ * lacks what is not in snapshots: journal, ledger, coverage, and how often and when last an event was seen.
  */
 
 import { existsSync } from 'node:fs'
@@ -12,8 +11,8 @@ import { loadedTables, schemasOfModels } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { listOfColumns } from './columns.ts'
 import { DamagedSnapshotError } from './errors.ts'
+import { listOfColumns } from './export.ts'
 import { POINTER_KEY, totalsOf, type Manifest, type ManifestTable } from './manifest.ts'
 import { withObject, withScratch, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
@@ -35,12 +34,7 @@ export interface RestoreOptions {
   readonly signal?: AbortSignal
 }
 
-export interface RestoreReport {
-  readonly snapshotId: string
-  readonly path: string
-  readonly tables: readonly { readonly name: string; readonly rows: number }[]
-  readonly rows: number
-}
+export type RestoreReport = Awaited<ReturnType<typeof restoreSnapshot>>
 
 /**
  * Proves a snapshot before anything is made of it, as `verify` does; findings about what only stands beside it are left out.
@@ -56,9 +50,9 @@ export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOpti
     return manifest === null || !(kind === 'current' || kind === 'delta' || isPointer || isOther)
   })
   if (manifest !== null && own.length === 0) return { store, manifest }
-  const told = own.slice(0, 3).map(({ object, message }) => `${object}: ${message}`)
-  if (own.length > told.length) told.push(`and ${own.length - told.length} more`)
-  throw new DamagedSnapshotError(told.join('; '), { context: { findings: own } })
+  const first = own.slice(0, 3).map(({ object, message }) => `${object}: ${message}`)
+  if (own.length > first.length) first.push(`and ${own.length - first.length} more`)
+  throw new DamagedSnapshotError(first.join('; '), { context: { findings: own } })
 }
 
 export function refuseExisting(path: string): void {
@@ -73,7 +67,7 @@ export function refuseExisting(path: string): void {
  * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot
  * @throws DamagedSnapshotError when an object is not what the manifest says
  */
-export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreReport> {
+export async function restoreSnapshot(options: RestoreOptions) {
   const { path, scratchFolder } = options
   const { manifest } = options.snapshot
   const tempPath = `${path}.restore`
@@ -85,8 +79,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
     await options.beforeUse?.(tempPath)
     await replaceDatabase(path, tempPath)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
-    const { rows: all } = totalsOf(manifest)
-    return { snapshotId: manifest.snapshot_id, path, tables, rows: all }
+    return { snapshotId: manifest.snapshot_id, path, tables, rows: totalsOf(manifest).rows }
   } catch (error) {
     throw asStorageError(error, path)
   } finally {
@@ -144,21 +137,20 @@ async function fillTable(
   if (isLoaded) return
   // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
   const text = `${table.grain} Key: ${table.key.join(', ')}. Model: marts/${table.name}.sql`
-  const comments = table.schema
-    .filter(({ comment }) => comment !== null)
-    .map(({ name, comment }) => {
-      return `comment on column ${target}.${quoteIdentifier(name)} is ${quoteText(comment ?? '')};`
-    })
+  const comments = table.schema.map(({ name, comment }) => {
+    const is = comment === null ? 'null' : quoteText(comment)
+    return `comment on column ${target}.${quoteIdentifier(name)} is ${is};`
+  })
   await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
 }
 
 // What stays out of snapshots, from what is in them: the nearest that is surely true.
-const NEAREST: ReadonlyMap<string, string> = new Map([
-  ['attributes_seen_at', 'first_seen_at'],
-  ['last_seen_at', 'first_seen_at'],
-  ['last_run_id', 'first_run_id'],
-  ['times_seen', '1'],
-])
+const NEAREST: Readonly<Record<string, string>> = {
+  attributes_seen_at: 'first_seen_at',
+  last_seen_at: 'first_seen_at',
+  last_run_id: 'first_run_id',
+  times_seen: '1',
+}
 
 /** The rows of a loaded table with the columns that snapshots leave out. */
 async function withLeftOut(
@@ -174,15 +166,13 @@ async function withLeftOut(
   )
   const unknown = schema.find((column) => !columns.some((own) => own.name === column.name))
   if (unknown !== undefined) {
-    throw new ConfigError(
-      `the snapshot was made by a newer Jobtide: it has ${name}.${unknown.name}`,
-      { hint: `Restore it with Jobtide ${jobtide}.` },
-    )
+    const what = `the snapshot was made by a newer Jobtide: it has ${name}.${unknown.name}`
+    throw new ConfigError(what, { hint: `Restore it with Jobtide ${jobtide}.` })
   }
   const added = columns
     .filter((own) => !own.is_nullable && !schema.some((column) => column.name === own.name))
     .map((own) => {
-      const nearest = NEAREST.get(own.name)
+      const nearest = NEAREST[own.name]
       if (nearest === undefined) throw new DamagedSnapshotError(`${name} has no ${own.name}`)
       return `${nearest} as ${quoteIdentifier(own.name)}`
     })

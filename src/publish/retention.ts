@@ -1,23 +1,28 @@
 /**
- * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock, for
- * two reasons:
- * - A publisher reuses only files of the snapshot that the pointer named when it began. It writes all others under keys that
- *   were never used before.
- * - Age is measured by the store's own clock, back from the moment when the pointer last moved. A publisher that wrote an object
- *   before that and has not published it can no longer win the compare-and-swap of the pointer.
- * So what is deleted here is never named again, whatever other processes publish or delete meanwhile. Dropping snapshots sets
- * the age aside.
+ * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are
+ * older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock:
+ * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new keys.
+ * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object before that
+ *   and has not published it can no longer win the compare-and-swap of the pointer.
  */
 
+import { isoInstant } from '../support/clock.ts'
+import { ConfigError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
-import { rewriteCurrent, type CurrentOptions } from './current.ts'
+import { CURRENT_FOLDER, updateCurrent, type CurrentOptions } from './current.ts'
 import { expiredLogFiles } from './delta/log.ts'
 import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
-import { expiredSnapshots, neverPublished, type Keep } from './keep.ts'
-import { POINTER_KEY, knownKey, objectsOf, parseOutline, snapshotKeys } from './manifest.ts'
+import {
+  POINTER_KEY,
+  knownKey,
+  objectsOf,
+  parseOutline,
+  snapshotKeys,
+  type StoredManifest,
+} from './manifest.ts'
 import { ofThisFormat, readCurrent, readManifests, snapshotIds } from './read-snapshot.ts'
 import { removeFolder, type ObjectStore, type StoredObject } from './store/object-store.ts'
 
@@ -25,10 +30,7 @@ export interface GcOptions {
   readonly store: ObjectStore
   /** Null: no snapshot expires. */
   readonly keep: Keep | null
-  /**
-   * Unreferenced objects go when they are older than the pointer by more than this (milliseconds). Default: a day, which is
-   * more than the clocks of a store's machines differ.
-   */
+  /** Unreferenced objects go when they are older than the pointer by more than this, in milliseconds. Default: a day. */
   readonly olderThanMs?: number
   readonly logger: Logger
   /** Stops between two requests; the next collection goes on. */
@@ -46,11 +48,6 @@ export interface GcReport {
   readonly uploads: number
 }
 
-/** The report of a collection that deleted nothing. */
-export function nothingDeleted(reason: string | null): GcReport {
-  return { reason, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
-}
-
 // As many as S3 deletes with one request.
 const OBJECTS_AT_ONCE = 1_000
 
@@ -60,7 +57,7 @@ export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const inventory = await takeInventory(store)
   const report =
     typeof inventory === 'string'
-      ? nothingDeleted(inventory)
+      ? { reason: inventory, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
       : await collect(options, inventory, inventory.pointerMovedAt - olderThanMs)
   const done = { ...report, snapshots: report.snapshots.length, older_than_ms: olderThanMs }
   logger.info({ ...done, at: store.destination }, 'gc.done')
@@ -91,10 +88,8 @@ async function collect(
   const steps = [manifestsOf(never).filter(isOld), manifestsOf(expired)]
   const gone = new Set(steps.flat().map(({ key }) => key))
   const kept = manifests.filter(({ snapshot_id: id }) => !gone.has(snapshotKeys(id).manifest))
-  const named = new Set([
-    ...kept.flatMap(objectsOf).map(({ key }) => key),
-    ...kept.map(({ snapshot_id: id }) => snapshotKeys(id).views),
-  ])
+  const named = new Set(kept.flatMap(objectsOf).map(({ key }) => key))
+  for (const { snapshot_id: id } of kept) named.add(snapshotKeys(id).views)
   const logs = new Map<string, StoredObject[]>()
   const garbage = objects.filter((object) => {
     const known = knownKey(object.key)
@@ -159,9 +154,8 @@ async function takeInventory(store: ObjectStore) {
 }
 
 /**
- * Drops snapshots with everything that could tell what was in them, however young: data files that no other snapshot needs, the
- * history of the Delta logs, old versions of objects. The caller publishes a snapshot without the data first. No other process
- * may publish there. Stopped at any point, it can be called again.
+ * Drops snapshots with everything that could tell what was in them, however young. The caller publishes one without the data
+ * first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
  */
 export async function dropSnapshots(
   options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
@@ -188,10 +182,119 @@ export async function dropSnapshots(
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
     }
     const manifest = ofThisFormat(current.manifest, store.destination)
-    await rewriteCurrent(options, manifest)
+    // Every file again: what an object there was before may name people.
+    const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0
+    if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
     await forgetLogHistory({ ...options, manifest })
   }
   // What Spark builds from can be made again, and is.
   for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
+}
+
+/** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
+export interface Keep {
+  /** The newest so many. */
+  readonly last: number
+  /** The newest of each of the last so many days that have a snapshot. */
+  readonly daily: number
+  /** The same by ISO week, which begins on Monday. */
+  readonly weekly: number
+  /** The same by calendar month. */
+  readonly monthly: number
+}
+
+const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
+const MOST = 100_000
+
+/** What to keep, as a pipeline file says it, whose schema has checked it, or `--keep`: `30` or `last=7,daily=30`. */
+export function parseKeep(
+  value: number | string | { readonly [Rule in keyof Keep]?: number | undefined },
+): Keep {
+  if (typeof value === 'number') return { ...NONE, last: value }
+  if (typeof value === 'object') {
+    const { last = 0, daily = 0, weekly = 0, monthly = 0 } = value
+    return { last, daily, weekly, monthly }
+  }
+  const rules = new Map<string, number>()
+  for (const part of /^\s*\d+\s*$/.test(value) ? [`last=${value}`] : value.split(',')) {
+    const [, name = '', digits] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
+    if (name === '') throw badKeep(`expected rule=number, got ${JSON.stringify(part)}`)
+    if (!Object.hasOwn(NONE, name)) {
+      const known = Object.keys(NONE).join(', ')
+      throw badKeep(`there is no rule ${JSON.stringify(name)}, only ${known}`)
+    }
+    if (rules.has(name)) throw badKeep(`${name} is there twice`)
+    if (Number(digits) > MOST) {
+      throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${digits}`)
+    }
+    rules.set(name, Number(digits))
+  }
+  if (sum([...rules.values()]) === 0) throw badKeep('at least 1 snapshot must be kept')
+  return { ...NONE, ...Object.fromEntries(rules) }
+}
+
+function badKeep(what: string): ConfigError {
+  return new ConfigError(`which snapshots to keep: ${what}`, {
+    hint: 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,monthly=24.',
+  })
+}
+
+/**
+ * The ids that no rule keeps, oldest first; never `currentId`, which counts as the newest whatever the clocks of publishers say.
+ * Days without a snapshot do not count, so a publisher that stood still loses nothing.
+ */
+export function expiredSnapshots(
+  snapshots: readonly { readonly id: string; readonly createdAt: number }[],
+  keep: Keep,
+  currentId: string,
+): string[] {
+  const newestFirst = snapshots.toSorted(
+    (a, b) =>
+      Number(b.id === currentId) - Number(a.id === currentId) ||
+      b.createdAt - a.createdAt ||
+      (a.id < b.id ? 1 : -1),
+  )
+  const newestOfEach = (periods: number, periodOf: (epochMs: number) => string | number) => {
+    const newest = new Map<string | number, string>()
+    for (const { id, createdAt } of newestFirst) {
+      const period = periodOf(createdAt)
+      if (!newest.has(period)) newest.set(period, id)
+    }
+    return [...newest.values()].slice(0, periods)
+  }
+  const dayOf = (epochMs: number) => Math.floor(epochMs / DAY)
+  const kept = new Set([
+    currentId,
+    ...newestFirst.slice(0, keep.last).map(({ id }) => id),
+    ...newestOfEach(keep.daily, dayOf),
+    // 1970-01-01 was a Thursday, three days after a Monday.
+    ...newestOfEach(keep.weekly, (epochMs) => Math.floor((dayOf(epochMs) + 3) / 7)),
+    ...newestOfEach(keep.monthly, (epochMs) => isoInstant(epochMs).slice(0, 7)),
+  ])
+  return newestFirst.flatMap(({ id }) => (kept.has(id) ? [] : [id])).toReversed()
+}
+
+/**
+ * Finds whole snapshots that the pointer never named: their publisher was killed, or another one won. They follow one of the
+ * current chain, and no other follows them. Anything less certain counts as published, such as after `latest.json` was set back.
+ */
+export function neverPublished(
+  manifests: readonly Pick<StoredManifest, 'snapshot_id' | 'previous'>[],
+  currentId: string,
+): ReadonlySet<string> {
+  const previousOf = new Map(
+    manifests.map((one) => [one.snapshot_id, one.previous?.snapshot_id ?? null]),
+  )
+  const chain = new Set<string>()
+  for (let at: string | null = currentId; at !== null && !chain.has(at);) {
+    chain.add(at)
+    at = previousOf.get(at) ?? null
+  }
+  const followed = new Set(previousOf.values())
+  const never = [...previousOf].filter(
+    ([id, previous]) =>
+      !chain.has(id) && !followed.has(id) && previous !== null && chain.has(previous),
+  )
+  return new Set(never.map(([id]) => id))
 }

@@ -29,10 +29,7 @@ export async function withScratch<T>(folder: string, work: () => Promise<T>): Pr
 }
 
 /** As {@link withScratch}, with an engine that keeps in the folder what does not fit into memory. */
-export function withScratchEngine<T>(
-  folder: string,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
+export function withScratchEngine<T>(folder: string, work: (warehouse: Warehouse) => Promise<T>) {
   const options = { path: ':memory:', mode: 'write', spillFolder: join(folder, 'spilled') } as const
   return withScratch(folder, () => withWarehouse(options, work))
 }
@@ -41,7 +38,7 @@ export function withScratchEngine<T>(
 export async function withScratchFile<T>(
   scratchFolder: string,
   work: (path: string) => Promise<T>,
-): Promise<T> {
+) {
   const path = join(scratchFolder, randomUUID())
   onDisk(path, () => makeFolders(scratchFolder))
   try {

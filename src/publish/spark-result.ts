@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { hasSameColumns, type PublishedColumns } from './columns.ts'
 import { PublishError } from './errors.ts'
+import { hasSameColumns, type PublishedColumns } from './export.ts'
 import { fileKey, keysOfSnapshot, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { isPlainKey, type ObjectStore } from './store/object-store.ts'
 
@@ -90,7 +90,7 @@ export function sparkTable(
   const { name, grain, key } = definition
   const keyOf = keysOfSnapshot(before, snapshotId)
   const known = before !== undefined && hasSameColumns(before, columns.columns) ? before : null
-  const newFiles: { from: string; key: string; bytes: number }[] = []
+  const newFiles: { from: string; key: string }[] = []
   const files = found.flatMap(({ name: partition, rows, fingerprint, files: written }) => {
     const was = known?.partitions.find((one) => one.name === partition)
     const own = known?.files.filter((file) => file.partition === partition) ?? []
@@ -102,7 +102,7 @@ export function sparkTable(
       throw new PublishError(`${says} ${partition} has ${rows} rows`)
     return written.map((file): ManifestFile => {
       const placed = keyOf(fileKey(name, partition, file.sha256))
-      newFiles.push({ from: file.key, key: placed, bytes: file.bytes })
+      newFiles.push({ from: file.key, key: placed })
       return { ...file, key: placed, partition }
     })
   })

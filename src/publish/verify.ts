@@ -9,7 +9,7 @@ import { sum } from '../support/numbers.ts'
 import { quotePath } from '../warehouse/sql-text.ts'
 import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
 import { logFolder, readStoredLog, sequenceOf, type LogSource } from './delta/log.ts'
-import { planCommit } from './delta/plan.ts'
+import { planCommit } from './delta/sync.ts'
 import { NewerFormatError, PublishError } from './errors.ts'
 import { sha256OfFile } from './export.ts'
 import {
@@ -31,14 +31,9 @@ import { readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/**
- * What is wrong. Of pointer and manifests: `pointer`, `manifest`, `format` (an older one: nothing else is looked at). Of an
- * object: `missing`, `size`, `sha256`. Of a Parquet file: `rows` (their number, or none can be read). Of what is made from the
- * manifest: `views`. Beside the snapshot, what the next publish fixes: `delta` (the log of a table shows something else, or
- * cannot be read), `current` (a file there is another one, or missing).
- */
+/** What is wrong. `format`: an older one, of which nothing else is looked at. `delta` and `current` the next publish fixes. */
 export type FindingKind =
-  | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows')
+  | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows' | 'columns')
   | ('views' | 'delta' | 'current')
 
 export interface Finding {
@@ -173,10 +168,10 @@ async function verifyContents(
   const withoutRoot = (text: string) => text.replace(/^set variable root = '(?:[^']|'')*';\n/, '')
   if (views === null) report('missing', keys.views, 'it is not there')
   else if (withoutRoot(Buffer.from(views.bytes).toString()) !== withoutRoot(viewsSql(manifest))) {
-    const what = 'it is not the one that belongs to the manifest: it was changed'
-    report('views', keys.views, what)
+    report('views', keys.views, 'it is not the one that belongs to the manifest: it was changed')
   }
   const beside: Parameters<Report>[] = []
+  const reportBeside: Report = (...finding) => beside.push(finding)
   const total = objectsOf(manifest).length
   let done = 0
   await withScratchEngine(scratchFolder, async (warehouse) => {
@@ -184,15 +179,13 @@ async function verifyContents(
     for (const table of manifest.tables) {
       for (const file of table.files) {
         signal?.throwIfAborted()
-        await verifyFile(source, file, report)
+        await verifyFile(source, table, file, report)
         done += 1
         onProgress?.({ done, total, name: file.key })
       }
-      if (pointer === null) continue
-      await verifyDeltaLog(source, manifest, table, (...finding) => beside.push(finding))
+      if (pointer !== null) await verifyDeltaLog(source, manifest, table, reportBeside)
     }
-    if (pointer === null) return
-    await verifyCurrent(source, manifest, (...finding) => beside.push(finding))
+    if (pointer !== null) await verifyCurrent(source, manifest, reportBeside)
   })
   // A publisher that has moved the pointer since is at work on these, too.
   if ((await store.get(POINTER_KEY))?.version !== pointer) return
@@ -201,7 +194,7 @@ async function verifyContents(
 
 /** What of a table contradicts itself. */
 export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): string[] {
-  const sums: readonly (readonly [string, number, number])[] = [
+  const sums: [string, number, number][] = [
     ['rows', rows, sum(files.map((file) => file.rows))],
     ['rows in partitions', rows, sum(partitions.map((one) => one.rows))],
     ['bytes', bytes, sum(files.map((file) => file.bytes))],
@@ -232,16 +225,31 @@ export async function proveBytes(
   return { kind: 'sha256', message: `its bytes are others: their SHA-256 is ${found}` }
 }
 
-/** Whether a file has the bytes and rows that the manifest says. */
-async function verifyFile(source: LogSource, file: ManifestFile, report: Report): Promise<void> {
+/** Whether a file has the bytes, rows and columns that the manifest says. */
+async function verifyFile(
+  source: LogSource,
+  { schema }: ManifestTable,
+  file: ManifestFile,
+  report: Report,
+): Promise<void> {
   await withObject(source, file.key, async (path) => {
     const wrong = await proveBytes({ ...file, store: source.store }, path)
     if (wrong !== null) return report(wrong.kind, file.key, wrong.message)
+    const from = quotePath(path ?? '')
     try {
-      const count = `select num_rows from parquet_file_metadata(${quotePath(path ?? '')})`
+      const count = `select num_rows from parquet_file_metadata(${from})`
       const rows = await source.warehouse.number(count)
-      if (rows === file.rows) return
-      report('rows', file.key, `it has ${rows} rows where ${file.rows} belong`)
+      if (rows !== file.rows) {
+        return report('rows', file.key, `it has ${rows} rows where ${file.rows} belong`)
+      }
+      const found = await source.warehouse.all<{ name: string; type: string; id: number | null }>(
+        `select column_name as name, column_type as type, field_id::integer as id
+         from (describe select * from read_parquet(${from}, hive_partitioning = false))
+         left join parquet_schema(${from}) on name = column_name and field_id is not null`,
+      )
+      const is = found.map(({ name, type, id }) => `${name} ${type} ${id}`).join(', ')
+      const belong = schema.map((own) => `${own.name} ${own.type} ${own.field_id}`).join(', ')
+      if (is !== belong) report('columns', file.key, `its columns are ${is} where ${belong} belong`)
     } catch (error) {
       // A disk or memory that is full says nothing of the file.
       if (error instanceof StorageError) throw error
@@ -262,7 +270,7 @@ async function verifyDeltaLog(
   const object = logFolder(table.name)
   try {
     const { state } = await readStoredLog(source, table.name)
-    if (planCommit({ state, manifest, table }) === null) return
+    if (planCommit(state, manifest, table) === null) return
     const at = sequenceOf(state)
     if (at !== manifest.sequence) {
       return report('delta', object, `it shows snapshot ${at}, not ${manifest.sequence}; ${MEND}`)
@@ -276,11 +284,7 @@ async function verifyDeltaLog(
 }
 
 /** Whether `current/`, where it is there, has the files of the snapshot that the pointer names, and no others. */
-async function verifyCurrent(
-  source: ObjectSource,
-  manifest: Manifest,
-  report: Report,
-): Promise<void> {
+async function verifyCurrent(source: ObjectSource, manifest: Manifest, report: Report) {
   const { store } = source
   const keys = (await store.list(CURRENT_FOLDER)).map(({ key }) => key)
   if (keys.length === 0) return

@@ -2,10 +2,9 @@
 
 import { readProject } from '../model/project.ts'
 import { partitionStem, isOfThisFormat, type Manifest } from '../publish/manifest.ts'
-import { publishedColumns, readColumns } from '../publish/columns.ts'
+import { SPLIT_ABOVE_ROWS, publishedColumns, readColumns } from '../publish/export.ts'
 import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
 import { PublishError } from '../publish/errors.ts'
-import { SPLIT_ABOVE_ROWS } from '../publish/export.ts'
 import type { PublishOptions } from '../publish/publish.ts'
 import type { CurrentSnapshot } from '../publish/read-snapshot.ts'
 import { JOB_FORMAT, type ExpectedTable } from '../publish/spark-result.ts'

@@ -7,8 +7,7 @@
 import { CheckFailedError } from '../model/check-outcome.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
-import { collectGarbage } from '../publish/retention.ts'
-import { parseKeep } from '../publish/keep.ts'
+import { collectGarbage, parseKeep } from '../publish/retention.ts'
 import type { Manifest, ManifestFile } from '../publish/manifest.ts'
 import { publishSnapshot, type PublishOptions, type PublishReport } from '../publish/publish.ts'
 import { ofThisFormat, readCurrent } from '../publish/read-snapshot.ts'
@@ -98,7 +97,7 @@ async function placeTables(
     const answer = result.tables.find((one) => one.name === name)
     if (answer === undefined) throw new PublishError(`the Spark job did not make ${name}`)
     const made = sparkTable(table, answer.partitions, snapshotId, isThere)
-    await Promise.all(made.newFiles.map(({ from, key, bytes }) => store.copy(from, key, bytes)))
+    await Promise.all(made.newFiles.map(({ from, key }) => store.copy(from, key)))
     tables.set(name, made)
   }
   return tables

@@ -1,6 +1,9 @@
-/** The events a simulator serves, each with its JSON text made once: an answer joins texts. Knows no HTTP and no time. */
+/** The events a simulator serves, made up or from a file, each with its JSON text made once: an answer joins texts. */
 
+import { createReadStream } from 'node:fs'
+import { createGunzip } from 'node:zlib'
 import { z } from 'zod'
+import { ConfigError, messageOf } from '../support/errors.ts'
 
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -11,7 +14,7 @@ const instant = z.string().refine((value) => !Number.isNaN(Date.parse(value)), {
 })
 
 /** One job-change event as the service sends it. What is missing becomes null; what is not known is served as it is. */
-export const eventSchema = z.looseObject({
+const eventSchema = z.looseObject({
   event_type: z.enum(EVENT_TYPES),
   /** When the service saw the change. */
   detected_at: instant,
@@ -95,4 +98,53 @@ export class EventCollector {
     )
     return { organizations: this.#organizations, events }
   }
+}
+
+/**
+ * Reads the events of an `.ndjson` or `.ndjson.gz` file; exact duplicates are kept. Blank lines are skipped.
+ * @throws ConfigError when the file cannot be read, or naming the first line that is not an event
+ */
+export async function readEventsFile(path: string): Promise<EventSource> {
+  const collector = new EventCollector()
+  let lineNumber = 0
+  for await (const line of linesOf(path)) {
+    lineNumber += 1
+    if (line.trim() !== '') collector.add(parseLine(line, `${path}, line ${lineNumber}`))
+  }
+  return collector.finish()
+}
+
+function parseLine(line: string, subject: string): JobChangeEvent {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch (error) {
+    throw new ConfigError(`${subject}: not JSON: ${messageOf(error)}`, { cause: error })
+  }
+  const parsed = eventSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new ConfigError(`${subject}: ${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+// Not node:readline, for which U+2028 within a text of JSON ends a line.
+async function* linesOf(path: string): AsyncGenerator<string> {
+  const file = createReadStream(path, { highWaterMark: 256 * 1_024 })
+  const unpacked = path.endsWith('.gz')
+    ? file.on('error', (error) => unpacked.destroy(error)).pipe(createGunzip())
+    : file
+  let rest = ''
+  try {
+    for await (const chunk of unpacked.setEncoding('utf8') as AsyncIterable<string>) {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`${path}: cannot be read: ${messageOf(error)}`, { cause: error })
+  } finally {
+    file.destroy()
+  }
+  yield rest
 }

@@ -1,9 +1,10 @@
 /**
- * Faults asked for by data: each is a plain JSON object that says which requests it strikes, how often, and what it
- * does to them. This file checks and chooses; what a fault does on the wire is in wire-faults.ts. README.md has an
- * example of each.
+ * Faults asked for by data: each is a JSON object that says which requests it strikes, how often, and what it does to them on the
+ * wire. docs/simulator.md has an example of each.
  */
 
+import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { ConfigError } from '../support/errors.ts'
 import { seededRandom } from './random.ts'
@@ -40,7 +41,7 @@ const actions = {
   gzip_cut: amount.optional(),
 }
 
-export type FaultAction = keyof typeof actions
+type FaultAction = keyof typeof actions
 const ACTIONS = Object.keys(actions) as FaultAction[]
 
 const faultSchema = z
@@ -120,4 +121,65 @@ function arm(fault: Strike['fault']): FaultPlan {
     left -= 1
     return { fault, action, isCharged }
   }
+}
+
+/** An answer that is ready to be sent. `Content-Length` is added on sending. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/** Sends `answer`, changed on its way by the fault that struck, if it is one about the wire. */
+export function sendAnswer(
+  response: ServerResponse,
+  answer: Answer,
+  fault: Strike['fault'] | undefined,
+): void {
+  const { headers, body } = answer
+  if (fault?.reset === true) response.socket?.resetAndDestroy()
+  else if (fault?.slow !== undefined) sendSlowly(response, answer, fault.slow)
+  else if (fault?.cut !== undefined) {
+    const bytes = bytesOf(fault.cut, body.length)
+    writeHead(response, answer)
+    response.flushHeaders()
+    if (bytes > 0) response.write(body.subarray(0, bytes))
+    // Not destroy(): what was written has to reach the client before the connection dies.
+    response.socket?.destroySoon()
+  } else {
+    const packed = fault?.gzip_cut === undefined ? null : gzipSync(body)
+    const sent = packed?.subarray(0, bytesOf(fault?.gzip_cut ?? 0, packed.length)) ?? body
+    const encoding = packed === null ? {} : { 'Content-Encoding': 'gzip' }
+    writeHead(response, { ...answer, headers: { ...headers, ...encoding }, body: sent })
+    response.end(sent)
+  }
+}
+
+/** At most all but one byte, so that something is always missing. */
+function bytesOf(amount: number | string, length: number): number {
+  const bytes =
+    typeof amount === 'number' ? amount : Math.floor((length * Number.parseFloat(amount)) / 100)
+  return Math.max(0, Math.min(bytes, length - 1))
+}
+
+function writeHead(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { ...headers, 'Content-Length': String(body.length) })
+}
+
+function sendSlowly(
+  response: ServerResponse,
+  answer: Answer,
+  slow: NonNullable<Strike['fault']['slow']>,
+): void {
+  const step = slow.bytes ?? answer.body.length
+  let sent = 0
+  const drip = () => {
+    if (response.destroyed) return
+    if (!response.headersSent) writeHead(response, answer)
+    response.write(answer.body.subarray(sent, sent + step))
+    sent += step
+    if (sent >= answer.body.length) response.end()
+    else setTimeout(drip, slow.every_ms).unref()
+  }
+  setTimeout(drip, slow.delay_ms).unref()
 }

@@ -1,17 +1,14 @@
-/** What every endpoint asks of a request before it reads it: the key, the plan, and the plan's rate limit. */
+/** What every endpoint asks of a request before it reads it (key, plan, rate limit), its answer, and the account of both. */
 
-import type { AccountEntry } from './account.ts'
-import type { Strike } from './faults.ts'
-import { rateWindow, type RateLimit, type RateWindow } from './rate-window.ts'
-import type { Answer } from './wire-faults.ts'
+import type { Answer, Strike } from './faults.ts'
 
 export interface GateOptions {
   /** Keys that are let in; default `simulator-key`. */
   readonly apiKeys?: readonly string[]
   /** Keys that are known but whose plan lacks the data: 403. */
   readonly keysWithoutPlan?: readonly string[]
-  /** Without it there is no 429 and there are no `X-RateLimit-*` headers. */
-  readonly rateLimit?: RateLimit
+  /** Requests of a key in any window, 1 or more; without it there is no 429 and there are no `X-RateLimit-*` headers. */
+  readonly rateLimit?: { readonly requests: number; readonly windowMs: number }
 }
 
 /** A request that arrived. */
@@ -37,37 +34,49 @@ export interface Admitted {
   readonly headers: Answer['headers']
 }
 
+/** A request that breaks a rule: becomes a 400 with this message, which names the parameter and what was sent. */
+export class BadRequest extends Error {
+  override readonly name = 'BadRequest'
+}
+
 export class Gate {
   readonly #options: GateOptions
-  readonly #limit: RateWindow | undefined
+  readonly #admittedAt = new Map<string, number[]>()
 
   constructor(options: GateOptions) {
     this.#options = options
-    this.#limit = options.rateLimit && rateWindow(options.rateLimit)
   }
 
   /** @returns the answer that refuses, or whose request it is */
   admit({ authorization, monotonicMs }: Call): Reply | Admitted {
-    const { apiKeys = ['simulator-key'], keysWithoutPlan = [] } = this.#options
+    const { apiKeys = ['simulator-key'], keysWithoutPlan = [], rateLimit } = this.#options
     const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     if (key === undefined) return refusal(401, 'missing API key: send Authorization: Bearer <key>')
     if (keysWithoutPlan.includes(key)) {
       return refusal(403, 'your plan does not include job change data', key)
     }
     if (!apiKeys.includes(key)) return refusal(401, 'invalid API key')
-    const admission = this.#limit?.(key, monotonicMs)
-    const headers = admission?.headers ?? {}
-    if (admission?.isAdmitted !== false) return { key, headers }
+    if (rateLimit === undefined) return { key, headers: {} }
+    const { requests, windowMs } = rateLimit
+    const times = (this.#admittedAt.get(key) ?? []).filter((at) => at > monotonicMs - windowMs)
+    const isAdmitted = times.length < requests
+    if (isAdmitted) times.push(monotonicMs)
+    this.#admittedAt.set(key, times)
+    // In seconds, until the oldest request leaves the window and makes room.
+    const reset = Math.ceil(((times[0] ?? monotonicMs) + windowMs - monotonicMs) / 1_000)
+    const headers = {
+      'X-RateLimit-Limit': String(requests),
+      'X-RateLimit-Remaining': String(requests - times.length),
+      'X-RateLimit-Reset': String(reset),
+    }
+    if (isAdmitted) return { key, headers }
     return refusal(429, 'rate limit of the plan exceeded', key, headers)
   }
 }
 
 function answerOf(status: number, body: string, headers: Answer['headers'] = {}): Answer {
-  return {
-    status,
-    headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
-    body: Buffer.from(body),
-  }
+  const type = { 'Content-Type': 'application/json; charset=utf-8' }
+  return { status, headers: { ...type, ...headers }, body: Buffer.from(body) }
 }
 
 /** An error answer in the shape of the service. Errors are never charged. */
@@ -119,13 +128,64 @@ export function replyOf(
 }
 
 /** What a fault of that status answers in place of the endpoint. */
-function statusAnswer(
-  { status = 503, message, headers: own = {}, body }: Strike['fault'],
-  limits: Answer['headers'],
-): Answer {
-  const texts = Object.entries(own).map(([name, value]) => [name, String(value)])
-  const headers = { ...limits, ...(Object.fromEntries(texts) as Answer['headers']) }
-  if (typeof body === 'string') return answerOf(status, body, headers)
-  if (body !== undefined) return answerOf(status, JSON.stringify(body), headers)
-  return errorAnswer(status, message ?? `fault: status ${status}`, headers)
+function statusAnswer(fault: Strike['fault'], limits: Answer['headers']): Answer {
+  const { status = 503, message = `fault: status ${status}`, headers: own = {}, body } = fault
+  const texts = Object.entries(own).map(([name, value]) => [name, String(value)] as const)
+  const headers = { ...limits, ...Object.fromEntries(texts) }
+  if (body === undefined) return errorAnswer(status, message, headers)
+  return answerOf(status, typeof body === 'string' ? body : JSON.stringify(body), headers)
+}
+
+/** One request as the simulator saw it. A null means that the request did not get far enough to say. */
+export interface AccountEntry {
+  readonly at: string
+  /** The API key, when it is one that the simulator knows. */
+  readonly key: string | null
+  /** How many organisations the request named; 0 asks for all. */
+  readonly organizations: number | null
+  readonly event_type: string | null
+  readonly days_ago: number | null
+  readonly page: number | null
+  readonly limit: number | null
+  /** Null when the connection was reset instead of an answer. */
+  readonly status: number | null
+  readonly events: number
+  /** What was charged, which a fault may make differ from what the body says. */
+  readonly credits_used: number
+  /** The action of the fault that struck, such as `cut`. */
+  readonly fault: string | null
+}
+
+/** Totals since the start, and the last requests, oldest first. Ledgers are compared with it. */
+export interface Account {
+  readonly requests: number
+  /** Requests by status; `none` are the ones without an answer. */
+  readonly by_status: Readonly<Record<string, number>>
+  readonly charged_pages: number
+  readonly credits: number
+  readonly log: readonly AccountEntry[]
+}
+
+const LOG_SIZE = 100_000
+
+export class Bookkeeper {
+  readonly #byStatus: Record<string, number> = {}
+  readonly #totals = { requests: 0, charged_pages: 0, credits: 0 }
+  #log: AccountEntry[] = []
+
+  record(entry: AccountEntry): void {
+    const status = String(entry.status ?? 'none')
+    this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1
+    this.#totals.requests += 1
+    this.#totals.charged_pages += entry.credits_used > 0 ? 1 : 0
+    this.#totals.credits += entry.credits_used
+    this.#log.push(entry)
+    // Dropping half at a time keeps recording cheap.
+    if (this.#log.length > 2 * LOG_SIZE) this.#log = this.#log.slice(-LOG_SIZE)
+  }
+
+  account(): Account {
+    const log = this.#log.slice(-LOG_SIZE)
+    return { ...this.#totals, by_status: { ...this.#byStatus }, log }
+  }
 }

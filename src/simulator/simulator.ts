@@ -1,7 +1,4 @@
-/**
- * The service on this machine: the same rules, errors, order and charges as the service, served from
- * a made-up world or a file of events. README.md beside this file says where it differs from the service.
- */
+/** The service on this machine: its rules, errors, order and charges, over a made-up world or a file of events. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,14 +8,74 @@ import { messageOf } from '../support/errors.ts'
 import { closeServer, listenOnLoopback } from '../support/loopback.ts'
 import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
-import { Bookkeeper, type Account } from './account.ts'
-import type { TrackedOrganization } from './events.ts'
+import { OtherEndpoints } from './endpoints/endpoints.ts'
 import { SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
-import type { Fault } from './faults.ts'
-import type { Reply } from './gate.ts'
+import type { TrackedOrganization } from './events.ts'
+import { createFaultPlan, sendAnswer, type Fault, type FaultPlan } from './faults.ts'
+import {
+  BadRequest,
+  Bookkeeper,
+  Gate,
+  errorAnswer,
+  refusal,
+  type Account,
+  type Call,
+  type GateOptions,
+  type Reply,
+} from './gate.ts'
 import { seededRandom } from './random.ts'
-import { SimulatedService, type ServiceOptions } from './service.ts'
-import { sendAnswer } from './wire-faults.ts'
+import { SEARCH_PATH, Search, type SearchOptions } from './search.ts'
+
+export interface ServiceOptions extends SearchOptions, GateOptions {
+  readonly faults?: readonly Fault[]
+}
+
+/** All endpoints of the service behind one gate, without a socket. */
+export class SimulatedService {
+  readonly #gate: Gate
+  readonly #search: Search
+  readonly #others: OtherEndpoints
+  #faults: FaultPlan
+
+  /** @throws ConfigError naming a fault that is wrong */
+  constructor(options: ServiceOptions) {
+    this.#gate = new Gate(options)
+    this.#search = new Search(options)
+    this.#others = new OtherEndpoints(options.source)
+    this.#faults = createFaultPlan(options.faults ?? [])
+  }
+
+  /** Replaces all faults. @throws ConfigError naming the one that is wrong */
+  setFaults(faults: unknown): void {
+    this.#faults = createFaultPlan(faults)
+  }
+
+  /** What a run of all signals delivers. */
+  runSignals(nowMs: number): SentDelivery[] {
+    return this.#others.runSignals(nowMs)
+  }
+
+  answer(path: string, call: Call, method = 'POST'): Reply {
+    const other = this.#others.at(path)
+    if (path !== SEARCH_PATH && other === undefined) {
+      return { answer: errorAnswer(404, `no such path: ${path}`) }
+    }
+    const allowed = other?.method ?? 'POST'
+    if (method !== allowed) {
+      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: allowed }) }
+    }
+    const admitted = this.#gate.admit(call)
+    if ('answer' in admitted) return admitted
+    try {
+      return other === undefined
+        ? this.#search.answer(call, admitted, this.#faults)
+        : this.#others.answer(other, { path, call }, admitted, this.#faults)
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error
+      return refusal(400, error.message, admitted.key, admitted.headers)
+    }
+  }
+}
 
 export interface SimulatorOptions extends ServiceOptions {
   /** The server's time. */
@@ -48,25 +105,16 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const service = new SimulatedService(options)
   const books = new Bookkeeper()
 
-  const replyTo = ({ method = '', url = '', headers }: IncomingMessage, body: string): Reply => {
-    const [path = '', query = ''] = url.split('?', 2)
-    const call = {
-      body,
-      query,
-      contentType: headers['content-type'],
-      authorization: headers.authorization,
-      nowMs: clock.now(),
-      monotonicMs: clock.monotonic(),
-    }
-    return service.answer(path, call, method)
-  }
-
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // A client that went away in the middle of its request gets no answer.
     const body = await text(request).catch(() => null)
     if (body === null) return
-    const { answer, strike, facts } = replyTo(request, body)
+    const { method, url = '' } = request
+    const { authorization, 'content-type': contentType } = request.headers
+    const [path = '', query = ''] = url.split('?', 2)
     const nowMs = clock.now()
+    const call = { body, query, contentType, authorization, nowMs, monotonicMs: clock.monotonic() }
+    const { answer, strike, facts } = service.answer(path, call, method)
     const status = strike?.action === 'reset' ? null : answer.status
     // Booked first: the account is right before the client can know the answer.
     books.record({ ...NO_FACTS, ...facts, at: isoInstant(nowMs), status })

@@ -1,11 +1,9 @@
 /**
- * Successions: how the offices of one organisation are handed on. The holder leaves, or steps down to the chair, the board
- * or work without a team; a colleague takes over the same day, for good or until a successor comes, or somebody comes from
- * outside, at once or after months.
+ * Makes up how the offices of one organisation are handed on: to a colleague the same day, for good or until a successor comes, or
+ * to an outsider, at once or after months.
  */
 
-import { MONTH, SHORTEST_STEP, YEAR, type Stage } from './careers.ts'
-import { History, type Post, type Role } from './history.ts'
+import { MONTH, SHORTEST_STEP, YEAR, History, type Stage, type Post, type Role } from './careers.ts'
 import {
   directorRank,
   executiveTitle,

@@ -4,10 +4,9 @@
  */
 
 import { englishWords } from './functions.ts'
-import { kept } from './kept.ts'
+import { kept, once, remembered } from './kept.ts'
 import { translations } from './languages.ts'
 import { masculine } from './masculine.ts'
-import { once, remembered } from './memo.ts'
 import { lists as roles } from './roles.ts'
 
 type PartsOfCompounds = ReadonlyMap<string, readonly string[]>

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { kept } from './kept.ts'
 import type { EnglishTitle } from './languages.ts'
-import { isNumeral } from './numerals.ts'
+import { isNumeral } from './lexicon.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { kinds, lists as roles, withUsualNames } from './roles.ts'
 import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'

@@ -1,15 +1,16 @@
 /** The words of one part of a title as phrases with a meaning, and the grades among them. Says nothing about the level yet. */
 
+import { remembered } from './kept.ts'
 import {
   endsLikeProfession,
   phrases,
   professionByEnding,
+  gradeOfNumeral,
+  isNumeral,
   type Grade,
   type Head,
   type Meaning,
 } from './lexicon.ts'
-import { remembered } from './memo.ts'
-import { gradeOfNumeral, isNumeral } from './numerals.ts'
 import type { Found, Place } from './phrase-book.ts'
 import { baseForms } from './words.ts'
 

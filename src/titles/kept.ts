@@ -1,14 +1,37 @@
 /**
- * What is made of the word lists, as the code beside it made it when the package was built: making it again took two thirds of a
- * command. It is kept under the version of the taxonomy, so that after a change to a list it is made again. Run from src, where
- * nothing is built beside the code, it always is.
+ * Remembers what pure functions said, and what is made of the word lists. The latter is kept from when the package was built, under
+ * the version of the taxonomy, because making it took two thirds of a command. Run from src, it is always made.
  */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolders, readIfThere } from '../support/atomic-file.ts'
-import { once } from './memo.ts'
 import { taxonomyVersion } from './version.ts'
+
+const MOST_WORDS = 50_000
+
+/** `read`, with its answers remembered: those asked for again stay, of the others twice `most` at most. */
+export function remembered<T>(read: (text: string) => T, most = MOST_WORDS): (text: string) => T {
+  let young = new Map<string, T>()
+  let old = new Map<string, T>()
+  return (text) => {
+    const known = young.get(text)
+    if (known !== undefined) return known
+    const answer = old.get(text) ?? read(text)
+    if (young.size >= most) {
+      old = young
+      young = new Map()
+    }
+    young.set(text, answer)
+    return answer
+  }
+}
+
+/** What `make` returns, made when it is first asked for. */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}
 
 const FOLDER = join(import.meta.dirname, '..', 'word-lists')
 const makers = new Map<string, () => unknown>()

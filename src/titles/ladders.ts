@@ -4,8 +4,8 @@
  */
 
 import { z } from 'zod'
-import type { ReadLevel } from './grading.ts'
 import { kept } from './kept.ts'
+import type { ReadLevel } from './levels.ts'
 import { standingOf } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
 import { splitTitle, type Parts } from './words.ts'

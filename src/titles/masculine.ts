@@ -1,9 +1,8 @@
 /** Feminine forms of the words that the lists hold: "ingeniera" → "ingeniero", "Leiterin" → "Leiter". */
 
 import { englishWords } from './functions.ts'
-import { kept } from './kept.ts'
+import { kept, once, remembered } from './kept.ts'
 import { translations } from './languages.ts'
-import { once, remembered } from './memo.ts'
 import { baseForms } from './words.ts'
 
 const made = kept('masculine', () => ({

@@ -5,7 +5,7 @@
  * begins so, a leading `^` asks that the phrase begins the list, a final `$` that it ends it or that `endsBefore` the next word.
  */
 
-import { remembered } from './memo.ts'
+import { remembered } from './kept.ts'
 
 /** What the words from `at` to `end` stand for; null where no phrase begins at `at`. */
 export interface Found<T> {

@@ -5,13 +5,11 @@
 
 import { z } from 'zod'
 import { functionWords } from './functions.ts'
-import { kept } from './kept.ts'
-import type { EnglishTitle } from './languages.ts'
+import { kept, remembered } from './kept.ts'
+import { segmented, type EnglishTitle } from './languages.ts'
 import { masculine } from './masculine.ts'
-import { remembered } from './memo.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { kinds, withUsualNames } from './roles.ts'
-import { segmented } from './segments.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { foldLetters, wordsOfPhrase } from './words.ts'
 

@@ -5,13 +5,11 @@
 
 import { compound } from './compounds.ts'
 import { englishWords } from './functions.ts'
-import { kept } from './kept.ts'
-import { cognateEndings, translations, type EnglishTitle } from './languages.ts'
+import { kept, once, remembered } from './kept.ts'
+import { cognateEndings, translations, segmented, type EnglishTitle } from './languages.ts'
 import { masculine } from './masculine.ts'
-import { once, remembered } from './memo.ts'
 import { BookMaker, EMPTY_BOOK, PhraseBook } from './phrase-book.ts'
 import { withUsualNames } from './roles.ts'
-import { segmented } from './segments.ts'
 import type { Parts } from './words.ts'
 
 // Shorter words ("a", "de", "rh") count only where the title is in their language.

@@ -1,24 +1,75 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which role. Puts the readers together. */
 
 import { coreOf, readJob, type Job } from './core.ts'
-import { endOf } from './end-marker.ts'
-import { toEnglish, type Keeps } from './to-english.ts'
+import { endOf, presentParts, withoutServed } from './end-marker.ts'
 import { readFunction, type FunctionWord } from './functions.ts'
+import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
-import type { ReadLevel } from './grading.ts'
-import { readInEnglish, type EnglishTitle } from './languages.ts'
-import { readLevel } from './levels.ts'
-import { confidences, phrases } from './lexicon.ts'
+import { readInEnglish, segmented, type EnglishTitle } from './languages.ts'
+import { readLevel, type ReadLevel } from './levels.ts'
+import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
 import { masculine } from './masculine.ts'
-import { remembered } from './memo.ts'
-import { asDigit, isNumeral } from './numerals.ts'
-import { isInterim, officeOf } from './office.ts'
-import { presentParts, withoutServed } from './own-parts.ts'
-import { segmented } from './segments.ts'
+import { kinds, type Kind } from './roles.ts'
 import { readBeside } from './side-roles.ts'
-import { placesOf, type Place } from './trade-steps.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
+import { toEnglish, type Keeps } from './to-english.ts'
+import { placesOf, type Place } from './trade-steps.ts'
 import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
+
+// What people at the top are called beside their office.
+const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])
+const DEPUTIES = new Set(['deputy', 'vice', 'assistant', 'associate'])
+
+/**
+ * The office in English words; null where the title names no job. Of several that of the chief executive counts, then the
+ * first of another chief.
+ */
+export function officeOf(own: Parts, title: EnglishTitle, job: Job): string | null {
+  const chiefs = textsOf('unit', title).filter((text) => text.startsWith('chief '))
+  const others = [...job.field, ...job.words].filter((words) => !BESIDE_AN_OFFICE.has(words))
+  const named =
+    chiefs.find((text) => text === 'chief executive officer') ?? chiefs[0] ?? others.join(' ')
+  const office = named === '' ? coreOf(job) : named
+  if (office === null) return null
+  const grades = [
+    ...(hasGrade('regional', own) ? ['regional'] : []),
+    ...(isDeputy(office, title) ? ['deputy'] : []),
+  ]
+  return [...grades, office, ...textsOf('place', title)].join(' ')
+}
+
+/** "Interim CEO", "Directeur général par intérim". */
+export function isInterim(own: Parts): boolean {
+  return hasGrade('acting', own)
+}
+
+/** @param name a grade of config/titles/levels.yaml */
+function hasGrade(name: string, own: Parts): boolean {
+  return own.some((words) =>
+    phrases.scan(words).some(({ value }) => value?.kind === 'grade' && value.grade.name === name),
+  )
+}
+
+/** "Deputy CEO", "Deputy Group CEO", "CEO adjoint", but not "CEO & Vice Chairman". */
+function isDeputy(office: string, { parts }: EnglishTitle): boolean {
+  const words = office.split(' ')
+  return parts.some((part) =>
+    part.some((word, at) => {
+      if (word !== words[0]) return false
+      const before = part.slice(Math.max(0, at - 2), at)
+      return before.some((one) => DEPUTIES.has(one)) || part[at + words.length] === 'deputy'
+    }),
+  )
+}
+
+function textsOf(kind: Kind, { parts }: EnglishTitle): string[] {
+  return parts.flatMap((words) =>
+    kinds
+      .scan(words)
+      .filter(({ value }) => value === kind)
+      .map(({ at, end }) => words.slice(at, end).join(' ')),
+  )
+}
 
 export interface UnderstoodTitle {
   readonly level: Level

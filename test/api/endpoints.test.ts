@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
 import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
-import { SimulatedService, type ServiceOptions } from '../../src/simulator/service.ts'
+import { SimulatedService, type ServiceOptions } from '../../src/simulator/simulator.ts'
 import { send, sourceOf } from './served-fixture.ts'
 
 const source = sourceOf(80)

@@ -2,7 +2,7 @@
 
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
 import type { LookupRequest } from '../../src/api/endpoints/endpoint.ts'
-import type { SimulatedService } from '../../src/simulator/service.ts'
+import type { SimulatedService } from '../../src/simulator/simulator.ts'
 import { createWorld } from '../../src/simulator/world.ts'
 import { DAY } from '../../src/support/units.ts'
 

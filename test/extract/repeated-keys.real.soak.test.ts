@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readEventsFile } from '../../src/simulator/events-file.ts'
+import { readEventsFile } from '../../src/simulator/events.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
 import { buyAll } from './extract-fixture.ts'
 

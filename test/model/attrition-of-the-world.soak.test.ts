@@ -5,7 +5,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
-import { truthOf } from '../../src/simulator/truth.ts'
+import { truthOf } from '../simulator/truth.ts'
 import { worldSightings } from '../../src/simulator/world.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'

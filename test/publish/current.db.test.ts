@@ -3,7 +3,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CurrentFolder, currentFiles } from '../../src/publish/current.ts'
+import { currentFiles, updateCurrent } from '../../src/publish/current.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { verifySnapshot } from '../../src/publish/verify.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -174,14 +174,12 @@ describe('current/', () => {
       if (name === 'copy') copied.push(dirname(String(from)))
       return Promise.resolve(work())
     })
-    const folder = await CurrentFolder.open({
-      store: watched,
-      clock: realClock,
-      logger: silentLogger,
-    })
-    await folder.show(await manifestIn(store))
+    const options = { store: watched, clock: realClock, logger: silentLogger }
+    const manifest = await manifestIn(store)
+    const logs = () => Promise.resolve({})
+    await updateCurrent(options, manifest, logs)
     expect(copied).toEqual([])
-    await folder.show(await manifestIn(store), true)
+    await updateCurrent(options, manifest, logs, true)
     expect(copied).toHaveLength(1)
   })
 })

@@ -2,8 +2,7 @@
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { dropSnapshots, collectGarbage } from '../../src/publish/retention.ts'
-import { parseKeep } from '../../src/publish/keep.ts'
+import { dropSnapshots, collectGarbage, parseKeep } from '../../src/publish/retention.ts'
 import { POINTER_KEY, parseManifest, snapshotKeys } from '../../src/publish/manifest.ts'
 import { proveSnapshot } from '../../src/publish/restore.ts'
 import { listSnapshots, readCurrent } from '../../src/publish/read-snapshot.ts'

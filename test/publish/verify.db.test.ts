@@ -19,8 +19,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
-import { collectGarbage } from '../../src/publish/retention.ts'
-import { parseKeep } from '../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../src/publish/retention.ts'
 import {
   POINTER_KEY,
   objectsOf,
@@ -270,6 +269,18 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
     /^current current\/people\/people\.parquet: it/,
   ],
   [
+    'a column of a file has another type than the manifest says',
+    replaced('people', 'select * replace (age::bigint as age) from FILE order by person_id'),
+    /^columns tables.people.all.*: its columns are .*, age BIGINT 2, .* where .*, age INTEGER 2, /,
+    /^delta log: it names other files or columns/,
+    /^current current\/people\/people\.parquet: it/,
+  ],
+  [
+    'a column of a file has another field id than the manifest says',
+    set('tables.0.schema.0.field_id', 9),
+    /^columns whole: its columns are person_id VARCHAR 1, .* where person_id VARCHAR 9, /,
+  ],
+  [
     'the views name a file less',
     edited('views', /^ {2}getvariable.*2019.*',\n/gm, ''),
     'views views: it is not the one that belongs to the manifest: it was changed',
@@ -290,6 +301,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'the type of a column is SQL',
     set('tables.0.schema.1.type', `integer); ${HARM}; --`),
+    /^columns whole: its columns are person_id VARCHAR 1, age INTEGER 2, .* where .* belong$/,
     /^delta log: it cannot be read: people\.age is a .*, which a Delta table cannot hold; /,
   ],
   [

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { readEventsFile } from '../../src/simulator/events-file.ts'
+import { readEventsFile } from '../../src/simulator/events.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { anEvent, eventsIn, manyEvents } from './simulator-fixture.ts'
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES } from '../../src/simulator/events.ts'
-import { Search } from '../../src/simulator/search.ts'
-import { searchFromBody } from '../../src/simulator/search-request.ts'
+import { Search, searchFromBody } from '../../src/simulator/search.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import {
   anEvent,
@@ -35,7 +34,7 @@ describe('pages', () => {
       fc.property(fc.array(choices, { maxLength: 60 }), question, times, (all, asked, moments) => {
         const events = all.map((choice, i) => anEvent({ ...choice, person: `per_${i}` }))
         const source = sourceOf(events)
-        const search = new Search(source)
+        const search = new Search({ source })
         const { organizations, ...parameters } = asked
         const numbers = source.organizations.flatMap((organization, number) =>
           organizations.includes(organization.organization_id) ? [number] : [],

@@ -1,8 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
-import type { Sighting } from '../../src/simulator/sightings.ts'
-import { truthOf, type TrueRole, type Truth } from '../../src/simulator/truth.ts'
-import { createWorld, worldSightings, type WorldOptions } from '../../src/simulator/world.ts'
+import {
+  createWorld,
+  worldSightings,
+  type Sighting,
+  type WorldOptions,
+} from '../../src/simulator/world.ts'
+import { truthOf, type TrueRole, type Truth } from './truth.ts'
 import { DAY } from '../../src/support/units.ts'
 import { NOW, eventsIn } from './simulator-fixture.ts'
 

@@ -9,11 +9,10 @@ import { z } from 'zod'
 import { packageRoot } from '../../src/support/assets.ts'
 import { ladderReader, ladders, laddersSchema } from '../../src/titles/ladders.ts'
 import { madeNow } from '../../src/titles/kept.ts'
-import { parsedList, shippedLists } from '../../src/titles/parsed-lists.ts'
+import { parsedList, parseYaml, shippedLists } from '../../src/titles/yaml-file.ts'
 import { LEVELS, wordList } from '../../src/titles/taxonomy.ts'
 import { taxonomyVersion } from '../../src/titles/version.ts'
 import { splitTitle } from '../../src/titles/words.ts'
-import { parseYaml } from '../../src/titles/yaml-file.ts'
 
 const folder = join(packageRoot, 'config', 'titles')
 

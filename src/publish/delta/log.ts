@@ -1,7 +1,6 @@
 /**
- * The Delta log of a table: the names of its files, their lines as the protocol's "Actions" has them, what these add up to, and
- * checkpoints of that. Only what Jobtide writes is read of a line; what other engines add is passed over, as the protocol asks of
- * readers.
+ * Reads and writes the Delta log of a table: its lines as the protocol's "Actions" has them, what these add up to, and checkpoints
+ * of that. What other engines add to a line is passed over, as the protocol asks of readers.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -69,7 +68,7 @@ const actionSchema = z.object({
 
 /** One line: one of its fields is there. */
 export type Action = z.infer<typeof actionSchema>
-export type AddFile = NonNullable<Action['add']>
+type AddFile = NonNullable<Action['add']>
 
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
@@ -83,9 +82,8 @@ export function parseActions(text: string, where: string): Action[] {
       // A field that is null is absent.
       return actionSchema.parse(JSON.parse(line, (_key, value: unknown) => value ?? undefined))
     } catch (cause) {
-      throw new DamagedLogError(`${where}, line ${index + 1}, is not a line of a Delta log`, {
-        cause,
-      })
+      const what = `${where}, line ${index + 1}, is not a line of a Delta log`
+      throw new DamagedLogError(what, { cause })
     }
   })
 }
@@ -128,10 +126,7 @@ export function versionsOf(keys: readonly string[]): { commits: number[]; checkp
 /** What is kept of a log, the default of `delta.logRetentionDuration`. */
 const LOG_RETENTION_DAYS = 30
 
-/**
- * The keys of a table's log that may be deleted, as the protocol's "Metadata Cleanup" has it: what came before the newest
- * checkpoint that was itself reached before midnight UTC, 30 days ago. So every version of the last 30 days can be read.
- */
+/** The keys of a table's log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no version of those needs them. */
 export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
   const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY
   const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
@@ -146,25 +141,15 @@ export function logFilesBefore(keys: readonly string[], version: number): string
   return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
 }
 
-export interface LogState {
+export interface LogState extends Pick<Action, 'protocol' | 'metaData' | 'txn'> {
   /** -1: a log without a commit. */
   readonly version: number
-  readonly protocol: Action['protocol']
-  readonly metaData: Action['metaData']
-  readonly txn: Action['txn']
   /** By path; so are removed files. */
   readonly files: ReadonlyMap<string, AddFile>
   readonly tombstones: ReadonlyMap<string, NonNullable<Action['remove']>>
 }
 
-export const emptyLog: LogState = {
-  version: -1,
-  protocol: undefined,
-  metaData: undefined,
-  txn: undefined,
-  files: new Map(),
-  tombstones: new Map(),
-}
+export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
 /** The sequence number of the snapshot that a log has come to; 0 for none. */
 export function sequenceOf({ txn }: LogState): number {
@@ -193,7 +178,14 @@ export function applyActions(
     files.set(action.add.path, action.add)
     tombstones.delete(action.add.path)
   }
-  return { version, protocol, metaData, txn, files, tombstones }
+  return {
+    version,
+    files,
+    tombstones,
+    ...(protocol && { protocol }),
+    ...(metaData && { metaData }),
+    ...(txn && { txn }),
+  }
 }
 
 export interface LogSource extends ObjectSource {
@@ -201,16 +193,10 @@ export interface LogSource extends ObjectSource {
   readonly warehouse: Warehouse
 }
 
-export interface StoredLog {
-  readonly state: LogState
-  /** The version of the newest checkpoint; null when there is none. */
-  readonly checkpoint: number | null
-  readonly keys: readonly string[]
-}
-
 /**
  * Reads a table's log; its state is {@link emptyLog} when there is none.
  * @param listed its keys; listed here unless given
+ * @returns also the version of the newest checkpoint, null when there is none
  * @throws DamagedLogError for one that cannot be gone on with: a version is lost or unreadable, or another engine, or Jobtide
  *   0.12, asks more of its readers and writers than Jobtide knows
  */
@@ -218,7 +204,7 @@ export async function readStoredLog(
   source: LogSource,
   table: string,
   listed?: readonly string[],
-): Promise<StoredLog> {
+): Promise<{ state: LogState; checkpoint: number | null; keys: readonly string[] }> {
   const { store } = source
   const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
   const { commits, checkpoints } = versionsOf(keys)

@@ -1,14 +1,23 @@
 /**
- * Brings the Delta logs of a store in line with the manifest that its pointer names. The pointer has moved by then, so a
- * log is only a further way to the same files; what a crash leaves undone here is done by the next publish.
+ * Brings the Delta logs of a store in line with the manifest that its pointer names. The pointer has moved by then, so a log is
+ * only a further way to the same files; what a crash leaves undone here is done by the next publish.
  */
 
 import { atOnce } from '../../support/at-once.ts'
+import { sha256Hex } from '../../support/hash.ts'
+import { jsonOrNull, stableJson } from '../../support/json.ts'
 import type { Logger } from '../../support/logger.ts'
-import { hashOf, type LogVersions } from '../current.ts'
 import { DamagedLogError, PublishError } from '../errors.ts'
-import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '../manifest.ts'
 import {
+  POINTER_KEY,
+  parsePointer,
+  type Manifest,
+  type ManifestFile,
+  type ManifestTable,
+} from '../manifest.ts'
+import {
+  APP_ID,
+  PROTOCOL,
   applyActions,
   commitKey,
   formatActions,
@@ -16,12 +25,16 @@ import {
   logFolder,
   readStoredLog,
   sequenceOf,
+  tableFolder,
   versionsOf,
   writeCheckpoint,
+  type Action,
   type LogSource,
   type LogState,
 } from './log.ts'
-import { planCommit } from './plan.ts'
+
+/** By table: up to which version its Delta log shows which description of it, as {@link hashOf} has it. */
+export type LogVersions = Record<string, { readonly version: number; readonly table: string }>
 
 export interface SyncOptions extends LogSource {
   /** What the logs shall show: the pointer's, and its files are in the store. */
@@ -36,8 +49,7 @@ export interface SyncOptions extends LogSource {
 const AT_ONCE = 4
 /** Commits between two checkpoints, as other writers have it. */
 const CHECKPOINT_EVERY = 10
-// Each lost race means that another publisher has written a version, and both write the same; so a second attempt is
-// rare and a tenth is a defect.
+// Each lost race means that another publisher has written the same version: a second attempt is rare, a tenth a defect.
 const MOST_ATTEMPTS = 10
 
 /**
@@ -100,7 +112,7 @@ async function commit(
 ): Promise<LogState | null> {
   const { store, manifest, logger } = options
   if (await isBeyond(options, state)) return state
-  const actions = planCommit({ state, manifest, table })
+  const actions = planCommit(state, manifest, table)
   if (actions === null) return state
   const version = state.version + 1
   const bytes = Buffer.from(formatActions(actions))
@@ -120,8 +132,7 @@ async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Prom
 }
 
 /**
- * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint: what older versions say
- * of values in their files (the smallest profile id, say) is gone from the logs. A store that keeps versions of
+ * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint. A store that keeps versions of
  * objects keeps those. No other process reads or writes the logs meanwhile.
  */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
@@ -137,4 +148,131 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
     )
     await options.store.remove(old)
   }
+}
+
+/** What of a table its Delta log shows. */
+function hashOf({ files, schema, grain }: ManifestTable): string {
+  return sha256Hex(
+    stableJson({ files: files.map(({ key, bytes, rows }) => [key, bytes, rows]), schema, grain }),
+  )
+}
+
+/**
+ * The actions of the next commit, in the order of their lines; null when the log shows this table as it is. The same facts give
+ * the same actions, so that two publishers of one snapshot write the same bytes.
+ */
+export function planCommit(
+  state: LogState,
+  manifest: Manifest,
+  table: ManifestTable,
+): Action[] | null {
+  const at = Date.parse(manifest.created_at)
+  const metaData = {
+    id: state.metaData?.id ?? tableId(table.name, manifest.snapshot_id),
+    name: table.name,
+    description: table.grain,
+    format: { provider: 'parquet', options: {} },
+    schemaString: schemaString(table),
+    partitionColumns: [],
+    createdTime: state.metaData?.createdTime ?? at,
+    configuration: {},
+  }
+  const changes: Action[] = [
+    ...(state.protocol === undefined ? [{ protocol: PROTOCOL }] : []),
+    ...(stableJson(metaData) === stableJson(state.metaData) ? [] : [{ metaData }]),
+    ...fileActions(state, table, at),
+  ]
+  if (changes.length === 0) return null
+  const commitInfo = {
+    timestamp: at,
+    operation: 'WRITE',
+    operationParameters: { mode: 'Overwrite', partitionBy: '[]' },
+    engineInfo: `Jobtide/${manifest.versions.jobtide}`,
+    isBlindAppend: false,
+    snapshot_id: manifest.snapshot_id,
+    // What engines show in a table's history.
+    userMetadata: manifest.snapshot_id,
+  }
+  const txn = { appId: APP_ID, version: manifest.sequence, lastUpdated: at }
+  return [{ commitInfo }, { txn }, ...changes]
+}
+
+// A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
+function tableId(table: string, snapshotId: string): string {
+  const hash = sha256Hex(Buffer.from(`delta ${table} ${snapshotId}`))
+  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
+}
+
+/** Files that the log has and the manifest has not go; those it lacks, or names with another size or count of rows, come. */
+function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {
+  // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
+  const pathOf = ({ key }: ManifestFile) => key.slice(tableFolder(table.name).length)
+  const wanted = new Map(table.files.map((file) => [pathOf(file), file]))
+  const isNamed = ({ bytes, rows }: ManifestFile, path: string) => {
+    const known = files.get(path)
+    const stats = Object(jsonOrNull(known?.stats ?? '')) as { numRecords?: number }
+    return known?.size === bytes && stats.numRecords === rows
+  }
+  const gone = [...files.values()].filter(({ path }) => !wanted.has(path))
+  const added = [...wanted].filter(([path, file]) => !isNamed(file, path))
+  const removal = { deletionTimestamp: at, dataChange: true, extendedFileMetadata: true }
+  const addition = { partitionValues: {}, modificationTime: at, dataChange: true }
+  const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
+  return [
+    ...gone.toSorted(byPath).map(({ path, size }) => ({
+      remove: { path, ...removal, partitionValues: {}, size },
+    })),
+    // Readers find smallest and largest values in the Parquet file.
+    ...added
+      .map(([path, { bytes, rows }]) => {
+        const stats = JSON.stringify({ numRecords: rows })
+        return { path, ...addition, size: bytes, stats }
+      })
+      .toSorted(byPath)
+      .map((add) => ({ add })),
+  ]
+}
+
+type DeltaType = string | { type: 'array'; elementType: DeltaType; containsNull: boolean }
+
+const PRIMITIVES: Readonly<Record<string, string>> = {
+  BOOLEAN: 'boolean',
+  TINYINT: 'byte',
+  SMALLINT: 'short',
+  INTEGER: 'integer',
+  BIGINT: 'long',
+  FLOAT: 'float',
+  DOUBLE: 'double',
+  VARCHAR: 'string',
+  BLOB: 'binary',
+  DATE: 'date',
+  'TIMESTAMP WITH TIME ZONE': 'timestamp',
+}
+
+/**
+ * The `schemaString` of a table. Every column may be null there: the protocol has no way to add one that may not.
+ * @throws PublishError for a column whose type the Delta protocol does not have
+ */
+export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {
+  const fields = table.schema.map(({ name, type, comment }) => {
+    const word = deltaType(type)
+    if (word === undefined) {
+      const what = `${table.name}.${name} is a ${type}, which a Delta table cannot hold`
+      throw new PublishError(what, {
+        hint: 'In the model, cast it to a plain type: bigint, double, decimal, varchar, date, timestamptz or a list of one.',
+      })
+    }
+    return { name, type: word, nullable: true, metadata: comment === null ? {} : { comment } }
+  })
+  return JSON.stringify({ type: 'struct', fields })
+}
+
+/** The Delta protocol's word for DuckDB's `type`; undefined where it has none. */
+function deltaType(type: string): DeltaType | undefined {
+  if (type.endsWith('[]')) {
+    const elementType = deltaType(type.slice(0, -2))
+    return elementType && { type: 'array', elementType, containsNull: true }
+  }
+  const decimal = /^DECIMAL\((\d+),\s*(\d+)\)$/.exec(type)
+  return decimal === null ? PRIMITIVES[type] : `decimal(${decimal[1]},${decimal[2]})`
 }

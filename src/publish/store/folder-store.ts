@@ -1,7 +1,7 @@
 /**
- * Objects as files below one folder. A file appears under its key by rename() or link() of a finished, synced temporary
- * file, so a reader never sees half an object; the folder's file system must know hard links. Symbolic links below the
- * folder are no objects. An object is replaced under a lock of the operating system. Temporary files live in `.incoming`.
+ * Keeps objects as files below one folder. A file gets its name by rename() or link() of a finished, synced temporary file in
+ * `.incoming`, so a reader never sees half an object. Symbolic links are no objects. The pointer is replaced under a lock of the
+ * operating system.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -77,10 +77,7 @@ class FolderStore implements ObjectStore {
     this.#modes = modes
   }
 
-  /**
-   * Makes the folder, tries a file and a link in it, and removes what a killed publisher left behind: a day is longer than
-   * any write takes.
-   */
+  /** Makes the folder, tries a file and a link in it, and removes what a publisher left behind that was killed a day ago. */
   prepare(): void {
     makeFolder(this.#incoming(), this.#modes)
     const [file, link] = [this.#incoming(randomUUID()), this.#incoming(randomUUID())]
@@ -197,7 +194,7 @@ class FolderStore implements ObjectStore {
   // A file has no version of its own: the hash of its bytes stands for one.
   #read(key: string): { bytes: Uint8Array; version: ObjectVersion } | null {
     if (this.#find(key) === undefined) return null
-    const bytes = orNothing(() => readFileSync(this.localPath(key)))
+    const bytes = undefinedIfMissing(() => readFileSync(this.localPath(key)))
     return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
   }
 
@@ -240,7 +237,8 @@ class FolderStore implements ObjectStore {
   // While it walks others put and remove: what is gone when it gets there was removed.
   *#walk(folder: string): Generator<StoredObject> {
     const path = join(this.destination, folder)
-    for (const entry of orNothing(() => readdirSync(path, { withFileTypes: true })) ?? []) {
+    for (const entry of undefinedIfMissing(() => readdirSync(path, { withFileTypes: true })) ??
+      []) {
       const key = folder + entry.name
       if (entry.isDirectory()) {
         if (key !== INCOMING) yield* this.#walk(`${key}/`)
@@ -267,7 +265,7 @@ class FolderStore implements ObjectStore {
     } catch (error) {
       if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(systemCode(error) ?? '')) throw error
     }
-    orNothing(() => fsyncDirectory(at))
+    undefinedIfMissing(() => fsyncDirectory(at))
   }
 
   async purge({ uploadsBegunBefore }: Purge): Promise<number> {
@@ -275,7 +273,7 @@ class FolderStore implements ObjectStore {
   }
 
   #removeTemporaries(before: number): number {
-    const old = (orNothing(() => readdirSync(this.#incoming())) ?? [])
+    const old = (undefinedIfMissing(() => readdirSync(this.#incoming())) ?? [])
       .filter((name) => name !== LOCK)
       .map((name) => this.#incoming(name))
       .filter((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? before) < before)
@@ -285,7 +283,7 @@ class FolderStore implements ObjectStore {
 }
 
 /** What `work` returns; undefined where a file or folder is not there. */
-function orNothing<T>(work: () => T): T | undefined {
+function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {

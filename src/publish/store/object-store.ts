@@ -27,16 +27,19 @@ export interface S3Options {
   readonly storage_class?: string | undefined
 }
 
+export interface S3Address {
+  readonly bucket: string
+  /** Empty, or ends in a slash. */
+  readonly prefix: string
+}
+
 export interface StoreOptions {
   readonly clock: Clock
   /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
   readonly s3Endpoint?: string | undefined
   /** How a bucket is reached and how objects lie in it; without meaning for a folder. */
   readonly s3?: S3Options | undefined
-  /**
-   * Default `write`: a folder is made where it is missing, a bucket's conditional writes are tried out. With `read`
-   * nothing is written, so that read-only credentials and media are enough; a folder must exist.
-   */
+  /** Default `write`: a missing folder is made, a bucket's conditional writes are tried. With `read` nothing is written. */
   readonly access?: 'read' | 'write' | undefined
   /** Of files and folders below a folder. Default: as the process's umask says. */
   readonly modes?: FileModes | null
@@ -72,8 +75,8 @@ export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<void>
   /** As `put`, from a local file of any size. */
   putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
-  /** As `put`, from another object of the store, of so many bytes; nothing of it passes through here where it is elsewhere. */
-  copy(from: string, to: string, bytes: number): Promise<void>
+  /** As `put`, from another object of the store, which S3 does up to 5 GiB; nothing of it passes through here. */
+  copy(from: string, to: string): Promise<void>
   /**
    * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
    * was ever stored there.
@@ -98,10 +101,7 @@ export interface ObjectStore {
 const LONGEST_KEY = 900
 const SEGMENT = /^[A-Za-z0-9_=-][A-Za-z0-9._=-]*$/
 
-/**
- * Whether a key is plain: segments of `A-Z a-z 0-9 . _ = -` that do not start with a dot, at most 900 characters. Such a key
- * means the same in a folder, in a URL and in SQL, and cannot leave the root of its store.
- */
+/** Whether a key means the same in a folder, in a URL and in SQL: segments of `A-Z a-z 0-9 . _ = -` without a dot at the start. */
 export function isPlainKey(key: string): boolean {
   return key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))
 }
@@ -123,7 +123,7 @@ export function prefixedStore(store: ObjectStore, prefix: string): ObjectStore {
     localPath: (key) => store.localPath(at(key)),
     put: (key, bytes) => store.put(at(key), bytes),
     putFile: (key, path, signal) => store.putFile(at(key), path, signal),
-    copy: (from, to, bytes) => store.copy(at(from), at(to), bytes),
+    copy: (from, to) => store.copy(at(from), at(to)),
     replace: (key, bytes, expected) => store.replace(at(key), bytes, expected),
     get: (key) => store.get(at(key)),
     download: (key, path, signal) => store.download(at(key), path, signal),

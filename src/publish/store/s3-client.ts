@@ -4,8 +4,7 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { messageOf, systemCode } from '../../support/errors.ts'
 import { MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import { checkKey, type S3Options } from './object-store.ts'
-import type { S3Address } from './s3-options.ts'
+import { checkKey, type S3Address, type S3Options } from './object-store.ts'
 
 /** What a call does, and the permissions that it needs. */
 const PERMISSIONS = {
@@ -52,11 +51,9 @@ export class S3Connection {
       const name = error instanceof Error ? error.name : 'Unknown'
       const code = statusOf(error) === undefined ? (systemCode(error) ?? name) : name
       const [what, hint] = this.#explained(statusOf(error), name, code, action, key)
-      throw new PublishError(what, {
-        ...(hint === undefined ? {} : { hint }),
-        // Not the SDK's error itself: it carries the whole response, and more of the request than a log should hold.
-        cause: new Error(`${code}: ${messageOf(error)}`),
-      })
+      // Not the SDK's error itself: it carries the whole response, and more of the request than a log should hold.
+      const cause = new Error(`${code}: ${messageOf(error)}`)
+      throw new PublishError(what, { ...(hint !== undefined && { hint }), cause })
     }
   }
 
@@ -66,51 +63,46 @@ export class S3Connection {
     code: string,
     action: S3Action,
     key: string,
-  ): [sentence: string, hint?: string] {
+  ): readonly [sentence: string, hint?: string] {
     const server = this.#server
     const does = `${action} ${this.url}/${key}`
-    switch (name) {
-      case 'CredentialsProviderError':
-        return [
-          `there are no AWS credentials to ${does}`,
-          'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or give the machine a role.',
-        ]
-      case 'InvalidAccessKeyId':
-      case 'SignatureDoesNotMatch':
-      case 'InvalidToken':
-      case 'ExpiredToken':
-        return [
-          `${server} does not accept the AWS credentials (${code})`,
-          'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
-        ]
-      case 'RequestTimeTooSkewed':
-        return [
-          `${server} says that this machine's clock is more than 15 minutes off`,
-          'Set the clock.',
-        ]
-      case 'NoSuchBucket':
-        return [
-          `there is no bucket ${this.bucket} at ${server}`,
-          'Make it, or name another with --snapshot-to.',
-        ]
-      case 'NotImplemented':
-        return [
-          `${server} does not implement what it takes to ${does}`,
-          'It must support If-None-Match and If-Match on PutObject.',
-        ]
-      case 'PermanentRedirect':
-      case 'AuthorizationHeaderMalformed':
-      case 'IllegalLocationConstraintException':
-        return [
-          `the bucket ${this.bucket} is in another region than the one asked (${code})`,
-          'Set AWS_REGION to the region of the bucket.',
-        ]
+    const credentials = [
+      `${server} does not accept the AWS credentials (${code})`,
+      'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
+    ] as const
+    const region = [
+      `the bucket ${this.bucket} is in another region than the one asked (${code})`,
+      'Set AWS_REGION to the region of the bucket.',
+    ] as const
+    const known: Readonly<Record<string, readonly [string, string]>> = {
+      CredentialsProviderError: [
+        `there are no AWS credentials to ${does}`,
+        'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or give the machine a role.',
+      ],
+      InvalidAccessKeyId: credentials,
+      SignatureDoesNotMatch: credentials,
+      InvalidToken: credentials,
+      ExpiredToken: credentials,
+      RequestTimeTooSkewed: [
+        `${server} says that this machine's clock is more than 15 minutes off`,
+        'Set the clock.',
+      ],
+      NoSuchBucket: [
+        `there is no bucket ${this.bucket} at ${server}`,
+        'Make it, or name another with --snapshot-to.',
+      ],
+      NotImplemented: [
+        `${server} does not implement what it takes to ${does}`,
+        'It must support If-None-Match and If-Match on PutObject.',
+      ],
+      PermanentRedirect: region,
+      AuthorizationHeaderMalformed: region,
+      IllegalLocationConstraintException: region,
     }
+    if (Object.hasOwn(known, name)) return known[name] ?? [does]
     if (status === 403) {
-      return [
-        `the AWS credentials may not ${does} (403 ${code})`,
-        `They need ${PERMISSIONS[action]}.`,
-      ]
+      const may = `the AWS credentials may not ${does} (403 ${code})`
+      return [may, `They need ${PERMISSIONS[action]}.`]
     }
     if (status !== undefined) return [`${server} failed to ${does}: ${status} ${code}`]
     const hint = 'Check the network and JOBTIDE_S3_ENDPOINT.'

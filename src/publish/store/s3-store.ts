@@ -1,14 +1,11 @@
 /**
- * Objects in an S3 bucket or an S3-compatible server. Small objects go up as buffers, large files in parts: both can be
- * sent again and carry checksums that the server verifies, a plain stream neither. Sends no ACL: who may read is the
- * bucket's own business. This file and `s3-client.ts` alone import the AWS SDK, and are loaded only for a destination on S3.
+ * Keeps objects in an S3 bucket or an S3-compatible server: small ones as buffers, large files in parts, both with checksums that
+ * the server verifies. Sends no ACL: who may read is the bucket's own business.
  */
 
 import {
   AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
   CopyObjectCommand,
-  CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -16,13 +13,10 @@ import {
   ListObjectVersionsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  UploadPartCopyCommand,
-  type CopyObjectCommandInput,
   type GetObjectCommandOutput,
   type ListObjectVersionsCommandOutput,
   type ObjectIdentifier,
   type PutObjectCommandInput,
-  type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
@@ -33,24 +27,21 @@ import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../support/clock.ts'
 import { asStorageError, JobtideError, messageOf } from '../../support/errors.ts'
-import { GIB, MIB, SECOND } from '../../support/units.ts'
+import { MIB, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import {
   checkKey,
   type ObjectStore,
   type ObjectVersion,
   type Purge,
+  type S3Address,
   type S3Options,
-  type StoreOptions,
   type StoredObject,
 } from './object-store.ts'
 import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-client.ts'
-import { checkS3Options, parseS3Address } from './s3-options.ts'
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
-/** As much as S3 copies with one request. */
-const LARGEST_COPY = 5 * GIB
 // For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
 // removal of many, which answers 200 all the same, left.
 const ATTEMPTS = 4
@@ -62,18 +53,17 @@ const PROBE_KEY = 'conditional-write-probe'
 const PROBES_AT_ONCE = 50
 
 /**
- * Opens `s3://bucket/prefix`; to write, also proves that its conditional writes work.
- * Credentials come from the SDK's own chain, and so does the region; with an endpoint it defaults to us-east-1.
- * @throws ConfigError when destination or options are misspelt; nothing was sent then
+ * Opens a prefix of a bucket; to write, also proves that its conditional writes work. Credentials come from the SDK's own chain,
+ * and so does the region; with an endpoint it defaults to us-east-1.
  * @throws PublishError when the destination cannot be reached or written, or ignores conditions
  */
 export async function openS3Store(
-  destination: string,
-  { clock, s3 = {}, s3Endpoint, access = 'write' }: StoreOptions,
+  address: S3Address,
+  options: S3Options,
+  clock: Clock,
+  access: 'read' | 'write' = 'write',
 ): Promise<ObjectStore> {
-  const options = s3Endpoint === undefined ? s3 : { ...s3, endpoint: s3Endpoint }
-  checkS3Options(options)
-  const connection = await connectBucket(parseS3Address(destination), options)
+  const connection = await connectBucket(address, options)
   const store = new S3Store(connection, options, clock)
   try {
     if (access === 'write') await store.probe()
@@ -109,10 +99,8 @@ class S3Store implements ObjectStore {
   }
 
   /**
-   * Proves on an object of its own that the server honours conditional writes, which the pointer depends on: many accept the
-   * headers and ignore them, and then two publishers would overwrite each other in silence. The object stays, and the next probe
-   * writes it again: credentials that may not delete would leave one for each run, and of one that goes two probes at the same
-   * moment could not tell what a write means.
+   * Proves on an object of its own that the server honours conditional writes: many ignore the headers, and two publishers would
+   * overwrite each other in silence. The object stays: credentials that may not delete would leave one for each run.
    */
   async probe(): Promise<void> {
     const fault = await this.#probeFault()
@@ -128,14 +116,15 @@ class S3Store implements ObjectStore {
     // Each text is written once, so an ETag that is there again means that nothing was written between.
     const write = (expected: ObjectVersion | null) =>
       this.replace(PROBE_KEY, Buffer.from(randomUUID()), expected)
+    const version = async () => (await this.get(PROBE_KEY))?.version ?? null
     if ((await write(null)) && (await write(null))) {
       return 'it overwrote an object in spite of If-None-Match'
     }
-    let before = await this.#probeVersion()
+    let before = await version()
     for (let refusals = 0, changes = 0; ;) {
       if (before === null) return 'a new object was refused as if it existed'
       if (await write(before)) break
-      const now: ObjectVersion | null = await this.#probeVersion()
+      const now = await version()
       // Another process was first: then the refusal is right. Each writes once, so the last of them finds it unchanged.
       if (now === before) refusals += 1
       else changes += 1
@@ -145,10 +134,6 @@ class S3Store implements ObjectStore {
       before = now
     }
     return (await write(before)) ? 'it overwrote an object in spite of If-Match' : null
-  }
-
-  async #probeVersion(): Promise<ObjectVersion | null> {
-    return (await this.get(PROBE_KEY))?.version ?? null
   }
 
   urlOf(key: string): string {
@@ -221,15 +206,13 @@ class S3Store implements ObjectStore {
     }
   }
 
-  async copy(from: string, to: string, bytes: number): Promise<void> {
+  async copy(from: string, to: string): Promise<void> {
     const { Bucket: bucket, Key: key } = this.#s3.at(from)
     const source = [bucket, ...key.split('/').map(encodeURIComponent)].join('/')
     const input = { ...this.#inputFor(to), ...this.#ofData, CopySource: source }
-    const etag = await this.#s3.call('write', to, async () => {
-      if (bytes > LARGEST_COPY) return copyInParts(this.#s3.client, input, bytes, LARGEST_COPY)
-      return (await this.#s3.client.send(new CopyObjectCommand(input))).CopyObjectResult?.ETag
-    })
-    this.#proveAnswer(etag, to)
+    const send = () => this.#s3.client.send(new CopyObjectCommand(input))
+    const { CopyObjectResult: copied } = await this.#s3.call('write', to, send)
+    this.#proveAnswer(copied?.ETag, to)
   }
 
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
@@ -241,13 +224,13 @@ class S3Store implements ObjectStore {
   }
 
   async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
-    const onDisk = (error: unknown) => {
+    const refuse = (error: unknown) => {
       throw asStorageError(error, path)
     }
     const take = async (body: Readable) => {
-      const file = await open(path, 'w').catch(onDisk)
+      const file = await open(path, 'w').catch(refuse)
       try {
-        for await (const chunk of body) await file.appendFile(chunk as Uint8Array).catch(onDisk)
+        for await (const chunk of body) await file.appendFile(chunk as Uint8Array).catch(refuse)
         return true
       } finally {
         await file.close()
@@ -451,29 +434,6 @@ class S3Store implements ObjectStore {
     }
     return abandoned
   }
-}
-
-/** Copies an object that is too large for one request; its new ETag. What a failure leaves is abandoned a day later. */
-export async function copyInParts(
-  client: S3Client,
-  { CopySource, ...input }: CopyObjectCommandInput,
-  bytes: number,
-  partBytes: number,
-): Promise<string | undefined> {
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand(input))
-  const { Bucket, Key } = input
-  const of = { Bucket, Key, UploadId }
-  const parts: { PartNumber: number; ETag: string | undefined }[] = []
-  for (let from = 0; from < bytes; from += partBytes) {
-    const range = `bytes=${from}-${Math.min(from + partBytes, bytes) - 1}`
-    const PartNumber = parts.length + 1
-    const { CopyPartResult } = await client.send(
-      new UploadPartCopyCommand({ ...of, PartNumber, CopySource, CopySourceRange: range }),
-    )
-    parts.push({ PartNumber, ETag: CopyPartResult?.ETag })
-  }
-  const done = new CompleteMultipartUploadCommand({ ...of, MultipartUpload: { Parts: parts } })
-  return (await client.send(done)).ETag
 }
 
 /**

@@ -3,8 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { openJournal } from '../../journal/journal.ts'
-import { dropSnapshots } from '../../publish/retention.ts'
-import { parseKeep } from '../../publish/keep.ts'
+import { dropSnapshots, parseKeep } from '../../publish/retention.ts'
 import {
   isOfThisFormat,
   objectsOf,

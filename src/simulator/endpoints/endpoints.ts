@@ -3,17 +3,12 @@
 import { jsonOrNull } from '../../support/json.ts'
 import type { EventSource } from '../events.ts'
 import type { FaultPlan } from '../faults.ts'
-import { replyOf, type Admitted, type Call, type Reply } from '../gate.ts'
-import { BadRequest } from '../search-request.ts'
-import { companyProfile } from './company-profile.ts'
-import { companySearch } from './company-search.ts'
-import type { ServedEndpoint } from './endpoint.ts'
-import { jobDetails } from './job-details.ts'
+import { replyOf, BadRequest, type Admitted, type Call, type Reply } from '../gate.ts'
+import { companyProfile, companySearch, jobDetails, suggest } from './companies.ts'
 import { peopleSearch } from './people-search.ts'
 import { postDetails, postReposts, postSearch } from './posts.ts'
 import { Signals, type SentDelivery } from './signals.ts'
-import { suggest } from './suggest.ts'
-import { ServedWorld, WorldBehind } from './world.ts'
+import { ServedWorld, WorldBehind, type ServedEndpoint } from './world.ts'
 
 const SERVED: readonly ServedEndpoint[] = [
   companyProfile,

@@ -2,9 +2,7 @@
 
 import { z } from 'zod'
 import { DAY } from '../../support/units.ts'
-import { BadRequest } from '../search-request.ts'
-import { has, pageOf, type ServedEndpoint } from './endpoint.ts'
-import type { ServedPerson, ServedWorld } from './world.ts'
+import { has, pageOf, parametersOf, type ServedEndpoint, type ServedPerson } from './world.ts'
 
 const LONGEST_KEYWORDS = 500
 const CREDITS = 10
@@ -33,13 +31,13 @@ type Filter = Asked['job_title']
 export const peopleSearch: ServedEndpoint = {
   path: '/api/v1/people-search/search',
   answer(request, world) {
-    const asked = schema.safeParse(request)
-    if (!asked.success) throw new BadRequest('a filter of the people search is wrong')
-    const { page } = asked.data
-    const { urls, unknown } = knownUrls(asked.data, world)
-    const found = world
-      .people()
-      .filter((one) => isFound(one, { ...asked.data, company_linkedin_urls: urls }, world.nowMs))
+    const asked = parametersOf(schema, request, 'a filter of the people search is wrong')
+    const { page, company_linkedin_urls: all } = asked
+    // Pages of companies that nobody tracks are no filters, and are named.
+    const isKnown = ({ value }: Filter[number]) => world.organizationOf(value) !== undefined
+    const filters = { ...asked, company_linkedin_urls: all.filter(isKnown) }
+    const unknown = all.filter((one) => !isKnown(one)).map(({ value }) => value)
+    const found = world.people().filter((one) => isFound(one, filters, world.nowMs))
     const { items, start, total } = pageOf(found, page)
     return {
       items: items.length,
@@ -53,15 +51,6 @@ export const peopleSearch: ServedEndpoint = {
       },
     }
   },
-}
-
-/** Pages of companies that nobody tracks are no filters, and are named. */
-function knownUrls({ company_linkedin_urls: all }: Asked, world: ServedWorld) {
-  const isKnown = ({ value }: Filter[number]) => world.organizationOf(value) !== undefined
-  return {
-    urls: all.filter(isKnown),
-    unknown: all.filter((one) => !isKnown(one)).map(({ value }) => value),
-  }
 }
 
 function isFound(

@@ -3,14 +3,22 @@
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { DAY } from '../../support/units.ts'
-import { BadRequest } from '../search-request.ts'
-import { has, pageOf, type ServedAnswer, type ServedEndpoint } from './endpoint.ts'
-import type { ServedPost, ServedWorld } from './world.ts'
+import { BadRequest } from '../gate.ts'
+import {
+  has,
+  notFound,
+  pageOf,
+  parametersOf,
+  type ServedEndpoint,
+  type ServedPost,
+  type ServedWorld,
+} from './world.ts'
 
 const SEARCH_CREDITS = 5
 const REPOSTS_CREDITS = 10
 const AGES = { 'past-24h': DAY, 'past-week': 7 * DAY, 'past-month': 30 * DAY } as const
 const REPOSTS = 30
+const GONE = 'there is no such post'
 
 const ids = z.union([z.array(z.int()), z.string().transform((text) => text.split(',').map(Number))])
 const searchSchema = z.looseObject({
@@ -23,9 +31,8 @@ const searchSchema = z.looseObject({
 export const postSearch: ServedEndpoint = {
   path: '/api/v1/post/search',
   answer(request, world) {
-    const asked = searchSchema.safeParse(request)
-    if (!asked.success) throw new BadRequest('a parameter of the post search is wrong')
-    const { keyword, date_posted: age, mentions_organization: mentioned, page } = asked.data
+    const asked = parametersOf(searchSchema, request, 'a parameter of the post search is wrong')
+    const { keyword, date_posted: age, mentions_organization: mentioned, page } = asked
     const since = age === undefined ? Number.NEGATIVE_INFINITY : world.nowMs - AGES[age]
     const found = world
       .posts()
@@ -52,14 +59,10 @@ export const postDetails: ServedEndpoint = {
   path: '/api/v1/post',
   answer(request, world) {
     const post = postOf(request, world)
-    if (post === undefined) return gone()
+    if (post === undefined) return notFound(GONE)
     const { text, at } = post
-    const counts = countsOf(post)
-    const social_count = {
-      num_likes: counts.like_count,
-      num_comments: counts.num_comments,
-      num_shares: REPOSTS,
-    }
+    const { like_count: num_likes, num_comments } = countsOf(post)
+    const social_count = { num_likes, num_comments, num_shares: REPOSTS }
     const body = { text, posted_at: isoInstant(at), social_count, author: authorOf(post) }
     return { body, credits: 1, items: 1 }
   },
@@ -69,7 +72,7 @@ export const postReposts: ServedEndpoint = {
   path: '/api/v1/post/reposts',
   answer(request, world) {
     const post = postOf(request, world)
-    if (post === undefined) return gone()
+    if (post === undefined) return notFound(GONE)
     const { page, cursor } = lookup.parse(request)
     const at = page ?? cursor ?? 1
     const people = world.people().slice(0, REPOSTS)
@@ -95,11 +98,6 @@ function postOf(request: Readonly<Record<string, unknown>>, world: ServedWorld) 
   return world.posts().find((post) => post.id === id)
 }
 
-function gone(): ServedAnswer {
-  const body = { success: false, message: 'there is no such post', data: null }
-  return { status: 404, body, credits: 0, items: 0 }
-}
-
 function item(post: ServedPost) {
   const { id, text, at } = post
   return {
@@ -117,14 +115,7 @@ function authorOf({ author: { number, tracked } }: ServedPost) {
   const { name, slug, network_url: url } = tracked
   const id = 1_000 + number
   const urn = `urn:li:company:${id}`
-  return {
-    id,
-    full_name: name,
-    username: slug,
-    type: 'company',
-    url,
-    urn,
-  }
+  return { id, full_name: name, username: slug, type: 'company', url, urn }
 }
 
 function countsOf({ text }: ServedPost) {

@@ -7,10 +7,15 @@ import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { HOUR } from '../../support/units.ts'
+import { BadRequest } from '../gate.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
-import { BadRequest } from '../search-request.ts'
-import type { ServedEndpoint } from './endpoint.ts'
-import type { ServedPerson, ServedPost, ServedWorld } from './world.ts'
+import {
+  parametersOf,
+  type ServedEndpoint,
+  type ServedPerson,
+  type ServedPost,
+  type ServedWorld,
+} from './world.ts'
 
 /** A delivery on its way. */
 export interface SentDelivery {
@@ -48,10 +53,9 @@ export class Signals {
   readonly endpoint: ServedEndpoint = {
     path: '/api/v1/signal/create',
     answer: (request) => {
-      const asked = createSchema.safeParse(request)
-      if (!asked.success) throw new BadRequest('a parameter of the signal is wrong')
-      const signal = this.#signalFor(asked.data)
-      const added = asked.data.profile_urls.filter((url) => !signal.profiles.has(url))
+      const asked = parametersOf(createSchema, request, 'a parameter of the signal is wrong')
+      const signal = this.#signalFor(asked)
+      const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
       for (const url of added) signal.profiles.set(url, null)
       const { name, activity_types, webhook_url, additional_emails } = signal.created
       const message = {
@@ -79,61 +83,53 @@ export class Signals {
     return signal
   }
 
-  /** Makes a run of each signal, and gives what it delivers. */
+  /** Makes a run of each signal, and gives what it delivers: a baseline of whom it is new to, and what the others did since. */
   run(world: ServedWorld): SentDelivery[] {
     if (this.#signals.length === 0) return []
     const people = peopleByPage(world)
     return this.#signals.flatMap((signal) => {
-      const seen = { world, people }
-      const bodies = [...this.#baselineOf(signal, seen), ...this.#activityOf(signal, seen)]
-      const { webhook_url: url, webhook_secret: secret } = signal.created
-      if (url === null) return []
-      return bodies.map((event) => {
+      const { webhook_url: url, webhook_secret: secret, name } = signal.created
+      const about = { user_email: 'account@example.com', signal_type: 'person_activity' }
+      const changes = changesSince(signal, world, people)
+      const profiles = [...signal.profiles]
+        .filter(([, until]) => until === null)
+        .map(([page]) => {
+          return { profile_url: page, profile_name: people.get(page)?.person.full_name ?? null }
+        })
+      for (const [page, until] of signal.profiles) {
+        if (until === null || people.has(page)) signal.profiles.set(page, world.nowMs)
+      }
+      const facts = { ...about, job_id: signal.id, job_name: name }
+      const bodies = [
+        ...(profiles.length === 0 ? [] : [{ event: 'baseline', ...facts, profiles }]),
+        ...(changes.length === 0 ? [] : [{ event: 'person_activity', ...facts, changes }]),
+      ]
+      return (url === null ? [] : bodies).map((event) => {
         const body = JSON.stringify(event)
         const signature =
           secret === null ? null : createHmac('sha256', secret).update(body).digest('hex')
-        return { url, body, signature }
+        return { url: url ?? '', body, signature }
       })
     })
   }
-
-  #about({ id, created }: Signal) {
-    const about = { user_email: 'account@example.com', signal_type: 'person_activity' }
-    return { ...about, job_id: id, job_name: created.name }
-  }
-
-  #baselineOf(signal: Signal, { world, people }: Seen): object[] {
-    const added = [...signal.profiles].filter(([, until]) => until === null).map(([url]) => url)
-    if (added.length === 0) return []
-    for (const url of added) signal.profiles.set(url, world.nowMs)
-    const profiles = added.map((url) => {
-      return { profile_url: url, profile_name: people.get(url)?.person.full_name ?? null }
-    })
-    return [{ event: 'baseline', ...this.#about(signal), profiles }]
-  }
-
-  #activityOf(signal: Signal, { world, people }: Seen): object[] {
-    const { activity_types: types } = signal.created
-    const changes = [...signal.profiles].flatMap(([url, since]) => {
-      const person = people.get(url)
-      if (person === undefined || since === null || since === world.nowMs) return []
-      signal.profiles.set(url, world.nowMs)
-      return activitiesOf(url, person, world)
-        .filter(({ at, type }) => {
-          const isWanted = types.includes(type === 'reaction' ? 'reactions' : 'comments')
-          return isWanted && at > since && at <= world.nowMs
-        })
-        .map(changeOf)
-    })
-    if (changes.length === 0) return []
-    const sorted = changes.toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
-    return [{ event: 'person_activity', ...this.#about(signal), changes: sorted }]
-  }
 }
 
-interface Seen {
-  readonly world: ServedWorld
-  readonly people: ReadonlyMap<string, ServedPerson>
+function changesSince(
+  { created: { activity_types: types }, profiles }: Signal,
+  world: ServedWorld,
+  people: ReadonlyMap<string, ServedPerson>,
+) {
+  const isWanted = ({ type }: Activity) =>
+    types.includes(type === 'reaction' ? 'reactions' : 'comments')
+  return [...profiles]
+    .flatMap(([url, since]) => {
+      const person = people.get(url)
+      if (person === undefined || since === null) return []
+      const found = activitiesOf(url, person, world)
+      return found.filter((one) => isWanted(one) && one.at > since && one.at <= world.nowMs)
+    })
+    .map(changeOf)
+    .toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
 }
 
 interface Activity {

@@ -1,9 +1,63 @@
 /** The world that endpoints beside job changes are answered from: its organisations, and what follows from their careers. */
 
+import type { z } from 'zod'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import type { EventSource, JobChangeEvent, TrackedOrganization } from '../events.ts'
+import { BadRequest } from '../gate.ts'
 import { logNormal, mixSeeds, seededRandom } from '../random.ts'
+
+type Request = Readonly<Record<string, unknown>>
+
+/** What a file of this folder serves: one endpoint beside job changes, from the same organisations and careers. */
+export interface ServedEndpoint {
+  /** Its path; one that ends with a slash takes the rest of the path as `rest`, and its query as members of the request. */
+  readonly path: string
+  readonly method?: 'GET'
+  /**
+   * Answers a request whose body is a JSON object.
+   * @throws BadRequest for a request that breaks a rule
+   */
+  answer(request: Request, world: ServedWorld): ServedAnswer
+}
+
+export interface ServedAnswer {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly credits: number
+  /** Items in it. */
+  readonly items: number
+  /** Default 200. */
+  readonly status?: number
+  /** The organisation that it is about, for faults that strike one. */
+  readonly organizationId?: string | undefined
+}
+
+/** The parameters of a request. @throws BadRequest with the message, when a rule is broken */
+export function parametersOf<T>(schema: z.ZodType<T>, request: Request, message: string): T {
+  const asked = schema.safeParse(request)
+  if (!asked.success) throw new BadRequest(message)
+  return asked.data
+}
+
+/** The answer about a thing that is not there: 404, free. */
+export function notFound(message: string): ServedAnswer {
+  return { status: 404, body: { success: false, message, data: null }, credits: 0, items: 0 }
+}
+
+/** Items in a page of a search. */
+const PAGE = 25
+
+/** The items of a page, numbered from 1, and how many there are. */
+export function pageOf<Item>(all: readonly Item[], page: number) {
+  const start = (page - 1) * PAGE
+  const items = all.slice(start, start + PAGE)
+  return { items, start, total: all.length, pages: Math.ceil(all.length / PAGE) }
+}
+
+/** Whether a text has another in it, in any case; everything has an absent one. */
+export function has(text: string | null, part: string | undefined): boolean {
+  return part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase())
+}
 
 /** People who change nothing in the time that is looked at: median, and spread of its logarithm. */
 const OTHERS = 80
@@ -14,28 +68,21 @@ const POSTED_DAYS = { least: 15, spread: 60 }
 const FIRST_POSTING = 4_000_000_000
 const FIRST_POST = 7_000_000_000_000
 
+/** As the world knows it, seen by the service or not yet. */
 interface Change {
+  readonly organization: number
   readonly event: JobChangeEvent
   readonly changedAt: number
   readonly detectedAt: number
 }
 
-/** As the world knows it, seen by the service or not yet. */
-interface Joining extends Change {
-  readonly organization: number
-}
-
-/** A person in an organisation, in the order of time. */
-interface Career {
-  readonly organization: number
-  readonly changes: readonly Change[]
-}
-
-/** Somebody who is there. */
-interface Seat {
-  readonly organization: number
-  readonly last: Change
-  readonly since: number
+/** Who is where, from one event that the service saw to the next. */
+interface Seats {
+  readonly from: number
+  readonly until: number
+  readonly seats: readonly { readonly last: Change; readonly since: number }[]
+  /** Of each organisation how many. */
+  readonly taken: readonly number[]
 }
 
 export interface ServedOrganization {
@@ -73,14 +120,14 @@ export interface ServedPost {
 /** All that does not depend on the time of a request, made once and only when it is asked for. */
 export class WorldBehind {
   readonly source: EventSource
-  readonly #numberBySlug: ReadonlyMap<string, number>
-  #joinings: readonly Joining[] | null = null
-  #careers: readonly Career[] | null = null
+  readonly numberBySlug: ReadonlyMap<string, number>
+  #careers: readonly (readonly Change[])[] | null = null
+  #joinings: readonly Change[] | null = null
   #seats: Seats | null = null
 
   constructor(source: EventSource) {
     this.source = source
-    this.#numberBySlug = new Map(
+    this.numberBySlug = new Map(
       source.organizations.map(({ slug, network_url: url }, number) => [
         companySlug(slug ?? url ?? ''),
         number,
@@ -88,36 +135,23 @@ export class WorldBehind {
     )
   }
 
-  numberOf(url: string): number | undefined {
-    return this.#numberBySlug.get(companySlug(url))
-  }
-
-  /** In the order of time. */
-  get joinings(): readonly Joining[] {
-    this.#joinings ??= this.careers
-      .flatMap(({ organization, changes }) =>
-        changes
-          .filter(({ event }) => event.event_type === 'joined')
-          .map((change) => ({ ...change, organization })),
-      )
-      .toSorted((a, b) => a.changedAt - b.changedAt)
-    return this.#joinings
-  }
-
-  /** What happened to each person in each organisation. */
-  get careers(): readonly Career[] {
+  /** What happened to each person in each organisation, in the order of time. */
+  get careers(): readonly (readonly Change[])[] {
     if (this.#careers !== null) return this.#careers
-    const careers = new Map<string, { organization: number; changes: Change[] }>()
+    const careers = new Map<string, Change[]>()
     for (const { json, organization, detectedAt } of this.source.events) {
       const event = JSON.parse(json) as JobChangeEvent
       const key = `${organization} ${event.person.profile_id}`
-      const career = careers.get(key) ?? { organization, changes: [] }
-      career.changes.push({ event, detectedAt, changedAt: Date.parse(event.changed_at) })
-      careers.set(key, career)
+      const change = { organization, event, detectedAt, changedAt: Date.parse(event.changed_at) }
+      careers.set(key, [...(careers.get(key) ?? []), change])
     }
-    this.#careers = [...careers.values()]
-    for (const { changes } of careers.values()) changes.sort((a, b) => a.changedAt - b.changedAt)
+    this.#careers = [...careers.values()].map(inOrder)
     return this.#careers
+  }
+
+  get joinings(): readonly Change[] {
+    const all = () => this.careers.flat().filter(({ event }) => event.event_type === 'joined')
+    return (this.#joinings ??= inOrder(all()))
   }
 
   /** As far as it was seen by then. */
@@ -126,7 +160,7 @@ export class WorldBehind {
     if (known !== null && known.from <= nowMs && nowMs < known.until) return known
     const span = { from: -Infinity, until: Infinity }
     const taken: number[] = []
-    const seats = this.careers.flatMap(({ organization, changes }) => {
+    const seats = this.careers.flatMap((changes) => {
       const seen = changes.filter(({ detectedAt: at }) => {
         if (at <= nowMs) span.from = Math.max(span.from, at)
         else span.until = Math.min(span.until, at)
@@ -135,21 +169,16 @@ export class WorldBehind {
       const last = seen.at(-1)
       if (last === undefined || last.event.event_type === 'left') return []
       const joined = seen.findLast(({ event }) => event.event_type === 'joined')
-      taken[organization] = (taken[organization] ?? 0) + 1
-      return { organization, last, since: (joined ?? last).changedAt }
+      taken[last.organization] = (taken[last.organization] ?? 0) + 1
+      return { last, since: (joined ?? last).changedAt }
     })
     this.#seats = { ...span, seats, taken }
     return this.#seats
   }
 }
 
-/** Who is where, from one event that the service saw to the next. */
-interface Seats {
-  readonly from: number
-  readonly until: number
-  readonly seats: readonly Seat[]
-  /** Of each organisation how many. */
-  readonly taken: readonly number[]
+function inOrder(changes: readonly Change[]): Change[] {
+  return changes.toSorted((a, b) => a.changedAt - b.changedAt)
 }
 
 /** The world at the time of a request. */
@@ -164,13 +193,8 @@ export class ServedWorld {
 
   /** The organisation of a page URL or slug; undefined for one that nobody tracks. */
   organizationOf(url: string): ServedOrganization | undefined {
-    const number = this.#behind.numberOf(url)
+    const number = this.#behind.numberBySlug.get(companySlug(url))
     return number === undefined ? undefined : this.organization(number)
-  }
-
-  /** Who is there, as far as it was seen. */
-  get seats(): readonly Seat[] {
-    return this.#behind.seatsAt(this.nowMs).seats
   }
 
   /** Its headcount is that of those who were seen there, and of some who never changed anything. */
@@ -179,39 +203,31 @@ export class ServedWorld {
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
     const seen = this.#behind.seatsAt(this.nowMs).taken[number] ?? 0
     const others = logNormal(seededRandom(mixSeeds(number, 77)), OTHERS, SPREAD)
-    const people = Math.max(1, seen + Math.round(others))
-    return { number, tracked, people }
+    return { number, tracked, people: Math.max(1, seen + Math.round(others)) }
   }
 
   organizations(): ServedOrganization[] {
     return this.#behind.source.organizations.map((_, number) => this.organization(number))
   }
 
-  /** Openings that were listed so far: one before every third joining, which closes it. */
-  postings(organization: number): ServedPosting[] {
+  /** Openings of an organisation that nobody has joined for yet: one before every third joining, which closes it. */
+  openings(organization: number): ServedPosting[] {
     return this.#behind.joinings.flatMap((joining, place) => {
-      if (place % JOININGS_OF_A_POSTING !== 0) return []
-      const posting = joining.organization === organization ? this.#postingOf(joining, place) : null
-      return posting === null ? [] : posting
+      const posting = joining.organization === organization ? this.#postingAt(place) : null
+      return posting?.closedAt === null ? posting : []
     })
   }
 
-  /** Those that nobody has joined for yet. */
-  openings(organization: number): ServedPosting[] {
-    return this.postings(organization).filter(({ closedAt }) => closedAt === null)
+  posting(id: string): ServedPosting | null {
+    return this.#postingAt(Number(id) - FIRST_POSTING)
   }
 
-  posting(id: string): ServedPosting | null {
-    const place = Number(id) - FIRST_POSTING
+  #postingAt(place: number): ServedPosting | null {
     const joining = this.#behind.joinings[place]
     if (joining === undefined || place % JOININGS_OF_A_POSTING !== 0) return null
-    return this.#postingOf(joining, place)
-  }
-
-  #postingOf({ event, organization, changedAt }: Joining, place: number): ServedPosting | null {
+    const { event, organization, changedAt } = joining
     const { least, spread } = POSTED_DAYS
-    const days = least + spread * seededRandom(mixSeeds(place, 78))()
-    const listedAt = changedAt - days * DAY
+    const listedAt = changedAt - (least + spread * seededRandom(mixSeeds(place, 78))()) * DAY
     if (listedAt > this.nowMs) return null
     return {
       id: String(FIRST_POSTING + place),
@@ -222,14 +238,16 @@ export class ServedWorld {
     }
   }
 
-  /** Those of the seats. */
+  /** Who is there, as far as it was seen. */
   people(): ServedPerson[] {
-    return this.seats.map(({ organization, last: { event }, since }) => ({
-      person: event.person,
-      organization: this.organization(organization),
-      title: event.title.current ?? '',
-      since,
-    }))
+    return this.#behind
+      .seatsAt(this.nowMs)
+      .seats.map(({ last: { event, organization }, since }) => ({
+        person: event.person,
+        organization: this.organization(organization),
+        title: event.title.current ?? '',
+        since,
+      }))
   }
 
   /** What organisations said so far of those who joined, the newest first. */

@@ -1,4 +1,4 @@
-/** What a Delta log says of files, columns and values, held against bytes and texts of other writers; and what of it may go. */
+/** What a Delta log says of files and columns, and what of it may go. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import {
   emptyLog,
   type LogState,
 } from '../../../src/publish/delta/log.ts'
-import { planCommit, schemaString, fileStats } from '../../../src/publish/delta/plan.ts'
+import { planCommit, schemaString } from '../../../src/publish/delta/sync.ts'
 import { isoInstant } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { aFile, aManifest, aTable } from '../manifests.ts'
@@ -33,7 +33,7 @@ function planOf(state: LogState, sequence: number, files: Night) {
   })
   const created_at = isoInstant(sequence * DAY)
   const manifest = aManifest({ sequence, created_at, tables: [table] })
-  return planCommit({ state, manifest, table })
+  return planCommit(state, manifest, table)
 }
 
 const shownBy = ({ files }: LogState) => [...files.keys()].toSorted()
@@ -104,49 +104,6 @@ describe('the schema in a Delta log', () => {
   it.each(['UBIGINT', 'TIME', 'TIMESTAMP'])('refuses %s, with the name of the column', (type) => {
     const table = aTable({ schema: columnsOf('INTEGER', type) })
     expect(() => schemaString(table)).toThrow(`t.c1 is a ${type}, which a Delta table cannot hold`)
-  })
-})
-
-/** Stats of a file whose column `c0` is of `type`; a second column is younger than the file. */
-function statsOf(type: string, min: string, max: string, more: Parameters<typeof aFile>[0] = {}) {
-  const file = aFile({ rows: 100, min: { c0: min }, max: { c0: max }, ...more })
-  return JSON.parse(fileStats(file, columnsOf(type, 'VARCHAR'))) as Record<string, unknown>
-}
-
-describe('statistics of a file', () => {
-  const text = 'é𝄞'.repeat(16)
-  it.each([
-    // Times are rounded to the millisecond: the smallest down, the largest up.
-    [
-      'TIMESTAMP WITH TIME ZONE',
-      ['2024-12-31 23:59:59.123456+00', '2024-12-31 23:59:59.999001+00'],
-      ['2024-12-31T23:59:59.123Z', '2025-01-01T00:00:00.000Z'],
-    ],
-    // Texts are cut at 32 characters, and the largest then stays at least as large.
-    ['VARCHAR', ['a'.repeat(32), 'a'.repeat(32)], ['a'.repeat(32), 'a'.repeat(32)]],
-    ['VARCHAR', [`${text}tail`, `${text}tail`], [text, `${text}\u{10FFFF}`]],
-    ['VARCHAR', [text, `${text}\u{10FFFF}x`], [text, `${text}\u{10FFFF}x`]],
-    // Nothing is said that JSON or an engine would take for another value.
-    ['BIGINT', ['-9223372036854775808', '9007199254740991'], [undefined, 9_007_199_254_740_991]],
-    ['DECIMAL(38,2)', ['-12.89', '0.10'], []],
-    ['DOUBLE', ['0.5', '1.5'], []],
-    ['BOOLEAN', ['0', '1'], []],
-    ['DATE', ['0044-03-15 (BC)', '2024-01-01'], [undefined, '2024-01-01']],
-    ['TIMESTAMP WITH TIME ZONE', ['-infinity', 'infinity'], []],
-  ])('bound a %s %j by %j', (type, [min = '', max = ''], [least, most]) => {
-    const { minValues, maxValues } = statsOf(type, min, max)
-    expect(minValues).toEqual(least === undefined ? {} : { c0: least })
-    expect(maxValues).toEqual(most === undefined ? {} : { c0: most })
-  })
-
-  it('count the nulls of columns that the file has', () => {
-    const counted = { numRecords: 100, nullCount: { c0: 0 } }
-    const whole = statsOf('INTEGER', '1', '2')
-    expect(whole).toEqual({ ...counted, minValues: { c0: 1 }, maxValues: { c0: 2 } })
-    expect(statsOf('INTEGER', '1', '2', { nulls: { c0: 7 } })).toEqual({
-      ...whole,
-      nullCount: { c0: 7 },
-    })
   })
 })
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { collectGarbage } from '../../../src/publish/retention.ts'
-import { parseKeep } from '../../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
 import {
   fileKey,
   POINTER_KEY,

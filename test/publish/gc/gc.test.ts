@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { collectGarbage, type GcOptions } from '../../../src/publish/retention.ts'
-import { parseKeep } from '../../../src/publish/keep.ts'
+import { collectGarbage, parseKeep, type GcOptions } from '../../../src/publish/retention.ts'
 import { POINTER_KEY, snapshotKeys, type Manifest } from '../../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { silentLogger } from '../../../src/support/logger.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { expiredSnapshots, parseKeep, type Keep } from '../../../src/publish/keep.ts'
+import { expiredSnapshots, parseKeep, type Keep } from '../../../src/publish/retention.ts'
 import { isoInstant } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 

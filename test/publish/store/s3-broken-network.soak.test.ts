@@ -5,8 +5,7 @@
 
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
-import { collectGarbage } from '../../../src/publish/retention.ts'
-import { parseKeep } from '../../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify.ts'
 import { seededRandom } from '../../../src/simulator/random.ts'

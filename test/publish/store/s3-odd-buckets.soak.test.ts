@@ -1,8 +1,7 @@
 /** Publishing to a bucket that changes its mind, tells another time, keeps what is deleted, or is copied elsewhere. */
 
 import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest'
-import { collectGarbage } from '../../../src/publish/retention.ts'
-import { parseKeep } from '../../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
 import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify.ts'

@@ -20,12 +20,10 @@ import {
   vi,
 } from 'vitest'
 import type { PublishError } from '../../../src/publish/errors.ts'
-import { collectGarbage } from '../../../src/publish/retention.ts'
-import { parseKeep } from '../../../src/publish/keep.ts'
+import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
 import { objectsOf } from '../../../src/publish/manifest.ts'
 import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.ts'
 import type { S3Options, StoreOptions } from '../../../src/publish/store/object-store.ts'
-import { copyInParts } from '../../../src/publish/store/s3-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify.ts'
 import { realClock, type Clock } from '../../../src/support/clock.ts'
@@ -337,23 +335,6 @@ it('a publish where only coverage moved writes 4 objects, one of no news none, a
   // Views, manifest, pointer, and current/snapshot.json.
   expect(await publishing()).toEqual([3, 4])
   warehouse.close()
-})
-
-it('an object above the largest copy is copied on the server in 3 parts; one below with 1 request', async () => {
-  const store = await open()
-  const bytes = Buffer.alloc(2_500, 'abcdefg')
-  await store.put('tables/large', bytes)
-  await store.put('tables/small', bytes.subarray(0, 1_000))
-  const before = requests('PutObject')
-  const [Bucket, Key] = ['test-bucket', 'root/current/large']
-  await copyInParts(s3, { Bucket, Key, CopySource: `${Bucket}/root/tables/large` }, 2_500, 1_000)
-  expect([requests('UploadPart'), requests('CompleteMultipartUpload')]).toEqual([3, 1])
-  await store.copy('tables/small', 'current/small', 1_000)
-  expect(requests('PutObject') - before).toBe(1)
-  for (const name of ['large', 'small']) {
-    const [from, to] = [await store.get(`tables/${name}`), await store.get(`current/${name}`)]
-    expect(Buffer.from(to?.bytes ?? []).equals(Buffer.from(from?.bytes ?? []))).toBe(true)
-  }
 })
 
 it('the pointer is asked for again after a 409, and 4 in a row count as lost', async () => {

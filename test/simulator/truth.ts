@@ -1,11 +1,10 @@
 /** The truth of a made-up world, to compare with what is concluded from its events. */
 
-import { isoInstant } from '../support/clock.ts'
-import { dealsOf, type DealKind } from './deals.ts'
-import type { Move, Role } from './history.ts'
-import type { MadeUpPerson, Office } from './made-up.ts'
-import { toldDate } from './sightings.ts'
-import { livesOf, organizationsOf, type WorldOptions } from './world.ts'
+import { isoInstant } from '../../src/support/clock.ts'
+import { dealsOf, type DealKind } from '../../src/simulator/deals.ts'
+import type { Move, Role } from '../../src/simulator/careers.ts'
+import type { MadeUpPerson, Office } from '../../src/simulator/made-up.ts'
+import { toldDate, livesOf, organizationsOf, type WorldOptions } from '../../src/simulator/world.ts'
 
 /**
  * A role someone held. Dates are as they are told, by most people to the month; null where the role was held before the
