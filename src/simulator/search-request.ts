@@ -17,7 +17,7 @@ export class BadRequest extends Error {
 const asArray = (value: unknown) => (typeof value === 'string' ? value.split(',') : value)
 const names = z.preprocess(asArray, z.array(z.string().trim().min(1)).min(1).optional())
 const integer = (most: number) => z.int().min(1).max(most)
-const absent = z.undefined().optional()
+const text = z.string().trim().min(3).optional()
 
 const schema = z
   .object({
@@ -27,9 +27,12 @@ const schema = z
     days_ago: integer(365).optional(),
     page: integer(10_000).default(1),
     limit: integer(50).default(25),
-    title: absent,
-    geo_city: absent,
-    geo_country_code: absent,
+    title: text,
+    geo_city: text,
+    geo_country_code: z
+      .string()
+      .regex(/^[a-z]{2}$/i)
+      .optional(),
   })
   .transform((asked) => ({
     eventType: asked.event_type,
@@ -37,6 +40,9 @@ const schema = z
     companyUrls: asked.company_urls ?? [],
     /** Undefined for all events. */
     daysAgo: asked.days_ago,
+    title: asked.title,
+    city: asked.geo_city,
+    country: asked.geo_country_code,
     page: asked.page,
     limit: asked.limit,
   }))
@@ -45,7 +51,7 @@ const schema = z
 export type SearchRequest = z.output<typeof schema>
 
 const NAMES = 'a string or an array of strings, none of them empty'
-const ABSENT = 'left out, because Jobtide never sends it'
+const TEXT = 'a text of 3 characters or more'
 const EXPECTED: Readonly<Record<string, string>> = {
   event_type: `one of ${EVENT_TYPES.join(', ')}`,
   organization_ids: NAMES,
@@ -53,9 +59,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   days_ago: 'an integer from 1 to 365',
   page: 'an integer from 1 to 10000',
   limit: 'an integer from 1 to 50',
-  title: ABSENT,
-  geo_city: ABSENT,
-  geo_country_code: ABSENT,
+  title: TEXT,
+  geo_city: TEXT,
+  geo_country_code: 'two letters',
 }
 
 const LONGEST_SHOWN = 200
