@@ -6,17 +6,20 @@
  * far as it is believed (service-time.ts).
  */
 
+import type { Filters } from './filters.ts'
 import type { ExitCode } from '../support/errors.ts'
 import type { Uptime } from '../support/clock.ts'
 import type { ClockDispute } from './service-time.ts'
 
-/** One batch of at most 50 organisations × one window × the event types asked. */
+/** One batch of at most 50 organisations × one window × the event types asked × the filters. */
 export interface BatchRecord {
   readonly batch_id: string
   readonly organizations: readonly OrganizationRef[]
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
+  /** What narrows it; absent asks for all changes. */
+  readonly filters?: Filters
   /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
   /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
@@ -95,6 +98,14 @@ export interface SpentBefore {
 export interface RunResumed extends OfRun<'run_resumed'> {
   /** Hash of what is asked for from here on; absent when that is what was asked before. */
   readonly question_sha256?: string
+}
+
+/**
+ * A run asks with filters from here on, as its batches say. Versions before filters take what a batch read for all that there
+ * was of its organisations: they refuse the journal because of this record.
+ */
+export interface QuestionFiltered extends OfRun<'question_filtered'> {
+  readonly filters: Filters
 }
 
 /** The lookups of a run of `kind: collect` are planned. Payload: JSON of `LookupRecord[]`. */
@@ -310,6 +321,7 @@ export interface Seal extends Of<'seal'> {
 export type JournalRecord =
   | RunStarted
   | RunResumed
+  | QuestionFiltered
   | LookupsPlanned
   | RequestSent
   | PageReceived

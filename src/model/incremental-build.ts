@@ -13,7 +13,12 @@
  * that read nothing else.
  */
 
-import { loadedTables, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import {
+  CHANGES_WITH_EVERY_RUN,
+  loadedTables,
+  PERSON,
+  WATCH_ENTRIES,
+} from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { naming } from '../warehouse/errors.ts'
@@ -94,8 +99,8 @@ class IncrementalBuild {
     for (const { name } of loadedTables) {
       if (EVENT_TABLES.includes(name) ? people > 0 : loaded.has(name)) this.#changed.add(name)
     }
-    // Its last intervals end later with every run; the watch-lists are written before each build, and only a view reads them.
-    for (const name of [COVERAGE, WATCH_ENTRIES]) this.#changed.add(name)
+    // The watch-lists are written before each build, and only a view reads them.
+    for (const name of [...CHANGES_WITH_EVERY_RUN, WATCH_ENTRIES]) this.#changed.add(name)
     this.#columns = await columnsOfAll(warehouse)
   }
 
@@ -187,5 +192,3 @@ class IncrementalBuild {
     return { outcomes, skipped: project.checks.length - due.length }
   }
 }
-
-const COVERAGE = 'organization_coverage'
