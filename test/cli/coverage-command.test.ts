@@ -97,6 +97,7 @@ describe('coverage', () => {
     expect((document['rows'] as unknown[])[3]).toEqual({
       organization_id: 'org_1',
       asked_as: 'acme',
+      filters: null,
       name: 'Name org_1',
       covered_from: '2025-01-15T00:00:00.000Z',
       covered_to: '2026-03-01T00:00:00.000Z',
