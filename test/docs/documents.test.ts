@@ -61,7 +61,7 @@ describe('form', () => {
 
   it('CHANGELOG.md begins with the version of package.json', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string }
-    expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
+    expect(/^## (\d\S*)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
   })
 
   it('every script that a document names exists', () => {
