@@ -91,6 +91,12 @@ export const collectSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe('Other members of each request, as the endpoint names them.'),
+  contacts: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether mail addresses and telephone numbers in an answer are kept: they may be those of people.',
+    ),
   pages: z.int().min(1).max(10_000).default(10).describe('The most pages of one list.'),
   refresh_days: z
     .int()

@@ -72,6 +72,12 @@ function profile(
   const [least, most] = Object.values(SIZES).find((size) => people <= size[1]) ?? SIZES.I
   const street = `${1 + (number % 90)} Main Street`
   const address = `${street}, ${city}`
+  const domain = `${slug}.example`
+  const emails = ['info', 'ceo'].map((mailbox) => ({
+    email: `${mailbox}@${domain}`,
+    type: 'professional',
+    domain,
+  }))
   const city_state = `${city}, ${region}`
   return {
     company_id: String(1_000 + number),
@@ -87,7 +93,7 @@ function profile(
     locations: [{ address, city_state, is_primary: true, street_address: street }],
     founded_year: String(1950 + Math.floor(random() * 70)),
     followers: (people * 12).toLocaleString('en-US'),
-    website: `https://${slug}.example`,
+    website: `https://${domain}`,
     jobs: [
       { open_jobs_count: openings.length, title: 'Jobs', url: `${page}/jobs` },
       ...openings.slice(0, OPENINGS_SHOWN).map(({ id, title }) => ({
@@ -98,7 +104,10 @@ function profile(
     ],
     employees: [],
     extracted_contacts: {
-      emails: [{ email: `info@${slug}.example`, type: 'professional', domain: `${slug}.example` }],
+      emails,
+      professional_emails: emails,
+      personal_emails: [],
+      phone_numbers: [{ number: `+1 555 ${1_000 + number}`, e164: `+1555${1_000 + number}` }],
     },
   }
 }
