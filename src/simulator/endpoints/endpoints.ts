@@ -9,6 +9,7 @@ import { companyProfile } from './company-profile.ts'
 import { companySearch } from './company-search.ts'
 import type { ServedEndpoint } from './endpoint.ts'
 import { jobDetails } from './job-details.ts'
+import { peopleFilters } from './people-filters.ts'
 import { peopleSearch } from './people-search.ts'
 import { postDetails, postReposts, postSearch } from './posts.ts'
 import { Signals, type SentDelivery } from './signals.ts'
@@ -19,6 +20,7 @@ const SERVED: readonly ServedEndpoint[] = [
   companyProfile,
   companySearch,
   jobDetails,
+  peopleFilters,
   peopleSearch,
   postDetails,
   postReposts,

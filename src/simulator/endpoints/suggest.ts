@@ -15,10 +15,13 @@ export const suggest: ServedEndpoint = {
     if (typeof q !== 'string' || q === '') throw new BadRequest('q: what to suggest is missing')
     const isCompany = type === 'company'
     const labels = isCompany
-      ? world.organizations().map(({ tracked }) => tracked.name ?? '')
-      : [...new Set(world.people().map(({ title }) => title))]
+      ? world.organizations().map(({ tracked, people }) => ({
+          label: tracked.name ?? '',
+          meta: { employees: people, industry: 'Software', location: null, logo: null },
+        }))
+      : [...new Set(world.people().map(({ title }) => title))].map((label) => ({ label }))
     const results = (isCompany || type === 'job_title' ? labels : [])
-      .map((label, at) => ({ label, value: label, id: String(at + (isCompany ? 1_000 : 0)) }))
+      .map((one, at) => ({ ...one, value: one.label, id: String(at + (isCompany ? 1_000 : 0)) }))
       .filter(({ label }) => has(label, q))
       .slice(0, MOST)
     const body = { success: true, cached: false, results }
