@@ -68,6 +68,8 @@ export async function planCommand(
       : billRange(expectedCredits, history.runs.values(), job.pipeline)
   const creditsSpentThisMonth =
     monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  // Of filters it is usual that nothing fits.
+  const isNarrow = job.question.filters !== undefined
   const readWhole = readWithoutFilters(job, history, times.serverNowMs)
   // What the reader of the list found, and companies that it names by URL and by id.
   const duplicates =
@@ -81,7 +83,7 @@ export async function planCommand(
       [
         ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
         ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
-        ...listFacts(plan, openRun, duplicates),
+        ...listFacts(isNarrow ? { ...plan, silent: 0 } : plan, openRun, duplicates),
         ...filterFacts(job, readWhole),
         skippedFact(job.skipped),
       ],
