@@ -1,17 +1,8 @@
-/** What narrows a question about job changes, and what is known by each question that is narrowed alike. */
+/** What was read by questions with filters, each apart. */
 
 import type { CoveredInterval } from './coverage.ts'
+import type { Filters } from './records.ts'
 import type { Sightings } from './sightings.ts'
-
-/** As the service takes them, under its names. */
-export interface Filters {
-  /** Words of the new title. */
-  readonly title?: string
-  /** A part of the name of the city that the person is in. */
-  readonly geo_city?: string
-  /** Its country: two letters, upper case. */
-  readonly geo_country_code?: string
-}
 
 /** What was read of organisations by one question, by their canonical names. */
 export interface ReadByQuestion {

@@ -8,7 +8,7 @@ import { addPause, type Pause } from './pauses.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
 import { addAnswer, addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
-import { filtersText, type Filters, type ReadByFilters, type ReadByQuestion } from './filters.ts'
+import { filtersText, type ReadByFilters, type ReadByQuestion } from './filters.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
 import { addSalvaged } from './salvaged.ts'
 import { RATE_DAYS, addSightings, lookedDays } from './sightings.ts'
@@ -28,6 +28,7 @@ import { foldLookup, type Answered } from './lookup-history.ts'
 import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
   isResumable,
+  type Filters,
   type LookupRecord,
   type JournalRecord,
   type OrganizationLearnt,

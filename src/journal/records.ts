@@ -6,7 +6,6 @@
  * far as it is believed (service-time.ts).
  */
 
-import type { Filters } from './filters.ts'
 import type { ExitCode } from '../support/errors.ts'
 import type { Uptime } from '../support/clock.ts'
 import type { ClockDispute } from './service-time.ts'
@@ -26,6 +25,16 @@ export interface BatchRecord {
   readonly part_of_wide?: true
   /** Its pages were no list when it was read before: whether lists end is asked before its first page. */
   readonly was_endless?: true
+}
+
+/** What narrows a question about job changes: as the service takes it, under its names. */
+export interface Filters {
+  /** Words of the new title. */
+  readonly title?: string
+  /** A part of the name of the city that the person is in. */
+  readonly geo_city?: string
+  /** Its country: two letters, upper case. */
+  readonly geo_country_code?: string
 }
 
 /** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */

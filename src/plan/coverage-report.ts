@@ -4,9 +4,14 @@
  */
 
 import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
-import { filtersText, inQuestion, type Filters } from '../journal/filters.ts'
+import { filtersText, inQuestion } from '../journal/filters.ts'
 import { canonicalName } from '../journal/history.ts'
-import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
+import {
+  EVENT_TYPES,
+  type EventType,
+  type Filters,
+  type OrganizationRef,
+} from '../journal/records.ts'
 import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window, type WindowQuestion } from './window.ts'

@@ -4,9 +4,9 @@
  */
 
 import { isConfirmed, readIntervals, type CoveredInterval } from '../journal/coverage.ts'
-import { inQuestion, type Filters } from '../journal/filters.ts'
+import { inQuestion } from '../journal/filters.ts'
 import { canonicalName, type History } from '../journal/history.ts'
-import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
+import type { BatchRecord, Filters, OrganizationRef } from '../journal/records.ts'
 import { hasLostRecords } from '../journal/run-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'

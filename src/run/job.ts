@@ -5,8 +5,12 @@
 
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Filters } from '../journal/filters.ts'
-import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
+import {
+  EVENT_TYPES,
+  type EventType,
+  type Filters,
+  type OrganizationRef,
+} from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
 import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
