@@ -70,7 +70,9 @@ describe('the rules of a search', () => {
     expect(await found({ geo_city: 'usti' })).toEqual(['per_5'])
     expect(await found({ title: 'Vice President', geo_city: 'Porto' })).toEqual(['per_3'])
     expect(simulator.account()).toMatchObject({ requests: 5, credits: 50 })
-    expect(await found({ title: 'Vice President', geo_country_code: 'FR', days_ago: 1 })).toEqual([])
+    expect(await found({ title: 'Vice President', geo_country_code: 'FR', days_ago: 1 })).toEqual(
+      [],
+    )
     expect(simulator.account().credits).toBe(50)
   })
 
