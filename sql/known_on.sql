@@ -54,6 +54,11 @@ select
 from main.organization_coverage
 where covered_from_at is null or covered_from_at < end_of_day(day)
 
+-- table: organization_filters
+select *
+from main.organization_filters
+where first_asked_at < end_of_day(day)
+
 -- table: as_of
 -- Of all organisations, also where one is asked for.
 select utc_date(max(reached_at)) as as_of_on

@@ -1,4 +1,4 @@
--- Once by step, and once in the row of all steps from its level.
+-- Once by step, and once in the row of all steps from its level, at each organisation that is observed.
 with
 
 entries as (
@@ -12,7 +12,9 @@ entries as (
     union all
     select organization_id, -1 as by_step, -1 as in_all
     from promotions
-    where is_primary
+    where
+        is_primary
+        and organization_id in (select organization_id from organization_observation where observed_until_on is not null)
 )
 
 select organization_id, sum(by_step) as by_step, sum(in_all) as in_all

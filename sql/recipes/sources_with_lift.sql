@@ -6,7 +6,10 @@ with
 sources as (
     select came_from_organization_id as source_id, came_from_organization_name as source, organization_id
     from joiners
-    where is_primary and came_from_organization_id is not null
+    where
+        is_primary
+        and came_from_organization_id is not null
+        and organization_id in (select organization_id from organizations where observed_until_on is not null)
 ),
 
 counted as (

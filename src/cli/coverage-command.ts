@@ -4,10 +4,12 @@
  */
 
 import { serviceTime } from '../journal/clock-history.ts'
+import { filtersText } from '../journal/filters.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
 import {
+  coverageOfAll,
   coverageReport,
   gapsOf,
   isNeverRead,
@@ -65,9 +67,12 @@ export async function coverageCommand(
     queryReport<KnownOrganization>(warehouse, 'coverage_organizations'),
   )
   const known = new Map(value?.map((row) => [row.organization_id, row]))
-  const { organizations, ...coverage } = coverageReport(wanted, history, now)
+  // Without a pipeline, each question that was asked: one never covers another.
+  const { organizations, ...coverage } =
+    job === null ? coverageOfAll(history, now) : coverageReport(wanted, history, now)
   const found: Found = {
     pipeline: job?.pipeline ?? null,
+    question: filtersText(wanted?.filters),
     coverage,
     rows: organizations.map((one) => ({ ...one, known: known.get(one.organizationId) })),
     now,
@@ -78,8 +83,9 @@ export async function coverageCommand(
     values: {
       dataDir: directory.root,
       pipeline: found.pipeline,
+      filters: found.question === '' ? null : found.question,
       at: new Date(now),
-      organizations: organizations.length,
+      organizations: countOf(found),
       ...coverage,
       oldestWatermark: dateOrNull(coverage.oldestWatermark),
       newestWatermark: dateOrNull(coverage.newestWatermark),
@@ -103,6 +109,8 @@ interface Row extends OrganizationCoverage {
 
 interface Found {
   readonly pipeline: string | null
+  /** The filters of the pipeline, in a line; empty for none. */
+  readonly question: string
   readonly coverage: Omit<CoverageReport, 'organizations'>
   readonly rows: readonly Row[]
   /** Milliseconds since 1970 UTC, by the service's clock. */
@@ -110,22 +118,34 @@ interface Found {
   readonly shown: number
 }
 
+// That nothing fits filters says nothing of an organisation.
 function isWithoutEvents(row: Row): boolean {
-  return isSilent(row) && (row.known?.events ?? 0) === 0
+  return row.question === '' && isSilent(row) && (row.known?.events ?? 0) === 0
+}
+
+// What the warehouse has is of all questions.
+function eventsOf({ question, known, events }: Row): number {
+  return question === '' ? (known?.events ?? events) : events
+}
+
+/** Each once, however many questions asked for it. */
+function countOf({ rows }: Pick<Found, 'rows'>): number {
+  return new Set(rows.map((row) => row.organizationId)).size
 }
 
 function rowValues(row: Row) {
   const { organizationId, askedAs, from, watermark, confirmedTo } = row
-  const { lastEventAt, quarantined, known } = row
+  const { lastEventAt, quarantined, known, question } = row
   return {
     organizationId,
     askedAs,
+    filters: question === '' ? null : question,
     name: known?.name ?? null,
     coveredFrom: dateOrNull(watermark === null ? null : from),
     coveredTo: dateOrNull(watermark),
     confirmedTo: dateOrNull(confirmedTo),
     gaps: gapsOf(row).map(stretchValues),
-    events: known?.events ?? row.events,
+    events: eventsOf(row),
     lastEventReceivedAt: dateOrNull(lastEventAt),
     quarantined: quarantined && { ...quarantined, at: new Date(quarantined.at) },
   }
@@ -135,17 +155,22 @@ function stretchValues({ eventTypes, from, to }: UnreadStretch) {
   return { eventTypes, from: dateOrNull(from), to: new Date(to) }
 }
 
-function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | null): Report {
+function summary(
+  { pipeline, question, coverage, rows, now, shown }: Found,
+  why: string | null,
+): Report {
   const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = coverage
   const ageOf = (at: number) => (now - at < MINUTE ? 'now' : durationText(now - at))
   const watermarkText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
+  const questions = new Set(rows.map((row) => row.question)).size
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
   const silent = rows.filter(isWithoutEvents).length
   const again = rows.filter((row) => row.watermark !== row.confirmedTo).length
   return {
-    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
+    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(countOf({ rows }), 'organisation')}, ${questions > 1 ? `${questions} questions: ` : ''}${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
     sections: [
       [
+        question !== '' && ['asked for', question],
         oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
         newestWatermark !== null && ['newest watermark', watermarkText(newestWatermark)],
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
@@ -166,7 +191,8 @@ function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | 
           ['up to (UTC)', 'watermark', 'instant'],
           ['age', ({ watermark }) => watermark && ageOf(watermark), 'count'],
           ['gaps', (row) => gapsOf(row).length, 'number'],
-          ['events', ({ known, events }) => known?.events ?? events, 'number'],
+          ['events', eventsOf, 'number'],
+          ...(questions > 1 ? [FILTERS] : []),
           ['note', noteOf],
         ],
         { shown },
@@ -176,12 +202,16 @@ function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | 
   }
 }
 
+const FILTERS = ['filters', ({ question }: Row) => question] as const
+
 function noteOf(row: Row): string {
   if (row.quarantined !== null) return `quarantined: ${row.quarantined.reason}`
   if (isNeverRead(row)) return 'not to the end'
   if (isWithoutEvents(row)) return 'no event yet'
   return row.askedAs === row.organizationId ? (row.known?.name ?? '') : row.organizationId
 }
+
+const OF = ['filters', ({ filters }: { readonly filters: string | null }) => filters ?? ''] as const
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
   never: 'not to the end',
@@ -191,10 +221,16 @@ const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
 }
 
 function proof({ pipeline, rows, now, shown }: Found): Report {
-  const unread = rows.flatMap(({ organizationId, askedAs, unread: stretches }) =>
-    stretches.map((one) => ({ organizationId, askedAs, ...stretchValues(one), place: one.place })),
+  const unread = rows.flatMap(({ organizationId, askedAs, question: of, unread: stretches }) =>
+    stretches.map((one) => ({
+      organizationId,
+      askedAs,
+      filters: of === '' ? null : of,
+      ...stretchValues(one),
+      place: one.place,
+    })),
   )
-  const organizations = countText(rows.length, 'organisation')
+  const organizations = countText(countOf({ rows }), 'organisation')
   const unreadOrganizations = new Set(unread.map((row) => row.organizationId)).size
   const until = `${minuteText(now)} UTC`
   const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
@@ -213,6 +249,7 @@ function proof({ pipeline, rows, now, shown }: Found): Report {
         Object.keys(PLACES).flatMap((place) => unread.filter((row) => row.place === place)),
         [
           ['organisation', (row) => companyText(row.askedAs), 'id'],
+          ...(pipeline === null && unread.some(({ filters }) => filters !== null) ? [OF] : []),
           [
             'event types',
             (row) => (row.eventTypes.length === EVENT_TYPES.length ? 'all' : row.eventTypes.join()),

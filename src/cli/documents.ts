@@ -126,9 +126,19 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     }),
   ]),
   suggest: withVersion({
-    type: text,
+    type: orNull(text),
     credits: amount,
-    suggestions: list(object({ label: orNull(text), value: orNull(text), id: orNull(text) })),
+    suggestions: list(
+      object({
+        label: orNull(text),
+        value: orNull(text),
+        id: orNull(text),
+        employees: orNull(text),
+        industry: orNull(text),
+        location: orNull(text),
+      }),
+    ).optional(),
+    filter_values: list(object({ filter: text, value: text, id: orNull(text) })).optional(),
   }),
   doctor: withVersion({
     ok: flag,

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { filterErrorsIn, type LookupRequest } from '../api/endpoints/endpoint.ts'
+import { filterValuesIn } from '../api/endpoints/people-filters.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
@@ -156,14 +157,25 @@ export async function findCommand(
   return endOf(context, problem)
 }
 
+export interface SuggestOptions extends OneOffOptions {
+  /** Lists the values of all filters, or of the one that is named in place of a type. */
+  readonly filters?: boolean
+}
+
 /** `suggest`: what the filters of a search for people are called. */
 
 export async function suggestCommand(
   context: Context,
-  type: string,
-  text: string,
-  options: OneOffOptions,
+  type: string | undefined,
+  text: string | undefined,
+  options: SuggestOptions,
 ): Promise<ExitCode> {
+  if (options.filters === true) return listFilters(context, type, text, options)
+  if (type === undefined || text === undefined) {
+    throw new ConfigError('what to suggest is missing', {
+      hint: 'Name a type and how it begins: jobtide suggest job_title "head of"; or take --filters. Nothing was sent.',
+    })
+  }
   const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
   const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
   const { run, problem, read } = await ask(
@@ -171,8 +183,10 @@ export async function suggestCommand(
     oneOffJob(collection, { ...options, backups: backupsOf(context) }),
     collection,
     (warehouse, key) =>
-      warehouse.all<{ label: string; value: string; id: string }>(
-        `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id
+      warehouse.all<Suggestion>(
+        `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id,
+             json_text(item, '$.meta.employees') as employees, json_text(item, '$.meta.industry') as industry,
+             json_text(item, '$.meta.location') as location
          from (select json_list(body, '$.results') as items from core.newest_answers where lookup_key = $1) as lists,
              lateral json_items(items)
          order by place`,
@@ -186,11 +200,66 @@ export async function suggestCommand(
         ['label', 'label'],
         ['value', 'value'],
         ['id', 'id', 'id'],
+        ...(read.some(isDescribed) ? META : []),
       ]),
     ],
     values: { type, credits: run.extract.credits },
   })
   return endOf(context, problem)
+}
+
+async function listFilters(
+  context: Context,
+  filter: string | undefined,
+  text: string | undefined,
+  options: OneOffOptions,
+): Promise<ExitCode> {
+  if (text !== undefined) {
+    throw new ConfigError('--filters takes no text', {
+      hint: 'Name a filter or none: jobtide suggest --filters seniority. Nothing was sent.',
+    })
+  }
+  const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
+  const collection = collectOnce('suggest', 'people-filters', {}, asked)
+  const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
+  const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
+    const sql = 'select body from core.newest_answers where lookup_key = $1'
+    const bodies = await warehouse.all<{ body: string }>(sql, [key])
+    return bodies.flatMap(({ body }) => filterValuesIn(jsonOrNull(body)))
+  })
+  const names = [...new Set(read.map((one) => one.filter))]
+  if (filter !== undefined && !names.includes(filter)) {
+    throw new ConfigError(`the service lists no filter ${filter}`, {
+      hint: `Name one of: ${names.join(', ')}.`,
+    })
+  }
+  const values = read.filter((one) => filter === undefined || one.filter === filter)
+  context.output.report({
+    title: `${countText(values.length, 'value')} of ${countText(filter === undefined ? names.length : 1, 'filter')}, for ${countText(run.extract.credits, 'credit')}`,
+    sections: [
+      table('filter_values', values, [
+        ['filter', 'filter'],
+        ['value', 'value'],
+        ['id', 'id', 'id'],
+      ]),
+    ],
+    values: { type: null, credits: run.extract.credits },
+  })
+  return endOf(context, problem)
+}
+
+interface Suggestion extends Readonly<
+  Record<'label' | 'value' | 'id' | 'employees' | 'industry' | 'location', string | null>
+> {}
+
+const META = [
+  ['employees', 'employees'],
+  ['industry', 'industry'],
+  ['location', 'location'],
+] as const
+
+function isDescribed({ employees, industry, location }: Suggestion): boolean {
+  return (employees ?? industry ?? location) !== null
 }
 
 const SUGGESTIONS_KEPT = 30 * DAY

@@ -2,10 +2,13 @@
 
 import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime } from '../journal/clock-history.ts'
+import { filtersText } from '../journal/filters.ts'
+import type { History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
+import { coverageReport, gapsOf, wantedOf } from '../plan/coverage-report.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import {
@@ -65,6 +68,9 @@ export async function planCommand(
       : billRange(expectedCredits, history.runs.values(), job.pipeline)
   const creditsSpentThisMonth =
     monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  // Of filters it is usual that nothing fits.
+  const isNarrow = job.question.filters !== undefined
+  const readWhole = readWithoutFilters(job, history, times.serverNowMs)
   // What the reader of the list found, and companies that it names by URL and by id.
   const duplicates =
     job.duplicates +
@@ -77,7 +83,8 @@ export async function planCommand(
       [
         ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
         ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
-        ...listFacts(plan, openRun, duplicates),
+        ...listFacts(isNarrow ? { ...plan, silent: 0 } : plan, openRun, duplicates),
+        ...filterFacts(job, readWhole),
         skippedFact(job.skipped),
       ],
     ],
@@ -100,6 +107,8 @@ export async function planCommand(
       requestsPerSecond: job.requestsPerSecond,
       neverAsked,
       withoutEvents: silent,
+      filters: filtersText(job.question.filters) || null,
+      readWithoutFilters: readWhole,
       openRun,
     },
   })
@@ -117,6 +126,24 @@ function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fac
   return lists.map(
     ([label, count, what]) => count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
   )
+}
+
+/** Organisations of a question with filters of which all changes are bought: it would buy some of them again. */
+function readWithoutFilters({ question }: Job, history: History, nowMs: number): number {
+  const { filters, ...wanted } = wantedOf(question)
+  if (filters === undefined) return 0
+  const { organizations } = coverageReport(wanted, history, nowMs)
+  return organizations.filter((one) => one.watermark !== null && gapsOf(one).length === 0).length
+}
+
+function filterFacts({ question: { filters } }: Job, readWhole: number): Fact[] {
+  return [
+    filters !== undefined && ['asked for', filtersText(filters)],
+    readWhole > 0 && [
+      'bought',
+      `${countText(readWhole, 'organisation')} without filters: what this asks for is in the warehouse, and bought again`,
+    ],
+  ]
 }
 
 const NAMED_BOTH_WAYS =

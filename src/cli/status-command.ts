@@ -125,6 +125,7 @@ async function lookAt(
   const [last] = runs
   const unread = unreadOf(history)
   const coverage = coverageStatus(freshness)
+  const filtered = filteredStatus(freshness)
   const credits = creditStatus(history, now)
   const { clockDispute, quarantined } = history
   const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
@@ -145,6 +146,7 @@ async function lookAt(
       ]),
       [
         ['coverage', coverageText(coverage, now)],
+        ...filtered.map((one): Fact => ['', `${one.filters}: ${coverageText(one, now)}`]),
         ...unread.map(unreadFact),
         ['credits', creditsLine(credits, runs.length)],
         credits.unexpectedCharges > 0 && [
@@ -172,6 +174,7 @@ async function lookAt(
       runsTotal: runs.length,
       unread,
       coverage,
+      filteredCoverage: filtered,
       ...credits,
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
       notBefore,
@@ -300,12 +303,21 @@ function clocksOf(
 function coverageStatus({ history, pipelines, nowMs }: Freshness) {
   const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, nowMs)
   const ofPipelines = pipelines.flatMap(({ name, wanted }) =>
-    wanted === null || runsOf(history, name).last === null
+    wanted === null || wanted.filters !== undefined || runsOf(history, name).last === null
       ? []
       : coverageReport(wanted, history, nowMs).withGaps,
   )
   const gaps = Math.max(withGaps, ...ofPipelines)
   return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps: gaps }
+}
+
+/** The same of each question with filters. */
+function filteredStatus({ history, nowMs }: Freshness) {
+  return [...history.filtered].map(([text, { filters }]) => {
+    const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, nowMs, filters)
+    const coveredTo = to === null ? null : new Date(to)
+    return { filters: text, organizations: read, coveredTo, withGaps }
+  })
 }
 
 function coverageText(

@@ -4,6 +4,7 @@
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
+import { filtersText } from '../journal/filters.ts'
 import { canonicalName } from '../journal/history.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import type { LearntId } from './learn-ids.ts'
@@ -11,7 +12,7 @@ import type { LearntId } from './learn-ids.ts'
 /** What a run has read to its end, by the names that it knows by then. */
 export class KnownNames {
   readonly #ids: Map<string, string>
-  /** By event types: how far back each was read, in days. */
+  /** By event types and filters: how far back each was read, in days. */
   readonly #read = new Map<string, Map<string, number>>()
 
   /** @param ids learnt before, by the URL or slug that was asked for */
@@ -40,9 +41,10 @@ export class KnownNames {
     )
   }
 
-  #readOf({ event_types: types }: BatchRecord): Map<string, number> {
-    const read = this.#read.get(types.join()) ?? new Map<string, number>()
-    this.#read.set(types.join(), read)
+  #readOf({ event_types: types, filters }: BatchRecord): Map<string, number> {
+    const question = `${types.join()} ${filtersText(filters)}`
+    const read = this.#read.get(question) ?? new Map<string, number>()
+    this.#read.set(question, read)
     return read
   }
 }

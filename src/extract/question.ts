@@ -17,6 +17,7 @@ export function requestBody(batch: BatchRecord, page: number): Record<string, un
     organization_ids: named('id'),
     company_urls: named('url'),
     event_type: another === undefined ? onlyType : undefined,
+    ...batch.filters,
     days_ago: batch.days_ago ?? undefined,
     page,
     limit: PAGE_EVENTS,

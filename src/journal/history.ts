@@ -9,8 +9,9 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
 import { DAY } from '../support/units.ts'
 import { addAnswer, addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
+import { filtersText, type ReadByFilters, type ReadByQuestion } from './filters.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
-import { RATE_DAYS, addSightings, lookedDays, type Sightings } from './sightings.ts'
+import { RATE_DAYS, addSightings, lookedDays } from './sightings.ts'
 import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
 import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
@@ -27,6 +28,7 @@ import { foldLookup, type Answered } from './lookup-history.ts'
 import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
   isResumable,
+  type Filters,
   type LookupRecord,
   type JournalRecord,
   type OrganizationLearnt,
@@ -41,10 +43,14 @@ import {
   type SuppressionChanged,
 } from './records.ts'
 
-/** Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. */
-export interface History extends ClockHistory {
+/**
+ * Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. Coverage and sightings are
+ * of what was asked without filters.
+ */
+export interface History extends ClockHistory, ReadByQuestion {
   readonly runs: Map<string, RunHistory>
-  readonly coverage: Map<string, CoveredInterval[]>
+  /** The same of what was asked with filters, by their text. */
+  readonly filtered: Map<string, ReadByFilters>
   /** Batches that are said to be finished, and that the journal lacks pages of, by `${run_id} ${batch_id}`: they cover nothing. */
   readonly notRead: Set<string>
   /** When and why the service refused it. */
@@ -55,7 +61,6 @@ export interface History extends ClockHistory {
   readonly learntAt: Map<string, number>
   /** When batches with an organisation were read to their end, first and last, milliseconds since 1970 UTC. */
   readonly asked: Map<string, { readonly first: number; readonly last: number }>
-  readonly seen: Map<string, Sightings>
   /** By lookup_key. */
   readonly answered: Map<string, Answered>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
@@ -74,6 +79,7 @@ export function emptyHistory(): History {
   return {
     runs: new Map(),
     coverage: new Map(),
+    filtered: new Map(),
     notRead: new Set(),
     quarantined: new Map(),
     ids: new Map(),
@@ -106,7 +112,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       }
       history.runs.set(
         record.run_id,
-        newRunHistory(record, payloadOf<BatchRecord[]>(frame), history.hasGaps),
+        newRunHistory(record, planned(history, record.at, frame), history.hasGaps),
       )
       addSpentBefore(history, record.spent_before)
       return
@@ -115,7 +121,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       run.resumed += 1
       run.finished = null
       run.questionSha256 = record.question_sha256 ?? run.questionSha256
-      addBatches(run, addedBatches(frame))
+      addBatches(run, planned(history, record.at, frame))
       return
     }
     case 'lookups_planned':
@@ -161,6 +167,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'suppression_changed':
       history.suppression = newerList(history.suppression, record)
       return
+    case 'question_filtered':
     case 'request_sent':
     case 'delivery_received':
     case 'snapshot_published':
@@ -169,6 +176,37 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     default:
       record satisfies never
   }
+}
+
+/** What was read by the questions with these filters. */
+function readBy(history: History, filters: Filters | undefined): ReadByQuestion {
+  return filters === undefined ? history : readByFilters(history, filters)
+}
+
+function readByFilters({ filtered }: History, filters: Filters): ReadByFilters {
+  const text = filtersText(filters)
+  const known = filtered.get(text) ?? {
+    filters,
+    coverage: new Map(),
+    seen: new Map(),
+    planned: new Map(),
+  }
+  filtered.set(text, known)
+  return known
+}
+
+/** The batches that a run is to read; notes whom it asks for with filters. */
+function planned(history: History, at: number, frame: PlacedFrame): BatchRecord[] {
+  const batches = addedBatches(frame)
+  for (const { filters, organizations } of batches) {
+    if (filters === undefined) continue
+    const { planned: known } = readByFilters(history, filters)
+    for (const organization of organizations) {
+      const name = canonicalName(history.ids, organization)
+      known.set(name, Math.min(known.get(name) ?? at, at))
+    }
+  }
+  return batches
 }
 
 function foldFinishedBatch(history: History, record: BatchFinished, frame: PlacedFrame): void {
@@ -264,17 +302,21 @@ function foldPage(history: History, record: PageReceived): void {
   if (credits > 0 && isLater) history.lastPrice = { at, credits }
   const sound = foldClocks(history, record)
   if (sound !== null) voidCoverage(history, sound)
-  const batch = record.free_probe === true ? null : batchOf(run, record.batch_id)
-  if (batch !== null) takeRecord(batch, record)
+  const batch = batchOf(run, record.batch_id)
+  if (batch !== null && record.free_probe !== true) takeRecord(batch, record)
+  const { seen } = readBy(history, batch?.batch.filters)
   for (const [id, events, recent] of record.seen) {
     const added = { total: events, lastAt: at, events: recent, days: 0, at }
-    history.seen.set(id, addSightings(history.seen.get(id), added))
+    seen.set(id, addSightings(seen.get(id), added))
   }
 }
 
 // Pages of batches that were begun at a time that does not hold are as if they were never read.
-function voidCoverage({ coverage, runs }: History, sound: (to: number) => number): void {
-  for (const [name, intervals] of coverage) coverage.set(name, endingAt(intervals, sound))
+function voidCoverage(history: History, sound: (to: number) => number): void {
+  const { runs, filtered } = history
+  for (const { coverage } of [history, ...filtered.values()]) {
+    for (const [name, intervals] of coverage) coverage.set(name, endingAt(intervals, sound))
+  }
   for (const batch of [...runs.values()].flatMap(({ batches }) => [...batches.values()])) {
     if (batch.read.some((page) => sound(earliestOf(page)) < earliestOf(page))) restartBatch(batch)
   }
@@ -294,18 +336,26 @@ function learn(
   history: History,
   { organization, organization_id: id, at }: OrganizationLearnt,
 ): void {
-  const { ids, learntAt, coverage, asked, seen, quarantined } = history
+  const { ids, learntAt, asked, quarantined, filtered } = history
   const name = organization.value
   ids.set(name, id)
   learntAt.set(name, at)
   if (name === id) return
-  const read = coverage.get(name)
-  if (read !== undefined) coverage.set(id, read.reduce(addInterval, coverage.get(id) ?? []))
-  const sightings = seen.get(name)
-  if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
+  for (const { coverage, seen } of [history, ...filtered.values()]) {
+    const read = coverage.get(name)
+    if (read !== undefined) coverage.set(id, read.reduce(addInterval, coverage.get(id) ?? []))
+    const sightings = seen.get(name)
+    if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
+    for (const known of [coverage, seen]) known.delete(name)
+  }
+  for (const { planned: known } of filtered.values()) {
+    const first = known.get(name)
+    if (first !== undefined) known.set(id, Math.min(known.get(id) ?? first, first))
+    known.delete(name)
+  }
   const times = asked.get(name)
   if (times !== undefined) noteAsked(history, id, times)
-  for (const known of [coverage, asked, seen, quarantined]) known.delete(name)
+  for (const known of [asked, quarantined]) known.delete(name)
 }
 
 function noteAsked({ asked }: History, name: string, times: { first: number; last: number }): void {
@@ -317,21 +367,22 @@ function foldCoverage(history: History, batch: BatchRecord, record: BatchFinishe
   const { event_types: eventTypes, days_ago: daysAgo } = batch
   const interval = { eventTypes, ...coveredBy(record) }
   const { at, events } = record
+  const { coverage, seen } = readBy(history, batch.filters)
   // Most organisations of a batch were read alike: what they have in common is made once, and kept once in a checkpoint.
   const answers = new Map<CoveredInterval[] | undefined, CoveredInterval[]>()
   for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
-    const known = history.coverage.get(name)
+    const known = coverage.get(name)
     const days = lookedDays(known ?? [], interval, daysAgo ?? RATE_DAYS)
     // Where clocks leave nothing of it, the organisation is as if it was never read.
     if ((interval.from ?? 0) < interval.to) {
       const answer = answers.get(known) ?? addAnswer(known ?? [], interval, events > 0)
       answers.set(known, answer)
-      history.coverage.set(name, answer)
+      coverage.set(name, answer)
     }
     noteAsked(history, name, { first: at, last: at })
     const looked = { total: 0, lastAt: 0, events: 0, days, at }
-    history.seen.set(name, addSightings(history.seen.get(name), looked))
+    seen.set(name, addSightings(seen.get(name), looked))
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)
   }
 }

@@ -10,19 +10,31 @@ import type { ExitCode } from '../support/errors.ts'
 import type { Uptime } from '../support/clock.ts'
 import type { ClockDispute } from './service-time.ts'
 
-/** One batch of at most 50 organisations × one window × the event types asked. */
+/** One batch of at most 50 organisations × one window × the event types asked × the filters. */
 export interface BatchRecord {
   readonly batch_id: string
   readonly organizations: readonly OrganizationRef[]
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
+  /** What narrows it; absent asks for all changes. */
+  readonly filters?: Filters
   /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
   /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
   readonly part_of_wide?: true
   /** Its pages were no list when it was read before: whether lists end is asked before its first page. */
   readonly was_endless?: true
+}
+
+/** What narrows a question about job changes: as the service takes it, under its names. */
+export interface Filters {
+  /** Words of the new title. */
+  readonly title?: string
+  /** A part of the name of the city that the person is in. */
+  readonly geo_city?: string
+  /** Its country: two letters, upper case. */
+  readonly geo_country_code?: string
 }
 
 /** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */
@@ -97,6 +109,14 @@ export interface SpentBefore {
 export interface RunResumed extends OfRun<'run_resumed'> {
   /** Hash of what is asked for from here on; absent when that is what was asked before. */
   readonly question_sha256?: string
+}
+
+/**
+ * A run asks with filters from here on, as its batches say. Versions before filters take what a batch read for all that there
+ * was of its organisations: they refuse the journal because of this record.
+ */
+export interface QuestionFiltered extends OfRun<'question_filtered'> {
+  readonly filters: Filters
 }
 
 /** The lookups of a run of `kind: collect` are planned. Payload: JSON of `LookupRecord[]`. */
@@ -312,6 +332,7 @@ export interface Seal extends Of<'seal'> {
 export type JournalRecord =
   | RunStarted
   | RunResumed
+  | QuestionFiltered
   | LookupsPlanned
   | RequestSent
   | PageReceived
@@ -332,6 +353,7 @@ export type JournalRecord =
 const KINDS: Readonly<Record<JournalRecord['kind'], true>> = {
   run_started: true,
   run_resumed: true,
+  question_filtered: true,
   lookups_planned: true,
   request_sent: true,
   page_received: true,

@@ -4,6 +4,7 @@
  */
 
 import { coveredBy } from '../journal/coverage.ts'
+import { filtersText } from '../journal/filters.ts'
 import { addedBatches, payloadOf } from '../journal/history.ts'
 import { CREDITS_PER_PAGE, isUnexpectedCharge } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
@@ -108,6 +109,7 @@ export class Chunk {
         this.#addSnapshot(record)
         return
       case 'lookups_planned':
+      case 'question_filtered':
       case 'run_finished':
       case 'organization_quarantined':
       case 'organization_learnt':
@@ -153,6 +155,7 @@ export class Chunk {
       organizations: batch.organizations.length,
       days_ago: batch.days_ago,
       event_types: batch.event_types.join(),
+      filters: filtersText(batch.filters) || null,
       pages: null,
       events: null,
       covered_from: null,

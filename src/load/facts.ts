@@ -3,7 +3,7 @@
  * the journal (history.ts), which planning reads; the warehouse shows the same figures.
  */
 
-import { readIntervals } from '../journal/coverage.ts'
+import { readIntervals, type CoveredInterval } from '../journal/coverage.ts'
 import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -59,6 +59,14 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
         covered_to: new Date(to),
       })),
     ),
+    organization_filters: [...history.filtered].flatMap(([filters, { planned, coverage }]) =>
+      [...planned].map(([organization_id, firstAskedAt]) => ({
+        organization_id,
+        filters,
+        first_asked_at: new Date(firstAskedAt),
+        covered_to: coveredTo(coverage.get(organization_id)),
+      })),
+    ),
     organization_ids: [...ids].map(([asked_as, organization_id]) => ({
       asked_as,
       organization_id,
@@ -75,6 +83,15 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
       quarantined_at: new Date(at),
     })),
   }
+}
+
+/** Up to when all event types that were read were read; null for never. */
+function coveredTo(intervals: readonly CoveredInterval[] = []): Date | null {
+  const ends = new Map<string, number>()
+  for (const { eventTypes, to } of intervals) {
+    for (const type of eventTypes) ends.set(type, Math.max(ends.get(type) ?? 0, to))
+  }
+  return ends.size === 0 ? null : new Date(Math.min(...ends.values()))
 }
 
 function runRow({ started, finished, resumed }: RunHistory): Row {

@@ -1,6 +1,6 @@
 /** Merges a chunk of the journal into the warehouse, in one transaction. */
 
-import { loadedTable } from '../warehouse/catalog.ts'
+import { CHANGES_WITH_EVERY_RUN, loadedTable } from '../warehouse/catalog.ts'
 import { areChangesNoted, noteChange } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Chunk } from './chunk.ts'
@@ -27,7 +27,7 @@ export interface LoadReport {
 
 const EVENTS = loadedTable('job_change_events')
 const VERSIONS = loadedTable('job_change_event_versions')
-const COVERAGE = loadedTable('organization_coverage')
+const READ = CHANGES_WITH_EVERY_RUN.map(loadedTable)
 const ANSWERS = loadedTable('answers')
 
 /** A place in the journal: what is loaded of a segment. */
@@ -124,7 +124,9 @@ export class Merger {
 
   async #noteOtherChanges(chunk: Chunk): Promise<void> {
     // No snapshot has coverage, but models are made of it: a note that no build has ended yet makes the publisher read them.
-    if (chunk.batches.size > 0) await noteChange(this.#warehouse, COVERAGE, null)
+    if (chunk.batches.size > 0) {
+      for (const table of READ) await noteChange(this.#warehouse, table, null)
+    }
     if (chunk.answers.length > 0) await noteChange(this.#warehouse, ANSWERS, null)
   }
 

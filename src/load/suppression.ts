@@ -115,14 +115,14 @@ export class Suppression {
   }
 
   /**
-   * Whether a text of an answer is the id, the page or the handle of somebody who is not kept. A word is a handle only where the
+   * Whether a text of an answer is the id, the page, the mail address or the handle of somebody who is not kept. A word is a handle only where the
    * service writes handles: there are names that are the handles of others, and pages of companies.
    * @param member whose value it is
    */
   readonly coversText = (text: string, member = ''): boolean => {
     if (this.people === 0) return false
     if (this.coversPerson(text)) return true
-    const isPage = text.includes('/') && !/\s/.test(text) && !COMPANY_PAGE.test(text)
+    const isPage = /[/@]/.test(text) && !/\s/.test(text) && !COMPANY_PAGE.test(text)
     return (isPage || HANDLES.has(member)) && this.#pages.has(pageHash(this.#key, text))
   }
 

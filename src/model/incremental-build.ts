@@ -17,7 +17,13 @@
  * that read nothing else.
  */
 
-import { loadedTables, ORGANIZATION, PERSON, WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import {
+  CHANGES_WITH_EVERY_RUN,
+  loadedTables,
+  ORGANIZATION,
+  PERSON,
+  WATCH_ENTRIES,
+} from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { partlyBuilt } from './build-state.ts'
@@ -140,8 +146,8 @@ class IncrementalBuild {
     for (const { name } of loadedTables) {
       if (EVENT_TABLES.includes(name) ? people > 0 : loaded.has(name)) this.#changed.add(name)
     }
-    // Its last intervals end later with every run; the watch-lists are written before each build, and only a view reads them.
-    for (const name of [COVERAGE, WATCH_ENTRIES]) this.#changed.add(name)
+    // The watch-lists are written before each build, and only a view reads them.
+    for (const name of [...CHANGES_WITH_EVERY_RUN, WATCH_ENTRIES]) this.#changed.add(name)
     // What only the user's own models read of `ops` changes with every run; what was built alone was not read by the others.
     const read = [...project.nodes, ...project.checks].flatMap(({ reads }) => reads)
     const ofOps = read.filter((name) => name.startsWith('ops.'))
@@ -273,5 +279,3 @@ class IncrementalBuild {
     return { outcomes, skipped: project.checks.length - due.length }
   }
 }
-
-const COVERAGE = 'organization_coverage'

@@ -4,8 +4,14 @@
  */
 
 import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
+import { filtersText, inQuestion } from '../journal/filters.ts'
 import { canonicalName } from '../journal/history.ts'
-import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
+import {
+  EVENT_TYPES,
+  type EventType,
+  type Filters,
+  type OrganizationRef,
+} from '../journal/records.ts'
 import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window, type WindowQuestion } from './window.ts'
@@ -14,6 +20,8 @@ import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 export interface Wanted {
   readonly organizations: readonly OrganizationRef[]
   readonly eventTypes: readonly EventType[]
+  /** What narrows it; absent for all changes. */
+  readonly filters?: Filters
   /** How far back, from now. */
   readonly window: Window
 }
@@ -21,10 +29,11 @@ export interface Wanted {
 /** What a question wants read: since-last begins with the initial window and goes on from there. */
 export function wantedOf(
   question: Pick<WindowQuestion, 'eventTypes' | 'window' | 'initialWindow'> &
-    Pick<Wanted, 'organizations'>,
+    Pick<Wanted, 'organizations' | 'filters'>,
 ): Wanted {
-  const { organizations, eventTypes, window, initialWindow } = question
-  return { organizations, eventTypes, window: window === 'since-last' ? initialWindow : window }
+  const { organizations, eventTypes, filters, window, initialWindow } = question
+  const wanted = { organizations, eventTypes, ...(filters === undefined ? {} : { filters }) }
+  return { ...wanted, window: window === 'since-last' ? initialWindow : window }
 }
 
 /** A stretch of detection time that was not looked at. */
@@ -35,6 +44,8 @@ export interface UnreadStretch extends Stretch {
 }
 
 export interface OrganizationCoverage {
+  /** The filters that it was read with, in a line; empty for none. */
+  readonly question: string
   /** Its id, or the URL or slug it was asked by until the id is known. */
   readonly organizationId: string
   /** The name it has in the list, or from which its id was learnt. */
@@ -71,19 +82,27 @@ export interface CoverageReport {
 }
 
 /**
- * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for: each since
- * it was first read, for the event types it was asked for.
+ * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for, with these filters or
+ * without: each since it was first read, for the event types it was asked for.
  * @param nowMs milliseconds since 1970 UTC, by the service's clock
  */
 export function coverageReport(
   wanted: Wanted | null,
-  history: PlanHistory,
+  past: PlanHistory,
   nowMs: number,
+  filters: Filters | undefined = wanted?.filters,
 ): CoverageReport {
+  const history = { ...inQuestion(past, filters), question: filtersText(filters) }
   const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
-  const organizations = [...names]
-    .map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs))
-    .toSorted((a, b) => (a.watermark ?? 0) - (b.watermark ?? 0) || (a.askedAs < b.askedAs ? -1 : 1))
+  return totalled(
+    [...names].map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs)),
+  )
+}
+
+function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
+  const organizations = all.toSorted(
+    (a, b) => (a.watermark ?? 0) - (b.watermark ?? 0) || (a.askedAs < b.askedAs ? -1 : 1),
+  )
   const watermarks = organizations.flatMap(({ watermark }) => watermark ?? [])
   return {
     organizations,
@@ -94,6 +113,14 @@ export function coverageReport(
     oldestWatermark: watermarks[0] ?? null,
     newestWatermark: watermarks.at(-1) ?? null,
   }
+}
+
+/** Reports on all that was ever asked for, each question apart: an organisation has a row for each that it was asked with. */
+export function coverageOfAll(history: PlanHistory, nowMs: number): CoverageReport {
+  const reports = [undefined, ...[...history.filtered.values()].map(({ filters }) => filters)].map(
+    (filters) => coverageReport(null, history, nowMs, filters),
+  )
+  return totalled(reports.flatMap(({ organizations }) => organizations))
 }
 
 /** Holes in what was read: not merely what came since. */
@@ -130,11 +157,16 @@ export function unreadBetween(
   return unread
 }
 
+/** As one question knows it. */
+interface AskedHistory extends PlanHistory {
+  readonly question: string
+}
+
 function organizationCoverage(
   organizationId: string,
   askedAs: string,
   wanted: Wanted | null,
-  history: PlanHistory,
+  history: AskedHistory,
   nowMs: number,
 ): OrganizationCoverage {
   const intervals = history.coverage.get(organizationId) ?? []
@@ -154,6 +186,7 @@ function organizationCoverage(
   const confirmed = intervals.every(isConfirmed) ? byType : coveredIn(intervals.filter(isConfirmed))
   const seen = history.seen.get(organizationId)
   return {
+    question: history.question,
     organizationId,
     askedAs,
     // No instant is 0: it stands for what is not there.
@@ -209,12 +242,19 @@ function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<strin
   return new Map(organizations.toReversed().map((one) => [canonicalName(ids, one), one.value]))
 }
 
-function knownNames({ coverage, quarantined, ids, runs }: PlanHistory): Map<string, string> {
+function knownNames(history: AskedHistory): Map<string, string> {
+  const { question, coverage, filtered, quarantined, ids, runs } = history
   const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
   // Of a run that is not done, those too that it has not read yet.
   const inRuns = [...runs.values()]
     .flatMap(({ batches }) => [...batches.values()])
+    .filter(({ batch }) => filtersText(batch.filters) === question)
     .flatMap(({ batch }) => batch.organizations.map((one) => canonicalName(ids, one)))
-  const known = new Set([...coverage.keys(), ...quarantined.keys(), ...inRuns])
+  const narrowed = [...filtered.values()]
+  const refused = [...quarantined.keys()].filter(
+    (name) => !narrowed.some(({ planned }) => planned.has(name)),
+  )
+  const others = question === '' ? refused : (filtered.get(question)?.planned.keys() ?? [])
+  const known = new Set([...coverage.keys(), ...inRuns, ...others])
   return new Map([...known].map((id) => [id, askedAs.get(id) ?? id]))
 }

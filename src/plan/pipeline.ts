@@ -26,6 +26,12 @@ function windowSchema<Word extends string>(words: readonly Word[]) {
   return z.union([z.int().min(1, error).max(365, error), z.literal(words)], { error })
 }
 
+const filterText = z
+  .string()
+  .trim()
+  .min(3, 'expected 3 characters or more: the service takes no shorter text')
+  .optional()
+
 /** The shape of a pipeline file that reads job changes. */
 export const pipelineSchema = z.strictObject({
   ...commonFields,
@@ -39,6 +45,15 @@ export const pipelineSchema = z.strictObject({
     .min(1, 'expected at least one of joined, left, title_change')
     .default([...EVENT_TYPES])
     .describe('Which job changes to ask for.'),
+  title: filterText.describe('Words of the new title: only changes to titles with all of them.'),
+  geo_city: filterText.describe('A part of the name of the city that the person is in now.'),
+  geo_country_code: z
+    .string()
+    .trim()
+    .regex(/^[A-Za-z]{2}$/, 'expected two letters, such as GB')
+    .transform((code) => code.toUpperCase())
+    .optional()
+    .describe('The country that the person is in now: two letters.'),
   window: windowSchema(['since-last', 'all']).describe(
     'How far back to ask, in days of detection time.',
   ),
@@ -82,6 +97,12 @@ export const collectSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe('Other members of each request, as the endpoint names them.'),
+  contacts: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether mail addresses and telephone numbers in an answer are kept: they may be those of people.',
+    ),
   pages: z.int().min(1).max(10_000).default(10).describe('The most pages of one list.'),
   refresh_days: z
     .int()

@@ -4,8 +4,9 @@
  */
 
 import { isConfirmed, readIntervals, type CoveredInterval } from '../journal/coverage.ts'
+import { inQuestion } from '../journal/filters.ts'
 import { canonicalName, type History } from '../journal/history.ts'
-import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
+import type { BatchRecord, Filters, OrganizationRef } from '../journal/records.ts'
 import { hasLostRecords } from '../journal/run-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -19,6 +20,8 @@ import { neededWindow, type WindowQuestion } from './window.ts'
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
+  /** What narrows it; absent asks for all changes. */
+  readonly filters?: Filters
   /** Requests at the same time, 1 or more; default 1. It cuts long batches, and does not change what is asked. */
   readonly concurrency?: number
 }
@@ -43,10 +46,14 @@ const QUARANTINED_MS = 7 * DAY
 const ALL_DAYS = 3 * 365
 
 /** What a plan needs to know of the past. */
-export type PlanHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'runs'>
+export type PlanHistory = Pick<
+  History,
+  'coverage' | 'filtered' | 'quarantined' | 'ids' | 'seen' | 'runs'
+>
 
 /** Plans a run. @param nowMs milliseconds since 1970 UTC, by the service's clock */
-export function makePlan(question: Question, history: PlanHistory, nowMs: number): Plan {
+export function makePlan(question: Question, past: PlanHistory, nowMs: number): Plan {
+  const history = inQuestion(past, question.filters)
   const { asked, quarantined } = whoToAsk(question, history, nowMs)
   const seen = asked.map(({ value }) => history.seen.get(value))
   const batches = batchRecords(asked, question, history, nowMs)
@@ -90,7 +97,7 @@ function batchRecords(
   { coverage, seen, runs }: PlanHistory,
   nowMs: number,
 ): BatchRecord[] {
-  const { eventTypes, concurrency: workers = 1 } = question
+  const { eventTypes, filters, concurrency: workers = 1 } = question
   // The service takes one event type or all three; two are asked for in two requests.
   const asks = eventTypes.length === 2 ? eventTypes.map((type) => [type]) : [eventTypes]
   const requests = asks.length
@@ -121,6 +128,7 @@ function batchRecords(
           organizations: organizations.map(({ organization }) => organization),
           days_ago: days === ALL_DAYS ? null : days,
           event_types: types,
+          ...(filters === undefined ? {} : { filters }),
           expected_pages: Math.round((1_000 * pagesOf(batch, requests)) / requests) / 1_000,
         }))
       })
@@ -147,11 +155,12 @@ function kindsOf<N extends { readonly organization: OrganizationRef }>(
 
 /** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */
 export function questionSha256(question: Question): string {
-  const { pipeline, eventTypes, window, initialWindow, overlapHours } = question
+  const { pipeline, eventTypes, filters, window, initialWindow, overlapHours } = question
   const organizations = question.organizations.map(({ value }) => value).toSorted()
   const text = stableJson({
     pipeline,
     eventTypes: eventTypes.toSorted(),
+    filters,
     window,
     initialWindow,
     overlapHours,

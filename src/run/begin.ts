@@ -122,13 +122,14 @@ export async function startRun(
     ...(spentBefore.length === 0 ? {} : { spent_before: spentBefore }),
     backups,
   }
+  noteFilters(job, started, writer)
   await writer.append(started, JSON.stringify(plan.batches))
   return newRunHistory(started, plan.batches)
 }
 
 /** Writes down that a run goes on, with these batches in addition to its own. */
 export async function resumeRun(
-  { writer, clock }: BeginOptions,
+  { job, writer, clock }: BeginOptions,
   run: RunHistory,
   added: readonly BatchRecord[],
   sha256: string,
@@ -139,10 +140,20 @@ export async function resumeRun(
     at: clock.now(),
     ...(sha256 === run.questionSha256 ? {} : { question_sha256: sha256 }),
   }
+  noteFilters(job, record, writer)
   await writer.append(record, added.length === 0 ? undefined : JSON.stringify(added))
   run.resumed += 1
   run.questionSha256 = sha256
   addBatches(run, added)
+}
+
+// Before the batches: a version that knows no filters reads none of them.
+function noteFilters(
+  { question: { filters } }: Job,
+  { run_id, at }: RunStarted | RunResumed,
+  writer: JournalWriter,
+): void {
+  if (filters !== undefined) writer.write({ kind: 'question_filtered', run_id, at, filters })
 }
 
 // Batches are named within their run; what is added later must not take the names of those there are.

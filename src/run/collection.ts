@@ -67,9 +67,10 @@ export async function readCollection(
   readonly skipped: readonly SkippedLines[]
 }> {
   const { for_each: source, options, refresh_days: days, pages } = spec
-  const declared = declaredAs(spec.endpoint)
+  const declared = keeping(spec, file)
   const fills = spec.fills ?? declared.subject
-  if (!Object.hasOwn(declared.request.shape, fills)) {
+  const isFilled = source !== undefined || overrides.organizations !== undefined
+  if (isFilled && !Object.hasOwn(declared.request.shape, fills)) {
     const allowed = Object.keys(declared.request.shape).join(', ')
     throw new ConfigError(`${file}: fills: unknown; allowed: ${allowed}`, { hint: CHECK })
   }
@@ -132,6 +133,17 @@ export function collectOnce(
   const known = lookupsOf(lookupsWith(declared, options, endpoint))
   const read = () => Promise.resolve(known)
   return { pipeline, endpoint, declared, read, refreshMs, pages, repeatsRefused: true }
+}
+
+/** The endpoint, with contacts kept where the pipeline says so. */
+function keeping({ endpoint, contacts }: CollectSpec, file: string): Endpoint {
+  const declared = declaredAs(endpoint)
+  if (!contacts) return declared
+  if (declared.contacts !== undefined) {
+    const { notKept = [] } = declared
+    return { ...declared, notKept: notKept.filter((path) => path !== declared.contacts) }
+  }
+  throw new ConfigError(`${file}: contacts: answers of ${endpoint} have none`, { hint: CHECK })
 }
 
 function declaredAs(endpoint: string): Endpoint {

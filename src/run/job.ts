@@ -5,7 +5,12 @@
 
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
+import {
+  EVENT_TYPES,
+  type EventType,
+  type Filters,
+  type OrganizationRef,
+} from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
 import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
@@ -320,10 +325,20 @@ function questionOf(
     organizations: organizations.slice(0, overrides.limit),
     // One order, so that the same types asked in another order are the same question.
     eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
+    ...filtersOf(spec),
     window: overrides.days ?? spec.window,
     initialWindow: spec.initial_window,
     overlapHours: spec.overlap_hours,
   }
+}
+
+// Absent where none is set: so a question without filters is the one that it was before there were any.
+function filtersOf(spec: PipelineSpec): Pick<Question, 'filters'> {
+  const { title, geo_city, geo_country_code } = spec
+  const filters = Object.entries({ title, geo_city, geo_country_code }).filter(
+    ([, value]) => value !== undefined,
+  )
+  return filters.length === 0 ? {} : { filters: Object.fromEntries(filters) as Filters }
 }
 
 function snapshotTarget(

@@ -1,6 +1,7 @@
 /** Which earlier run is resumed, and what of it is still worth reading on. Pure. */
 
 import { serviceTime } from '../journal/clock-history.ts'
+import { filtersText, inQuestion } from '../journal/filters.ts'
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
 import { isResumable, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
@@ -41,14 +42,16 @@ export function beginning(history: History, question: Question, nowMs: number): 
   const fits = isSameQuestion ? reaches : reachesNoFurther
   const serverNowMs = serviceTime(history, nowMs)
   const isAfterLoss = hasLostRecords(history.runs)
+  const { coverage } = inQuestion(history, question.filters)
   const isWorthReadingOn = (begun: BatchHistory): boolean => {
-    const { organizations, event_types: types } = begun.batch
+    const { organizations, event_types: types, filters } = begun.batch
     if (!isBegun(begun) || isStale(begun, serverNowMs)) return false
     // With two event types, each in a batch of its own, the two would have to be kept or dropped together.
     if (types.join() !== question.eventTypes.join()) return false
+    if (filtersText(filters) !== filtersText(question.filters)) return false
     const names = [...namesOf(history, organizations)]
     const needed = names.map((name) =>
-      neededWindow({ ...question, isAfterLoss }, history.coverage.get(name) ?? [], serverNowMs),
+      neededWindow({ ...question, isAfterLoss }, coverage.get(name) ?? [], serverNowMs),
     )
     return names.every((name) => wanted.has(name)) && fits(begun.batch, needed)
   }

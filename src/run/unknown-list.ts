@@ -5,7 +5,12 @@
 
 import { UnavailableError } from '../api/errors.ts'
 import type { History } from '../journal/history.ts'
-import { coverageReport, isSilent, type OrganizationCoverage } from '../plan/coverage-report.ts'
+import {
+  coverageReport,
+  isSilent,
+  wantedOf,
+  type OrganizationCoverage,
+} from '../plan/coverage-report.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { DAY } from '../support/units.ts'
@@ -34,8 +39,7 @@ export function unknownList(
   history: History,
   nowMs: number,
 ): UnknownList | null {
-  const { organizations, eventTypes, initialWindow } = question
-  const wanted = { organizations, eventTypes, window: initialWindow }
+  const wanted = { ...wantedOf(question), window: question.initialWindow }
   const report = coverageReport(wanted, history, nowMs)
   const refused = report.organizations.filter((one) => one.quarantined !== null && one.events === 0)
   const silent = report.organizations.filter((one) => one.quarantined === null && isSilent(one))
@@ -47,6 +51,8 @@ export function unknownList(
     }))
     return { problem: noneTracked(organizationsFile, refusals), isSure: true }
   }
+  // That nothing fits a filter says nothing of the list.
+  if (question.filters !== undefined) return null
   const days = silent.reduce((sum, one) => sum + daysRead(one), 0)
   const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
   return { problem, isSure: days >= SURE_DAYS }

@@ -1,5 +1,5 @@
 /**
- * The search of job changes: a question (organisations, window, type) is answered with a list of events, which its pages are
+ * The search of job changes: a question (organisations, window, type, filters) is answered with a list of events, which its pages are
  * parts of. Knows neither sockets nor clocks: the time comes with the call.
  */
 
@@ -7,9 +7,11 @@ import { z } from 'zod'
 import { jsonOrNull } from '../support/json.ts'
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
-import { EVENT_TYPES, type EventSource, type ServedEvent } from './events.ts'
+import { has } from './endpoints/world.ts'
+import { EVENT_TYPES, type EventSource, type JobChangeEvent, type ServedEvent } from './events.ts'
 import type { FaultPlan } from './faults.ts'
 import { BadRequest, replyOf, type Admitted, type Call, type Reply } from './gate.ts'
+import { placeOf } from './places.ts'
 
 export const SEARCH_PATH = '/api/v1/job-changes/search'
 
@@ -27,7 +29,7 @@ const LONGEST_SHOWN = 200
 const asArray = (value: unknown) => (typeof value === 'string' ? value.split(',') : value)
 const names = z.preprocess(asArray, z.array(z.string().trim().min(1)).min(1).default([]))
 const integer = (most: number) => z.int().min(1).max(most)
-const absent = z.undefined().optional()
+const text = z.string().trim().min(3).optional()
 
 const schema = z.object({
   event_type: z.enum(EVENT_TYPES).optional(),
@@ -37,16 +39,19 @@ const schema = z.object({
   days_ago: integer(365).optional(),
   page: integer(10_000).default(1),
   limit: integer(50).default(25),
-  title: absent,
-  geo_city: absent,
-  geo_country_code: absent,
+  title: text,
+  geo_city: text,
+  geo_country_code: z
+    .string()
+    .regex(/^[a-z]{2}$/i)
+    .optional(),
 })
 
 /** A search whose parameters keep the rules; names are not looked up yet. */
 type SearchRequest = z.output<typeof schema>
 
 const NAMES = 'a string or an array of strings, none of them empty'
-const ABSENT = 'left out, because Jobtide never sends it'
+const TEXT = 'a text of 3 characters or more'
 const EXPECTED: Readonly<Record<string, string>> = {
   event_type: `one of ${EVENT_TYPES.join(', ')}`,
   organization_ids: NAMES,
@@ -54,9 +59,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   days_ago: 'an integer from 1 to 365',
   page: 'an integer from 1 to 10000',
   limit: 'an integer from 1 to 50',
-  title: ABSENT,
-  geo_city: ABSENT,
-  geo_country_code: ABSENT,
+  title: TEXT,
+  geo_city: TEXT,
+  geo_country_code: 'two letters',
 }
 
 /** The search in a POST body; an empty body asks for everything. @throws BadRequest */
@@ -124,18 +129,20 @@ export class Search {
    * @param organizations their positions in the source; undefined for all
    */
   page(
-    { event_type: type, days_ago: daysAgo, page, limit }: SearchRequest,
+    request: SearchRequest,
     organizations: ReadonlySet<number> | undefined,
     nowMs: number,
   ): { readonly events: readonly ServedEvent[]; readonly hasMore: boolean } {
+    const { event_type: type, days_ago: daysAgo, page, limit } = request
     const all = this.#source.events
     const places = organizations && [...organizations].flatMap((one) => this.#places[one] ?? [])
     const asked = places?.toSorted((a, b) => a - b).flatMap((place) => all[place] ?? []) ?? all
     const from = daysAgo === undefined ? -Infinity : nowMs - daysAgo * DAY
     // Both ends of the window belong to it.
-    const events = asked.filter(
+    const seen = asked.filter(
       (one) => one.detectedAt >= from && one.detectedAt <= nowMs && (type ?? one.type) === one.type,
     )
+    const events = hasFilter(request) ? seen.filter((one) => passes(one, request)) : seen
     const end = page * limit
     return { events: events.slice(end - limit, end), hasMore: end < events.length }
   }
@@ -174,4 +181,27 @@ export class Search {
       `organization_ids and company_urls name ${companies} companies; at most ${COMPANIES_MAX} are allowed`,
     )
   }
+}
+
+type Filters = Pick<SearchRequest, 'title' | 'geo_city' | 'geo_country_code'>
+
+function hasFilter({ title, geo_city: city, geo_country_code: country }: Filters): boolean {
+  return (title ?? city ?? country) !== undefined
+}
+
+/** Whether the new title has all words of the title, and the person is in a place that has the city in its name. */
+function passes({ json }: ServedEvent, filters: Filters): boolean {
+  const { title, geo_city: city, geo_country_code: country } = filters
+  const event = JSON.parse(json) as JobChangeEvent
+  const place = placeOf(event.person.profile_id)
+  const words = wordsOf(event.title.current)
+  return (
+    wordsOf(title ?? null).every((word) => words.includes(word)) &&
+    has(place.city, city) &&
+    (country === undefined || country.toUpperCase() === place.country)
+  )
+}
+
+function wordsOf(text: string | null): string[] {
+  return (text ?? '').toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }

@@ -84,7 +84,7 @@ export interface Reference {
   readonly targetColumn: string
 }
 
-/** The tables that `load` fills, and one view over what it filled; sql/schema creates them. */
+/** The tables that `load` fills, and views over what it filled; sql/schema creates them. */
 export const loadedTables: readonly TableDefinition[] = [
   {
     name: 'job_change_events',
@@ -103,8 +103,16 @@ export const loadedTables: readonly TableDefinition[] = [
   {
     name: 'organization_coverage',
     grain:
-      'One row per organisation, event types and unbroken interval of detection time that was read to the end.',
+      'One row per organisation, event types and unbroken interval of detection time that was read to the end, without filters.',
     key: ['organization_id', 'event_types', 'covered_to_at'],
+    partitionByYearOf: null,
+    leftOut: [],
+    kind: 'view',
+  },
+  {
+    name: 'organization_filters',
+    grain: 'One row per organisation and filters that it was asked for with.',
+    key: ['organization_id', 'filters'],
     partitionByYearOf: null,
     leftOut: [],
     kind: 'view',
@@ -160,14 +168,16 @@ export function schemasOfModels(): ReadonlyMap<string, string> {
   return new Map([...readModelFiles(), ...computed].map(({ name, schema }) => [name, schema]))
 }
 
-// Its last interval ends later with every run, so a night without news would not be one: the manifest sums coverage up, and
-// organization_observation tells it to the month.
-const CHANGES_WITH_EVERY_RUN = 'organization_coverage'
+/**
+ * How far was read ends later with every run, so a night without news would not be one in snapshots: the manifest sums coverage
+ * up, and organization_observation tells it to the month.
+ */
+export const CHANGES_WITH_EVERY_RUN = ['organization_coverage', 'organization_filters']
 
 /** Every table that a snapshot holds: the loaded ones, then the models in `marts/`. */
 export function publishedTables(models: readonly ModelFile[]): TableDefinition[] {
   return [
-    ...loadedTables.filter(({ name }) => name !== CHANGES_WITH_EVERY_RUN),
+    ...loadedTables.filter(({ name }) => !CHANGES_WITH_EVERY_RUN.includes(name)),
     ...models.filter((model) => model.isPublished),
   ]
 }

@@ -6,6 +6,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
+import { filterValuesIn } from '../../src/api/endpoints/people-filters.ts'
 import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/simulator.ts'
 import { send, sourceOf } from './served-fixture.ts'
@@ -64,6 +65,7 @@ const ANSWERS = [
   ['people-search', { job_title: 'no such title' }, 'absent', 0, 0],
   ['suggest', { suggest_type: 'company', q: 'a' }, 'found', 10, 1],
   ['suggest', { suggest_type: 'school', q: 'a' }, 'absent', 0, 1],
+  ['people-filters', {}, 'found', 17, 0],
   ['post-search', {}, 'found', 25, 5],
   ['post-search', { keyword: 'no such word' }, 'absent', 0, 0],
   ['post-reposts', { url: POST }, 'found', 25, 10],
@@ -96,6 +98,7 @@ const ONE_OF_EACH = [
   ['post-reposts', { url: POST }],
   ['post-details', { url: POST }],
   ['suggest', { suggest_type: 'company', q: 'a' }],
+  ['people-filters', {}],
   ['signal-create', { profile_urls: 'https://network.example/in/later' }],
 ] as const
 
@@ -219,6 +222,28 @@ describe('what an answer costs, and whether it is one', () => {
   })
 })
 
+describe('the values of filters', () => {
+  const value = (filter: string, text: string, id: string | null = null) => ({
+    filter,
+    value: text,
+    id,
+  })
+  it.each<[object, ReturnType<typeof value>[]]>([
+    [
+      { filters: { seniority: ['CXO', 'VP'] } },
+      [value('seniority', 'CXO'), value('seniority', 'VP')],
+    ],
+    [{ data: { function: [{ label: 'Sales', id: 7 }] } }, [value('function', 'Sales', '7')]],
+    [
+      { results: [{ name: 'region', values: [{ value: 'Bavaria', id: 'r1' }] }] },
+      [value('region', 'Bavaria', 'r1')],
+    ],
+    [{ seniority: ['CXO'], credit_used: 0 }, [value('seniority', 'CXO')]],
+  ])('are read from %j', (json, values) => {
+    expect(filterValuesIn(json)).toEqual(values)
+  })
+})
+
 describe('an answer with anything in place of one of its values', () => {
   const asked = ANSWERS.filter(([, , outcome]) => outcome === 'found')
   it.each(asked)('of %s to %j is read, or is none: it never fails', (name, request) => {
@@ -277,6 +302,7 @@ const REFUSED = [
   ['people-search', { job_title: { value: 'CEO', exclude: 'yes' } }],
   ['suggest', { suggest_type: 'town', q: 'a' }],
   ['suggest', { suggest_type: 'company', q: '' }],
+  ['people-filters', { seniority: 'CXO' }],
   ['post-search', { sort_by: 'age' }],
   ['post-search', { date_posted: 'past-year' }],
   ['post-search', { content_type: 'songs' }],

@@ -97,6 +97,7 @@ describe('coverage', () => {
     expect((document['rows'] as unknown[])[3]).toEqual({
       organization_id: 'org_1',
       asked_as: 'acme',
+      filters: null,
       name: 'Name org_1',
       covered_from: '2025-01-15T00:00:00.000Z',
       covered_to: '2026-03-01T00:00:00.000Z',
@@ -144,6 +145,37 @@ describe('coverage', () => {
     expect(document).toMatchObject({ pipeline: null, organizations: 4, with_gaps: 2 })
     // Of the one that was refused nothing was looked at either.
     expect(text).toMatch(/^not looked at: 6 stretches of 4 of 4 organisations/)
+  })
+
+  it('says which question read what: with filters, an organisation has a row of its own for them', async () => {
+    const site = await twoReads()
+    const filters = { title: 'Vice President', geo_city: 'London' }
+    const batch = aBatch({ organizations: [byId('org_2')], filters })
+    await site.journal((writer) => {
+      startRun(writer, [batch], 'run_3', START)
+      finishBatch(writer, batch, { from: START - 30 * DAY, to: START }, 'run_3')
+    })
+    const question = 'title="Vice President" geo_city=London'
+    const { text, document } = await show(site)
+    expect(text).toMatch(
+      /^4 organisations, 2 questions: 4 read, 0 not read to the end, 1 quarantined/,
+    )
+    const rows = document['rows'] as { organization_id: string; filters: string | null }[]
+    expect(rows.filter((row) => row.organization_id === 'org_2')).toMatchObject([
+      { filters: null, events: 1 },
+      { filters: question, events: 0, covered_from: '2026-01-30T00:00:00.000Z', gaps: [] },
+    ])
+    const lines = ['title: Vice President', 'geo_city: London', 'window: 20']
+    const narrow = await show(site, {}, site.pipeline('narrow', ['org_2', 'org_3'], lines))
+    expect(narrow.text).toContain(`asked for         ${question}`)
+    expect(narrow.document).toMatchObject({
+      filters: question,
+      read: 1,
+      never_read: 1,
+      with_gaps: 0,
+    })
+    const proved = await show(site, { prove: true })
+    expect(proved.text).toMatch(new RegExp(`^org_2 +${question.slice(0, 10)}`, 'm'))
   })
 
   it('--prove says in one sentence that nothing was left out', async () => {

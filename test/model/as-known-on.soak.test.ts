@@ -83,7 +83,12 @@ async function warehouseOf(sightings: readonly Sighting[]): Promise<Warehouse> {
 const RUNS = rounds('JOBTIDE_WORLDS', 1, 20)
 /** One organisation alone tells nothing of what it compares. */
 const COMPARES = 'duplicate_organizations'
-const LOADED = ['job_change_events', 'job_change_event_versions', 'organization_coverage']
+const LOADED = [
+  'job_change_events',
+  'job_change_event_versions',
+  'organization_coverage',
+  'organization_filters',
+]
 
 describe('as_known_on, for any sightings and any day', () => {
   it(

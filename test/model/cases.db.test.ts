@@ -210,6 +210,22 @@ async function insertCoverage(
   })
 }
 
+interface GivenFilters {
+  readonly organization_id: string
+  readonly filters: string
+  readonly first_asked_at: string
+  readonly covered_to_at: string | null
+}
+
+async function insertFilters(warehouse: Warehouse, given: readonly GivenFilters[]): Promise<void> {
+  await warehouse.append('ops.organization_filters', {
+    organization_id: given.map((one) => one.organization_id),
+    filters: given.map(({ filters }) => filters),
+    first_asked_at: given.map((one) => new Date(one.first_asked_at)),
+    covered_to: given.map(({ covered_to_at: to }) => (to ? new Date(to) : null)),
+  })
+}
+
 interface GivenWatchEntry extends Readonly<
   Partial<Record<(typeof WATCHED_BY)[number] | 'changes' | 'levels' | 'functions', string>>
 > {
@@ -282,6 +298,7 @@ const GIVEN: Readonly<Record<string, InsertRows>> = {
   'given.job_change_events.json': insertEvents,
   'given.job_change_event_versions.json': insertVersions,
   'given.organization_coverage.json': insertCoverage,
+  'given.organization_filters.json': insertFilters,
   'given.watch_entries.json': insertWatchEntries,
   'given.answers.json': insertAnswers,
 }

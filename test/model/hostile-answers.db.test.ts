@@ -94,6 +94,7 @@ function answersOf(): [endpoint: string, body: string][] {
     ['company-search', bodyOf('company-search', {})],
     ['people-search', people],
     ['suggest', bodyOf('suggest', { suggest_type: 'company', q: 'a' })],
+    ['people-filters', bodyOf('people-filters', {})],
     ['post-search', posts],
     ['post-reposts', bodyOf('post-reposts', { url: post })],
     ['post-details', bodyOf('post-details', { url: post })],

@@ -77,6 +77,25 @@ describe('find and suggest', () => {
     const suggested = await site.json<{ suggestions: unknown[] }>('suggest', 'company', 'a')
     expect(suggested).toMatchObject({ credits: 1 })
     expect(suggested.suggestions.length).toBeGreaterThan(0)
+    expect(suggested.suggestions[0]).toMatchObject({
+      employees: expect.stringMatching(/^\d+$/) as unknown,
+      industry: 'Software',
+    })
+    const before = site.simulator.account().credits
+    const listed = await site.json('suggest', '--filters', 'company_type')
+    expect(listed['filter_values']).toHaveLength(5)
+    expect(listed).toMatchObject({ credits: 0, type: null })
+    for (const [args, says] of [
+      [['suggest', '--filters', 'town'], 'the service lists no filter town'],
+      [['suggest', '--filters', 'seniority', 'CXO'], '--filters takes no text'],
+      [['suggest', 'company'], 'what to suggest is missing'],
+    ] as const) {
+      expect(await site.call(args)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining(says) as unknown,
+      })
+    }
+    expect(site.simulator.account().credits).toBe(before)
     expect((await ledger(site))[0]?.credits).toBe(site.simulator.account().credits)
   })
 

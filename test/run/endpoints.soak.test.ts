@@ -188,7 +188,7 @@ describe('pipelines over every endpoint', () => {
 
   it('are all that there are, but those of one search by hand', () => {
     const asked = PIPELINES.map(([, endpoint]) => endpoint as string)
-    const byHand = ['company-search', 'suggest']
+    const byHand = ['company-search', 'people-filters', 'suggest']
     expect([...ENDPOINTS.keys()].toSorted()).toEqual([...asked, ...byHand].toSorted())
   })
 })

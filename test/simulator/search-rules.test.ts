@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anEvent, simulate } from './simulator-fixture.ts'
+import { anEvent, peopleOf, simulate } from './simulator-fixture.ts'
 
 const TWO = [anEvent({ organization: 'org_a' }), anEvent({ organization: 'org_b' })]
 const DAYS = 'days_ago must be an integer from 1 to 365; got '
@@ -11,7 +11,9 @@ const NO_KEY = 'missing API key: send Authorization: Bearer <key>'
 describe('the rules of a search', () => {
   it.each<[parameters: unknown, message: string]>([
     [{ event_type: 'hired' }, `${TYPES}"hired"`],
-    [{ title: 'VP' }, 'title must be left out, because Jobtide never sends it; got "VP"'],
+    [{ title: 'VP' }, 'title must be a text of 3 characters or more; got "VP"'],
+    [{ geo_city: ' Lo ' }, 'geo_city must be a text of 3 characters or more; got " Lo "'],
+    [{ geo_country_code: 'GBR' }, 'geo_country_code must be two letters; got "GBR"'],
     [{ days_ago: 0 }, `${DAYS}0`],
     [{ days_ago: '7' }, `${DAYS}"7"`],
     [{ limit: 51 }, 'limit must be an integer from 1 to 50; got 51'],
@@ -51,6 +53,27 @@ describe('the rules of a search', () => {
       const found = [parameters, status, body.data.length, body.credit_used]
       expect(found).toEqual([parameters, 200, events, events > 0 ? 10 : 0])
     }
+  })
+
+  it('find titles by their words, and people by the city and country they are in', async () => {
+    // By their ids per_1 is in Berlin, per_4 in London, per_5 in Austin, the others in Porto.
+    const titles = ['Vice President, Sales', 'President', 'VICE PRESIDENT', 'Vice-Presidents']
+    const simulator = await simulate(
+      [...titles, 'Vice President', 'Engineer'].map((title, i) =>
+        anEvent({ title, person: `per_${i + 1}`, lagDays: i }),
+      ),
+    )
+    const found = async (parameters: object) => peopleOf(await simulator.post(parameters))
+    expect(await found({ title: 'vice president' })).toEqual(['per_1', 'per_3', 'per_5'])
+    expect(await found({ title: 'President Sales' })).toEqual(['per_1'])
+    expect(await found({ geo_country_code: 'gb' })).toEqual(['per_4'])
+    expect(await found({ geo_city: 'usti' })).toEqual(['per_5'])
+    expect(await found({ title: 'Vice President', geo_city: 'Porto' })).toEqual(['per_3'])
+    expect(simulator.account()).toMatchObject({ requests: 5, credits: 50 })
+    expect(await found({ title: 'Vice President', geo_country_code: 'FR', days_ago: 1 })).toEqual(
+      [],
+    )
+    expect(simulator.account().credits).toBe(50)
   })
 
   it('allow 50 companies; a slug of 2 organisations names both and counts as 1', async () => {

@@ -2,11 +2,12 @@
 -- key: organization_id
 -- kind: view
 -- purpose: The last unbroken interval in which both joinings and leavings of each organisation were looked for.
+-- note: What was asked for with filters is no observation: where only that was read, or only one of the two beside it, both are null.
 -- note: Apart from organization_observation, which tells it to the month, because it ends later with every run.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
---   observed_from_at: Where the interval begins, UTC, in time of detection; null where everything was asked for. Where not both were covered, the first detection.
---   observed_until_at: Where it ends, UTC; where not both were covered, the last detection; null where nothing was detected either.
+--   observed_from_at: Where the interval begins, UTC, in time of detection; null where everything was asked for. Where not both were covered, the first detection; null where it was asked for with filters beside.
+--   observed_until_at: Where it ends, UTC; where not both were covered, the last detection; null where nothing was detected either, and where it was asked for with filters beside.
 with
 
 covered as (
@@ -102,7 +103,15 @@ detected as (
 
 select
     coalesce(watched.organization_id, detected.organization_id) as organization_id,
-    case when coalesce(watched.is_covered, false) then watched.from_at else detected.first_detected_at end as observed_from_at,
-    case when coalesce(watched.is_covered, false) then watched.until_at else detected.last_detected_at end as observed_until_at
+    case
+        when coalesce(watched.is_covered, false) then watched.from_at
+        when narrowed.organization_id is null then detected.first_detected_at
+    end as observed_from_at,
+    case
+        when coalesce(watched.is_covered, false) then watched.until_at
+        when narrowed.organization_id is null then detected.last_detected_at
+    end as observed_until_at
 from watched
 full outer join detected on detected.organization_id = watched.organization_id
+left join (select distinct organization_id from organization_filters) as narrowed
+    on narrowed.organization_id = coalesce(watched.organization_id, detected.organization_id)

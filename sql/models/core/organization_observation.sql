@@ -9,9 +9,9 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
 --   observed_from_on: First day, UTC, of the first whole month of which joinings and leavings were looked for without a gap until observed_until_on; null where they were looked for from the beginning; where not both were covered, the month after the first detection. Of what happened before it only remnants are known: what was detected late.
---   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where it was asked for with filters: only what was read without them is observation.
 --   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within so many calendar days; a lag of more than a year counts as one; 0 where there are none.
---   cutoff_on: First day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where nothing was detected.
+--   cutoff_on: First day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is.
 with
 
 intervals as (

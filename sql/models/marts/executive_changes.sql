@@ -40,7 +40,7 @@
 --   successor_is_internal: Whether the next one came by a change of title, rather than joined the organisation.
 --   permanent_successor_event_key: event_key of the change by which the next one came who is no interim holder; null when none was seen.
 --   permanent_successor_profile_id: The next one who is no interim holder; null where the same person came back.
---   vacancy_days: Of who left a seat: calendar days until the next one came, as dated, or, when none was seen, until observed_until_on; 0 to 365.
+--   vacancy_days: Of who left a seat: calendar days until the next one came, as dated, or, when none was seen, until observed_until_on; 0 to 365; null where neither is known.
 --   vacancy_days_min: The fewest days that the precision of both dates allows.
 --   vacancy_days_max: The most days that the precision of both dates allows; null when no next one was seen.
 --   permanent_vacancy_days: Calendar days until the permanent successor came, as dated; null when none was seen.
@@ -79,8 +79,15 @@ changes as (
         events.change = 'departed' or (events.previous_seat is not null and events.seat is distinct from events.previous_seat)
             as leaves_seat,
         case when events.change = 'departed' then events.seat else events.previous_seat end as left_seat,
-        greatest(0, days_between_dates(utc_date(events.changed_at), observed.observed_until_on)) as days_observed,
-        greatest(0, days_between_dates(latest_date(events.changed_at), observed.observed_until_on)) as days_observed_min,
+        -- Of a seat that was seen through filters alone it is not known how long it was empty.
+        case
+            when observed.observed_until_on is not null
+                then greatest(0, days_between_dates(utc_date(events.changed_at), observed.observed_until_on))
+        end as days_observed,
+        case
+            when observed.observed_until_on is not null
+                then greatest(0, days_between_dates(latest_date(events.changed_at), observed.observed_until_on))
+        end as days_observed_min,
         observed.observed_until_on,
         events.detected_at,
         events.first_seen_at
@@ -120,10 +127,20 @@ select
     to_stay.successor_event_key as permanent_successor_event_key,
     nullif(to_stay.successor_profile_id, changes.profile_id) as permanent_successor_profile_id,
     cast(
-        case when changes.leaves_seat then coalesce(next_one.vacancy_days, least(365, changes.days_observed)) end as integer
+        case
+            when not changes.leaves_seat then null
+            when next_one.vacancy_days is not null then next_one.vacancy_days
+            when changes.days_observed > 365 then 365
+            else changes.days_observed
+        end as integer
     ) as vacancy_days,
     cast(
-        case when changes.leaves_seat then coalesce(next_one.vacancy_days_min, least(365, changes.days_observed_min)) end as integer
+        case
+            when not changes.leaves_seat then null
+            when next_one.vacancy_days_min is not null then next_one.vacancy_days_min
+            when changes.days_observed_min > 365 then 365
+            else changes.days_observed_min
+        end as integer
     ) as vacancy_days_min,
     next_one.vacancy_days_max,
     to_stay.vacancy_days as permanent_vacancy_days,

@@ -5,6 +5,7 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: By how many people each organisation grew and shrank. Added up over months: organization_headcount_monthly.
 -- incremental_by: organization_id
+-- note: Only of organisations that are observed: what came through filters alone is no headcount.
 -- note: Of main jobs. Who counts when their joining or leaving was not seen stands in core/headcount_steps.sql.
 -- partition: year of month_start_on
 -- columns:
@@ -73,4 +74,5 @@ select
     cast(sum(may_begin) as integer) as may_begin,
     cast(sum(may_stay) as integer) as may_stay
 from changes
+where organization_id in (select organization_id from organization_observation where observed_until_on is not null)
 group by organization_id, month_start_on, function, level

@@ -22,11 +22,11 @@
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
 --   last_detected_at: When the service saw the newest of its events, UTC; no later than it was received.
 --   observed_from_on: First day, UTC, of the first whole month of which joinings and leavings were looked for without a gap until observed_until_on; null where they were looked for from the beginning; where not both were covered, the month after the first detection. Of what happened before it only remnants are known: what was detected late.
---   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where it was asked for with filters: only what was read without them is observation.
 --   transfers_in_ever: People whom an acquisition or the like brought; see is_transfer in joiners.
 --   transfers_out_ever: People whom one took along.
 --   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within so many calendar days; a lag of more than a year counts as one; 0 where there are none.
---   cutoff_on: The data cutoff, first day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where nothing was detected.
+--   cutoff_on: The data cutoff, first day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is.
 with
 
 detected as (

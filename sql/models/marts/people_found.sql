@@ -9,6 +9,8 @@
 --   profile_url: What the service calls the person.
 --   position: Their place among all that the newest answer shows, from 1; null where that shows them no more.
 --   full_name: Name, as written.
+--   first_name: Given name, as written.
+--   last_name: Family name, as written.
 --   title: Title, as written.
 --   company_name: Name of the company, as written.
 --   company_id: The network's own id of the company, a number as text.
@@ -16,6 +18,12 @@
 --   location: Region, as written.
 --   is_current: Whether the role is the present one; null when it does not say.
 --   started_on: First day of the month in which the role began; null when it does not say.
+--   started_year: The year in which the role began; null when it does not say.
+--   started_month: The month in which it began, 1 to 12; null when it does not say.
+--   tenure_years: Whole years in the role, as the service counts them; null when it does not say.
+--   tenure_months: Further months in the role, as the service counts them; null when it does not say.
+--   summary: What the person writes of themselves; null when it does not say.
+--   is_open_link: Whether anybody may write to the person; null when it does not say.
 --   first_received_at: When the search first found them, UTC.
 --   received_at: When the search last found them, UTC.
 with
@@ -79,6 +87,8 @@ select
             )
     end as position,
     json_text(item, '$.full_name') as full_name,
+    json_text(item, '$.first_name') as first_name,
+    json_text(item, '$.last_name') as last_name,
     json_text(item, '$.title') as title,
     json_text(item, '$.company') as company_name,
     json_text(item, '$.company_id') as company_id,
@@ -86,6 +96,12 @@ select
     json_text(item, '$.location') as location,
     json_text(item, '$.is_current') = 'true' as is_current,
     try_cast(json_text(item, '$.started_on.year') || '-' || json_text(item, '$.started_on.month') || '-1' as date) as started_on,
+    try_cast(json_text(item, '$.started_on.year') as integer) as started_year,
+    try_cast(json_text(item, '$.started_on.month') as integer) as started_month,
+    try_cast(json_text(item, '$.tenure_years') as integer) as tenure_years,
+    try_cast(json_text(item, '$.tenure_months') as integer) as tenure_months,
+    json_text(item, '$.summary') as summary,
+    json_text(item, '$.open_link') = 'true' as is_open_link,
     first_received_at,
     received_at
 from sighted

@@ -8,6 +8,7 @@
 -- note: ends with the first title of a higher one. Until cutoff_on of organizations, until they left, or until they went to
 -- note: a level that is not higher, people wait (censored): the figures are those of people who stay. Waits that began before
 -- note: observed_from_on of organizations are left out, and so are side roles and levels whose beginning was not seen.
+-- note: Organisations that were seen through filters alone are not in it.
 -- note: promotions, and what is named of_promoted, are of those alone who were promoted, by step, also of steps inside a level such as
 -- note: Director to Senior Director: to_level is from_level then. Only promotions whose start in the title before was seen can be timed.
 -- note: People who still wait are not in these, so that young organisations look faster than they are.
@@ -130,6 +131,7 @@ timed as (
         percentile_cont(0.5) within group (order by months_in_previous_title_min) as median_min,
         percentile_cont(0.5) within group (order by months_in_previous_title_max) as median_max
     from steps
+    where organization_id in (select organization_id from organization_observation where observed_until_on is not null)
     group by organization_id, from_level, to_level
 )
 

@@ -14,8 +14,8 @@
 --   moves: How many moves; more than people when somebody moved twice.
 --   reverse_moves: How many moves went the other way.
 --   net_moves: moves minus reverse_moves.
---   share_of_leavers: moves divided by all leavings of main jobs at the organisation that was left, transfers left out, 0 to 1; leavings without a known destination are among them.
---   share_of_joiners: moves divided by all joinings of main jobs at the organisation that was joined, transfers left out, 0 to 1.
+--   share_of_leavers: moves divided by all leavings of main jobs at the organisation that was left, transfers left out, 0 to 1; leavings without a known destination are among them; null where that organisation was seen through filters alone.
+--   share_of_joiners: moves divided by all joinings of main jobs at the organisation that was joined, transfers left out, 0 to 1; null where that organisation was seen through filters alone.
 --   direct_moves: Moves with at most 31 days between leaving and joining.
 --   up_moves: Moves to a clearly higher level.
 --   down_moves: Moves to a clearly lower level.
@@ -31,8 +31,8 @@ select
     flows.moves,
     coalesce(reverse.moves, 0) as reverse_moves,
     flows.moves - coalesce(reverse.moves, 0) as net_moves,
-    cast(flows.moves as double) / sources.leavers_ever as share_of_leavers,
-    cast(flows.moves as double) / targets.joiners_ever as share_of_joiners,
+    case when sources.observed_until_on is not null then cast(flows.moves as double) / sources.leavers_ever end as share_of_leavers,
+    case when targets.observed_until_on is not null then cast(flows.moves as double) / targets.joiners_ever end as share_of_joiners,
     flows.direct_moves,
     flows.up_moves,
     flows.down_moves,

@@ -5,6 +5,7 @@
 -- purpose: Who loses people to whom, year by year, and how much more than others do. Counts as talent_flows does, by the year of leaving.
 -- note: Sums of moves pool: the lift of several years, sources or destinations together is that of their sums. Rows are of flows only:
 -- note: for a share of all leavers of several years take leavers of organization_monthly, which has years without a flow, too.
+-- note: Only between organisations that are observed: moves that came through filters alone would change every share.
 -- note: A view: one leaving changes the shares of its organisation, and the lifts of all flows of its year.
 -- columns:
 --   from_organization_id: The organisation that was left.
@@ -23,6 +24,21 @@
 --   lift: moves divided by expected_moves: more than 1 where people go there more often than others do. Little is known below 5 expected_moves.
 with
 
+flows as (
+    select
+        pairs.from_organization_id,
+        pairs.to_organization_id,
+        pairs.year,
+        froms.name as from_organization_name,
+        tos.name as to_organization_name,
+        pairs.people,
+        pairs.moves
+    from organization_pairs_yearly as pairs
+    inner join organizations as froms on froms.organization_id = pairs.from_organization_id
+    inner join organizations as tos on tos.organization_id = pairs.to_organization_id
+    where froms.observed_until_on is not null and tos.observed_until_on is not null
+),
+
 leavings as (
     select
         organization_id,
@@ -35,19 +51,19 @@ leavings as (
 
 sources as (
     select from_organization_id, year, sum(moves) as moves
-    from organization_pairs_yearly
+    from flows
     group by from_organization_id, year
 ),
 
 targets as (
     select to_organization_id, year, sum(moves) as moves
-    from organization_pairs_yearly
+    from flows
     group by to_organization_id, year
 ),
 
 years as (
     select year, sum(moves) as moves
-    from organization_pairs_yearly
+    from flows
     group by year
 )
 
@@ -55,8 +71,8 @@ select
     flows.from_organization_id,
     flows.to_organization_id,
     flows.year,
-    froms.name as from_organization_name,
-    tos.name as to_organization_name,
+    flows.from_organization_name,
+    flows.to_organization_name,
     flows.people,
     flows.moves,
     cast(leavings.leavers as integer) as leavers,
@@ -66,10 +82,8 @@ select
     cast(flows.moves as double) / leavings.leavers as share_of_leavers,
     cast(sources.moves as double) * targets.moves / years.moves as expected_moves,
     cast(flows.moves as double) * years.moves / sources.moves / targets.moves as lift
-from organization_pairs_yearly as flows
+from flows
 inner join sources on sources.from_organization_id = flows.from_organization_id and sources.year = flows.year
 inner join targets on targets.to_organization_id = flows.to_organization_id and targets.year = flows.year
 inner join years on years.year = flows.year
 inner join leavings on leavings.organization_id = flows.from_organization_id and leavings.year = flows.year
-inner join organizations as froms on froms.organization_id = flows.from_organization_id
-inner join organizations as tos on tos.organization_id = flows.to_organization_id

@@ -5,6 +5,7 @@
 -- purpose: How long a place stays empty: who left, and who was hired for the same function and level within 12 months.
 -- note: Which joining fills which place stands in filled_vacancies: the nearest, first of the same role. Joinings only: a promotion
 -- note: inside the organisation fills a place here too, but opens another one (executive_changes counts them).
+-- note: Only of organisations that are observed: what came through filters alone tells no vacancy.
 -- note: Many vacancies are never filled, or by a joining that was not seen. So speed and share are two questions:
 -- note: backfill_speed answers both. For curves of your own take days_observed and is_censored: the mean of the filled ones alone
 -- note: leaves out those that are open.
@@ -64,7 +65,9 @@ vacancies as (
     left join filled_vacancies as filled
         on filled.organization_id = leavers.organization_id
         and filled.left_event_key = leavers.event_key
-    where leavers.is_primary and not leavers.is_transfer and leavers.level <> 'unknown' and leavers.function <> 'unknown'
+    where
+        leavers.is_primary and not leavers.is_transfer and leavers.level <> 'unknown' and leavers.function <> 'unknown'
+        and observed.cutoff_on is not null
 )
 
 select

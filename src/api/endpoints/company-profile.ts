@@ -8,6 +8,7 @@ const INSIGHTS_CREDITS = 10
 const FUNDING_CREDITS = 5
 
 const LONGEST_URL = 500
+const CONTACTS = ['message', 'extracted_contacts']
 
 // A part that failed says why in place of its data, and is not billed.
 const part = z
@@ -33,10 +34,8 @@ export const companyProfile: Endpoint = {
     get_funding_rounds: flag.optional(),
   }),
   pages: null,
-  notKept: [
-    ['message', 'extracted_contacts'],
-    ['message', 'employees'],
-  ],
+  notKept: [CONTACTS, ['message', 'employees']],
+  contacts: CONTACTS,
 
   price: (request) => ({
     least: PROFILE_CREDITS,

@@ -34,6 +34,8 @@ export interface Endpoint {
   readonly read: (json: unknown, asked: AskedFor) => EndpointAnswer | string
   /** Paths of members that are taken out before an answer is kept: personal data that job-change work does not need. */
   readonly notKept?: readonly (readonly string[])[]
+  /** Of `notKept`, the member with mail addresses and telephone numbers: a pipeline can say that they are kept. */
+  readonly contacts?: readonly string[]
   /** Members that hold the handle of a person, anywhere in an answer: who was erased is known by it. */
   readonly handles?: readonly string[]
 }

@@ -4,6 +4,7 @@ import { companyProfile } from './company-profile.ts'
 import { companySearch } from './company-search.ts'
 import type { Endpoint } from './endpoint.ts'
 import { jobDetails } from './job-details.ts'
+import { peopleFilters } from './people-filters.ts'
 import { peopleSearch } from './people-search.ts'
 import { postDetails } from './post-details.ts'
 import { postReposts } from './post-reposts.ts'
@@ -15,6 +16,7 @@ const ALL: readonly Endpoint[] = [
   companyProfile,
   companySearch,
   jobDetails,
+  peopleFilters,
   peopleSearch,
   postDetails,
   postReposts,

@@ -37,10 +37,13 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     name: 'suggest',
     about: 'what the filters of "find people" are called; 1 credit',
     arguments: [
-      ['<type>', 'company, job_title, location, school, technology or function'],
-      ['<text>', 'how it begins'],
+      ['[type]', 'company, job_title, location, school, technology or function'],
+      ['[text]', 'how it begins'],
     ],
-    options: [PAUSE_OPTION],
+    options: [
+      ['--filters', 'all values of the filters that the service lists, or of one; free'],
+      PAUSE_OPTION,
+    ],
     import: async () => (await import('../find-command.ts')).suggestCommand,
   },
   {

@@ -15,6 +15,7 @@ import {
 } from './parts.ts'
 import { clocks } from './running.ts'
 
+const covered = { organizations: count, covered_to: orNull(instant), with_gaps: count }
 export const status = withVersion({
   data_dir: text,
   fresh: flag,
@@ -30,7 +31,8 @@ export const status = withVersion({
   ),
   runs_total: count,
   unread: list(object({ pipeline: text, asked: count, unread: count })),
-  coverage: object({ organizations: count, covered_to: orNull(instant), with_gaps: count }),
+  coverage: object(covered),
+  filtered_coverage: list(object({ filters: text, ...covered })),
   credits: amount,
   credits_this_month: amount,
   credits_in_doubt: amount,
@@ -80,6 +82,7 @@ const stretch = { event_types: list(text), from: orNull(instant), to: instant }
 export const coverage = withVersion({
   data_dir: text,
   pipeline: orNull(text),
+  filters: orNull(text),
   at: instant,
   organizations: count,
   read: count,
@@ -93,6 +96,7 @@ export const coverage = withVersion({
     object({
       organization_id: text,
       asked_as: text,
+      filters: orNull(text),
       name: orNull(text),
       covered_from: orNull(instant),
       covered_to: orNull(instant),
@@ -105,7 +109,13 @@ export const coverage = withVersion({
   ),
   warehouse: orNull(object({ unavailable: text })),
   not_looked_at: list(
-    object({ ...stretch, organization_id: text, asked_as: text, place: text }),
+    object({
+      ...stretch,
+      organization_id: text,
+      asked_as: text,
+      filters: orNull(text),
+      place: text,
+    }),
   ).optional(),
 })
 

@@ -153,6 +153,8 @@ export const plan = withVersion({
   requests_per_second: orNull(amount),
   never_asked: count,
   without_events: count,
+  filters: orNull(text),
+  read_without_filters: count,
   open_run: orNull(
     object({
       run_id: text,

@@ -188,9 +188,9 @@ async function eraseAll(
   return { ...certificate, notHere: here.notHere }
 }
 
-/** Those of the ids that are addresses: people who are known from answers alone. */
+/** Those of the ids that are addresses, of pages or of mail: people who are known from answers alone. */
 function pagesAmong(ids: readonly string[]): string[] {
-  return ids.filter((id) => id.includes('/'))
+  return ids.filter((id) => /[/@]/.test(id))
 }
 
 interface Known {

@@ -119,6 +119,9 @@ function profile(
   const address = `${street}, ${city}`
   const city_state = `${city}, ${region}`
   const domain = `${slug}.example`
+  const emails = ['info', 'ceo'].map((mailbox) => {
+    return { email: `${mailbox}@${domain}`, type: 'professional', domain }
+  })
   return {
     company_id: String(1_000 + number),
     company_name: name,
@@ -141,7 +144,12 @@ function profile(
       }),
     ],
     employees: [],
-    extracted_contacts: { emails: [{ email: `info@${domain}`, type: 'professional', domain }] },
+    extracted_contacts: {
+      emails,
+      professional_emails: emails,
+      personal_emails: [],
+      phone_numbers: [{ number: `+1 555 ${1_000 + number}`, e164: `+1555${1_000 + number}` }],
+    },
   }
 }
 
@@ -210,13 +218,29 @@ export const suggest: ServedEndpoint = {
     if (typeof q !== 'string' || q === '') throw new BadRequest('q: what to suggest is missing')
     const isCompany = type === 'company'
     const labels = isCompany
-      ? world.organizations().map(({ tracked }) => tracked.name ?? '')
-      : [...new Set(world.people().map(({ title }) => title))]
+      ? world.organizations().map(({ tracked, people }) => ({
+          label: tracked.name ?? '',
+          meta: { employees: people, industry: 'Software', location: null, logo: null },
+        }))
+      : [...new Set(world.people().map(({ title }) => title))].map((label) => ({ label }))
     const results = (isCompany || type === 'job_title' ? labels : [])
-      .map((label, at) => ({ label, value: label, id: String(at + (isCompany ? 1_000 : 0)) }))
+      .map((one, at) => ({ ...one, value: one.label, id: String(at + (isCompany ? 1_000 : 0)) }))
       .filter(({ label }) => has(label, q))
       .slice(0, MOST_SUGGESTED)
     const body = { success: true, cached: false, results }
     return { items: results.length, credits: 1, body }
   },
+}
+
+/** What the filters of a people search take. How the service answers is not documented: a list for each filter is made up. */
+export const peopleFilters: ServedEndpoint = {
+  path: '/api/v1/people-search/filters',
+  method: 'GET',
+  answer: () => ({ items: 0, credits: 0, body: { success: true, filters: PEOPLE_FILTERS } }),
+}
+
+const PEOPLE_FILTERS = {
+  seniority: ['CXO', 'Vice President', 'Director', 'Manager', 'Senior', 'Entry'],
+  function: ['Engineering', 'Marketing', 'Sales', 'Finance', 'Operations', 'Product Management'],
+  company_type: ['Public', 'Private', 'Non Profit', 'Educational', 'Government'],
 }

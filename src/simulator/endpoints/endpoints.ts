@@ -4,7 +4,7 @@ import { jsonOrNull } from '../../support/json.ts'
 import type { EventSource } from '../events.ts'
 import type { FaultPlan } from '../faults.ts'
 import { replyOf, BadRequest, type Admitted, type Call, type Reply } from '../gate.ts'
-import { companyProfile, companySearch, jobDetails, suggest } from './companies.ts'
+import { companyProfile, companySearch, jobDetails, peopleFilters, suggest } from './companies.ts'
 import { peopleSearch } from './people-search.ts'
 import { postDetails, postReposts, postSearch } from './posts.ts'
 import { Signals, type SentDelivery } from './signals.ts'
@@ -14,6 +14,7 @@ const SERVED: readonly ServedEndpoint[] = [
   companyProfile,
   companySearch,
   jobDetails,
+  peopleFilters,
   peopleSearch,
   postDetails,
   postReposts,

@@ -2,11 +2,13 @@
 
 import { z } from 'zod'
 import { DAY } from '../../support/units.ts'
+import { placeOf } from '../places.ts'
 import { has, pageOf, parametersOf, type ServedEndpoint, type ServedPerson } from './world.ts'
 
 const LONGEST_KEYWORDS = 500
 const CREDITS = 10
 const JUST_CHANGED_DAYS = 90
+const MONTH_MS = 30.44 * DAY
 
 const oneOf = <Value extends z.ZodType>(value: Value) =>
   z.union([
@@ -44,7 +46,7 @@ export const peopleSearch: ServedEndpoint = {
       credits: items.length === 0 ? 0 : CREDITS,
       body: {
         success: true,
-        results: items.map(result),
+        results: items.map((one) => result(one, world.nowMs)),
         pagination: { page, total, count: items.length, start },
         filters_applied: Object.keys(request).length - unknown.length,
         filter_errors: unknown,
@@ -80,17 +82,24 @@ function passes(filters: Filter, fits: (value: string) => boolean): boolean {
   return isWanted && !filters.some(({ value, exclude }) => exclude && fits(value))
 }
 
-function result({ person, organization, title, since }: ServedPerson) {
+function result({ person, organization, title, since }: ServedPerson, nowMs: number) {
   const start = new Date(since)
+  const { city, region } = placeOf(person.profile_id)
+  const months = Math.max(0, Math.floor((nowMs - since) / MONTH_MS))
   return {
     full_name: person.full_name,
     first_name: person.first_name,
     last_name: person.last_name,
+    location: `${city}, ${region}`,
     title,
     company: organization.tracked.name,
     company_id: String(1_000 + organization.number),
     is_current: true,
     started_on: { month: start.getUTCMonth() + 1, year: start.getUTCFullYear() },
+    tenure_years: Math.floor(months / 12),
+    tenure_months: months % 12,
+    summary: null,
+    open_link: false,
     profile_url: `https://network.example/sales/lead/ACw${person.profile_id.replace(/^[a-z]+_/, '')}`,
   }
 }

@@ -1,0 +1,136 @@
+/** Questions with filters from the service to the tables, and through kills: the command line against a simulator. */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openJournal } from '../../src/journal/journal.ts'
+import { readHistory } from '../../src/journal/read-history.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { callCli, done, openSite, pipelineText, type Site } from '../helpers/run-cli.ts'
+
+const IN_GB = ['geo_country_code: gb']
+
+/** A pipeline of the site with further lines, named by them. */
+function pipelineOf({ folder }: Site, name: string, lines: readonly string[]): string {
+  const path = join(folder, `${name}.yaml`)
+  writeFileSync(path, pipelineText(lines).replace('name: test', `name: ${name}`))
+  return path
+}
+
+const EVENTS =
+  'select md5(string_agg(event_key, chr(10) order by event_key)) as hash, count(*) as n from job_change_events'
+const RATES = `select
+    (select count(*) from organization_headcount_monthly) as headcounts,
+    (select count(*) from attrition) as rates,
+    (select count(*) from tenure_survival) as tenures,
+    (select count(*) from organizations where observed_until_on is not null) as observed,
+    (select count(*) from organization_filters where covered_to_at is not null) as filtered,
+    (select count(*) from joiners) > 0 as has_joiners`
+
+describe('companies that were seen only through filters', () => {
+  it('have changes and no figures; read without filters they have both, and a replay gives the same tables', async () => {
+    const site = await openSite({ companies: 6, events: 1_500 })
+    const filtered = pipelineOf(site, 'filtered', IN_GB)
+    await site.json('run', filtered)
+    const { credits: narrow } = site.simulator.account()
+    const [few] = await site.query<{ n: number }>(EVENTS)
+    expect(await site.query(RATES)).toMatchObject([
+      { headcounts: 0, rates: 0, tenures: 0, observed: 0, filtered: 6, has_joiners: true },
+    ])
+
+    await site.json('run', site.pipeline)
+    const wide = site.simulator.account().credits - narrow
+    const [all] = await site.query<{ n: number; hash: string }>(EVENTS)
+    expect(narrow).toBeLessThan(wide / 3)
+    expect(few?.n).toBeLessThan((all?.n ?? 0) / 3)
+    const [rates] = await site.query<Record<string, number>>(RATES)
+    expect(rates).toMatchObject({ observed: 6, filtered: 6 })
+    expect(rates?.['headcounts']).toBeGreaterThan(100)
+
+    // The other order, in another data directory, and all of it once more.
+    const other = ['--data-dir', join(site.folder, 'other')]
+    done(await site.call(['extract', site.pipeline, ...other]))
+    done(await site.call(['load', ...other]))
+    const { stdout } = done(await site.call(['query', EVENTS, '--json', ...other]))
+    expect(JSON.parse(stdout)).toMatchObject([all])
+    done(await site.call(['replay']))
+    expect(await site.query(EVENTS)).toEqual([all])
+    expect(await site.query(RATES)).toEqual([rates])
+
+    expect(
+      await site.query('select filters, count(*) as n from ops.batches group by all order by all'),
+    ).toEqual([
+      { filters: 'geo_country_code=GB', n: 1 },
+      { filters: null, n: 1 },
+    ])
+    expect(await site.json('plan', filtered)).toMatchObject({
+      filters: 'geo_country_code=GB',
+      read_without_filters: 6,
+      never_asked: 0,
+    })
+    expect(await site.json('coverage')).toMatchObject({ organizations: 6, read: 12 })
+    expect(await site.json('coverage', filtered)).toMatchObject({
+      filters: 'geo_country_code=GB',
+      read: 6,
+    })
+    expect(await site.json('status')).toMatchObject({
+      coverage: { organizations: 6 },
+      filtered_coverage: [{ filters: 'geo_country_code=GB', organizations: 6, with_gaps: 0 }],
+    })
+  }, 240_000)
+})
+
+describe('a pipeline file with filters that the service refuses', () => {
+  it('is refused with file and line, and nothing is sent', async () => {
+    const site = await openSite()
+    const path = pipelineOf(site, 'wrong', [
+      'title: VP',
+      "geo_city: ' L '",
+      'geo_country_code: GBR',
+    ])
+    for (const command of ['plan', 'run', 'extract', 'backfill']) {
+      const { exitCode, stderr } = await callCli([command, path], { env: site.env })
+      expect(exitCode).toBe(2)
+      expect(stderr.replace(/\s+/g, ' ')).toMatch(
+        /wrong\.yaml:6: title: expected 3 characters or more.*wrong\.yaml:7: geo_city: expected 3 .*wrong\.yaml:8: geo_country_code: expected two letters, such as GB/,
+      )
+    }
+    expect(site.simulator.account().requests).toBe(0)
+  })
+})
+
+it('a run that is killed in a filtered batch buys no page twice that its journal has', async () => {
+  const now = Date.now()
+  const site = await openSite({
+    companies: 30,
+    events: 6_000,
+    clock: { ...realClock, now: () => now },
+    pipelineLines: ['title: Manager'],
+    faults: [{ slow: { delay_ms: 60 }, times: 'always' }],
+  })
+  const args = ['extract', site.pipeline, '--concurrency', '1']
+  for (const pages of [2, 4]) {
+    const running = site.start(args)
+    const timer = setInterval(() => {
+      if (site.simulator.account().charged_pages >= pages) running.process.kill('SIGKILL')
+    }, 5)
+    const { signal } = await running.ended
+    clearInterval(timer)
+    expect(signal).toBe('SIGKILL')
+  }
+  done(await site.run(args))
+  const journal = openJournal(join(site.dataDir, 'journal'), realClock)
+  const records = journal.segments().flatMap((segment) => [...journal.read(segment)])
+  const bought = records.flatMap(({ record }) =>
+    record.kind === 'page_received' ? [`${record.batch_id} ${record.page}`] : [],
+  )
+  expect(bought.length).toBeGreaterThan(6)
+  expect(new Set(bought).size).toBe(bought.length)
+  const history = readHistory(journal)
+  expect(history.runs.size).toBe(1)
+  expect(history.coverage.size).toBe(0)
+  expect(history.filtered.get('title=Manager')?.coverage.size).toBe(30)
+  // An answer that was on its way at a kill is paid for, and in doubt.
+  const { charged_pages: charged } = site.simulator.account()
+  expect(charged - bought.length).toBeLessThanOrEqual(2)
+})
