@@ -149,6 +149,8 @@ class Load {
         next = frames.next()
         // Nothing is read beside the last merge.
         if (next.done === true && isLast) await readers.giveThreadsBack()
+        // Of a delivery, more was parsed than is kept.
+        if (chunk.answers.length > 0) collectGarbage()
         merger.merge(chunk, notes, { segment: name, bytes: end })
         // A delivery of 10,000 activities has 10 MB, and is several times in memory: not beside the next one.
         if (chunk.answers.length > 0) {

@@ -30,7 +30,7 @@ const EVENTS = loadedTable('job_change_events')
 const VERSIONS = loadedTable('job_change_event_versions')
 const COVERAGE = loadedTable('organization_coverage')
 const ANSWERS = loadedTable('answers')
-const ANSWERS_AT_ONCE = 2 * MIB
+const ANSWERS_AT_ONCE = MIB
 
 /** A place in the journal: what is loaded of a segment. */
 export interface Position {

@@ -13,17 +13,18 @@ const DELIVERIES = 10
 const ACTIVITIES = 10_000
 const MOST_MB = 500
 // What the process is told. A delivery of 10 MB is several times in memory while it is taken apart, beside the engine.
-const TOLD = '400MB'
+const TOLD = '450MB'
 
 it('100,000 activities in 10 deliveries are received, loaded, built, published and queried within 500 MB', async () => {
   const site = await openSite({ companies: 2 })
   const hook = join(site.folder, 'peak.cjs')
   const peakFile = join(site.folder, 'peak')
-  // All that it ever had at once, with the pages of programs.
+  // Without the pages of programs, which every process shares and the system takes back.
   const script = [
     `const { readFileSync, writeFileSync } = require('node:fs')`,
-    `const peak = () => Number(/^VmHWM:\\s+(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])`,
-    `process.on('exit', () => writeFileSync(${JSON.stringify(peakFile)}, String(Math.round(peak() * 1.024e-3))))`,
+    `const mapped = () => Number(/^RssFile:\\s+(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])`,
+    `const peak = () => Math.round((process.resourceUsage().maxRSS - mapped()) / 1_000)`,
+    `process.on('exit', () => writeFileSync(${JSON.stringify(peakFile)}, String(peak())))`,
   ]
   writeFileSync(hook, script.join('\n'))
   const peak = () => Number(readFileSync(peakFile, 'utf8'))
