@@ -22,11 +22,3 @@ delete from ops.snapshots as known
 using staged_snapshots as staged
 where known.snapshot_id = staged.snapshot_id;
 insert into ops.snapshots from staged_snapshots order by snapshot_id;
-
--- What analysts take apart is JSON to the engine, whatever came; the journal has it as it came.
-insert into answers
-select distinct on (staged.request_id)
-    staged.* replace (case when json_valid(staged.body) then staged.body else '{}' end as body)
-from staged_answers as staged
-where not exists (select 1 from answers as known where known.request_id = staged.request_id)
-order by staged.received_at, staged.request_id;

@@ -45,13 +45,20 @@ export function unreachableError(obstacle: Obstacle, reason: string): JobtideErr
   })
 }
 
+const NOT_ACCEPTED_HINT =
+  'Nothing was charged. Correct what the service names in the pipeline file, the list or the filters; if all are right, report this text.'
+
+function notAccepted(status: number): string {
+  return `the service did not accept the request (${status})`
+}
+
 /** 400: the request itself is not acceptable. `serverMessage` names the problem. Never retried as it is. */
 export class BadRequestError extends JobtideError {
   /** In full. */
   readonly serverMessage: string
   constructor(serverMessage: string) {
-    super(EXIT.usage, `the service did not accept the request (400): ${shortened(serverMessage)}`, {
-      hint: 'Nothing was charged. Correct what the service names in the pipeline file or the list; if both are right, report this text.',
+    super(EXIT.usage, `${notAccepted(400)}: ${shortened(serverMessage)}`, {
+      hint: NOT_ACCEPTED_HINT,
       context: { status: 400 },
     })
     this.serverMessage = serverMessage
@@ -64,7 +71,7 @@ export class BadRequestError extends JobtideError {
  */
 export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
   if (status === 400) return new BadRequestError(serverMessage)
-  const [exitCode, what, hint] = REFUSALS[status] ?? [
+  const [exitCode, what, hint] = (status === 403 ? notInPlan(url) : REFUSALS[status]) ?? [
     EXIT.usage,
     `unexpected answer ${status} from ${url}`,
     'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
@@ -73,9 +80,18 @@ export function refusalOf(status: number, serverMessage: string, url: string): J
   return new JobtideError(exitCode, `${what}: ${shortened(serverMessage)}`, { hint, context })
 }
 
-const REFUSALS: Readonly<
-  Record<number, readonly [exitCode: ExitCode, what: string, hint: string]>
-> = {
+type Refusal = readonly [exitCode: ExitCode, what: string, hint: string]
+
+function notInPlan(url: string): Refusal {
+  const data = url.includes('/job-changes/') ? 'job changes' : new URL(url).pathname
+  return [
+    EXIT.refused,
+    `the plan of this API key does not include ${data} (403)`,
+    'Ask the provider to add this data to the plan, or use another key; nothing was charged.',
+  ]
+}
+
+const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: [
     EXIT.refused,
     'the service refused the API key (401)',
@@ -86,9 +102,6 @@ const REFUSALS: Readonly<
     'the service wants to be paid before it answers (402)',
     'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
   ],
-  403: [
-    EXIT.refused,
-    'the plan of this API key does not include job changes (403)',
-    'Ask the provider to add job-change data to the plan, or use another key; nothing was charged.',
-  ],
+  // Of validation, as most frameworks say it.
+  422: [EXIT.usage, notAccepted(422), NOT_ACCEPTED_HINT],
 }

@@ -11,7 +11,7 @@ import { messageOf, systemCode } from '../support/errors.ts'
 import { createScrubber, type Scrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { onOneLine } from '../support/text.ts'
-import { SECOND } from '../support/units.ts'
+import { MIB, SECOND } from '../support/units.ts'
 import { LARGEST_BODY_BYTES, createAgent, type AgentOptions } from './agent.ts'
 import type { Headers } from './retry-after.ts'
 import { whyUnreachable, type Obstacle } from './unreachable.ts'
@@ -67,7 +67,12 @@ const DEADLINE_MS = 60 * SECOND
 
 // The request could not even be written.
 const NEVER_SENT = 'UND_ERR_INVALID_ARG'
-const SILENT = 'UND_ERR_HEADERS_TIMEOUT'
+const TOO_LONG = `the answer has more than ${LARGEST_BODY_BYTES / MIB} MiB`
+const WORDS = new Map([
+  ['UND_ERR_HEADERS_TIMEOUT', 'no answer came in time'],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', TOO_LONG],
+  ['ERR_BUFFER_TOO_LARGE', TOO_LONG],
+])
 // What Node says of a connection that ends before it could carry a request.
 const BEFORE_TLS = 'before secure TLS connection was established'
 
@@ -118,7 +123,7 @@ export function createTransport(options: TransportOptions): Transport {
         throw new NoAnswerError(scrubber.scrub(onOneLine(reason)), false, error, obstacle)
       }
       const code = systemCode(error) ?? ''
-      const message = code === SILENT ? 'no answer came in time' : messageOf(error)
+      const message = WORDS.get(code) ?? messageOf(error)
       throw new NoAnswerError(
         scrubber.scrub(onOneLine(`${message}${code === '' ? '' : ` (${code})`}`)),
         code !== NEVER_SENT && !message.includes(BEFORE_TLS),

@@ -32,13 +32,16 @@ import type { Suppression } from './suppression.ts'
 // hold several copies until they are merged. With 512 MB, 100,000 activities took 467 MB of the process so, and 701 MB with 600.
 const BYTES_OF_AN_EVENT = 100
 
+/** A row of table answers. */
+export type AnswerRow = Row & { readonly body: string }
+
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Chunk {
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
   /** Of the table answers. */
-  readonly answers: Row[] = []
+  readonly answers: AnswerRow[] = []
   /** Columns of ops.page_organizations. */
   readonly pageOrganizations = {
     request_id: [] as string[],

@@ -11,7 +11,8 @@ export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): Cut
   const pieces: Buffer[] = []
   let copiedTo = 0
   let events = 0
-  for (const spans of dataLists(body)) {
+  // One character for each byte: all that structures JSON is ASCII, and no byte of a longer character looks like it.
+  for (const spans of listsNamed('data', body.toString('latin1'))) {
     const kept = spans.filter(({ from, to }, index) => {
       const isErased = isCut(JSON.parse(body.toString('utf8', from, to)))
       if (isErased) places.push(events + index)
@@ -31,21 +32,19 @@ export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): Cut
 }
 
 /** Where a value stands. */
-interface Span {
+export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** The elements of every list called `data` in the outermost object: written twice, the last counts, but all are kept. */
-function dataLists(body: Buffer): Span[][] {
-  // One character for each byte: all that structures JSON is ASCII, and no byte of a longer character looks like it.
-  const text = body.toString('latin1')
+/** The elements of every list of this name in the outermost object of a JSON text: written twice, the last counts, but all are kept. */
+export function listsNamed(name: string, text: string): Span[][] {
   const members = valuesFrom(text, text.indexOf('{') + 1)
   return members.flatMap((value, index) => {
-    const name = index % 2 === 0 ? undefined : members[index - 1]
-    if (name === undefined || text[value.from] !== '[') return []
-    const isData = JSON.parse(body.toString('utf8', name.from, name.to)) === 'data'
-    return isData ? [valuesFrom(text, value.from + 1)] : []
+    const named = index % 2 === 0 ? undefined : members[index - 1]
+    if (named === undefined || text[value.from] !== '[') return []
+    const isIt = JSON.parse(text.slice(named.from, named.to)) === name
+    return isIt ? [valuesFrom(text, value.from + 1)] : []
   })
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { sha256Hex } from '../support/hash.ts'
-import { jsonOrNull } from '../support/json.ts'
+import { listsNamed, type Span } from './cut-events.ts'
 
 /** One row of table answers. */
 export interface DeliveredRow {
@@ -19,23 +19,37 @@ export interface DeliveredRow {
  */
 export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[] {
   const whole = [{ request_id: id, body }]
-  const delivery = jsonOrNull(body)
-  if (delivery === null || typeof delivery !== 'object' || !('changes' in delivery)) return whole
-  const { changes } = delivery
-  // One with both is not the service's.
-  if (!Array.isArray(changes) || 'profiles' in delivery) return whole
-  const bodyOf = (list: readonly unknown[]) => JSON.stringify({ ...delivery, changes: list })
   try {
+    const [spans, another] = listsNamed('changes', body)
+    const first = spans?.[0]
+    if (spans === undefined || another !== undefined) return whole
+    if (first !== undefined && !isList(body, spans)) return whole
+    const without =
+      first === undefined ? body : body.slice(0, first.from) + body.slice(spans.at(-1)?.to)
+    const delivery: unknown = JSON.parse(without)
+    if (delivery === null || typeof delivery !== 'object' || !('changes' in delivery)) return whole
+    // One with both is not the service's.
+    if (!Array.isArray(delivery.changes) || 'profiles' in delivery) return whole
+    const bodyOf = (list: readonly unknown[]) => JSON.stringify({ ...delivery, changes: list })
     // What stands around them is repeated: where that is longer than the changes, the delivery is not the service's either.
-    if (bodyOf([]).length * changes.length > body.length) return whole
+    if (bodyOf([]).length * spans.length > body.length) return whole
     const [ofDelivery] = id.split('-', 1)
-    return changes.map((change) => {
-      const text = bodyOf([change])
+    // One by one: parsed as a whole, a delivery is four times as large.
+    return spans.map(({ from, to }) => {
+      const text = bodyOf([JSON.parse(body.slice(from, to))])
       return { request_id: `${ofDelivery}-${sha256Hex(text).slice(0, 16)}`, body: text }
     })
   } catch (error) {
     // What is nested deeper than the stack can be read, and not written.
-    if (error instanceof RangeError) return whole
+    if (error instanceof RangeError || error instanceof SyntaxError) return whole
     throw error
   }
+}
+
+/** Whether there is a comma, and nothing else, between what stands there. */
+function isList(body: string, spans: readonly Span[]): boolean {
+  return spans.every(({ from }, index) => {
+    const before = spans[index - 1]
+    return before === undefined || body.slice(before.to, from).trim() === ','
+  })
 }

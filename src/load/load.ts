@@ -13,6 +13,7 @@ import { readHistory } from '../journal/read-history.ts'
 import { JournalDamagedError, type PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { yieldThread } from '../support/clock.ts'
+import { collectGarbage } from '../support/memory.ts'
 import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { Chunk } from './chunk.ts'
@@ -148,9 +149,14 @@ class Load {
         next = frames.next()
         // Nothing is read beside the last merge.
         if (next.done === true && isLast) await readers.giveThreadsBack()
+        // Of a delivery, more was parsed than is kept.
+        if (chunk.answers.length > 0) collectGarbage()
         merger.merge(chunk, notes, { segment: name, bytes: end })
         // A delivery of 10,000 activities has 10 MB, and is several times in memory: not beside the next one.
-        if (chunk.answers.length > 0) await merger.merging
+        if (chunk.answers.length > 0) {
+          await merger.merging
+          collectGarbage()
+        }
         yield end - from
       }
       await merger.merging

@@ -1,9 +1,10 @@
 /** Merges a chunk of the journal into the warehouse, in one transaction. */
 
+import { MIB } from '../support/units.ts'
 import { CHANGES_WITH_EVERY_RUN, loadedTable } from '../warehouse/catalog.ts'
 import { areChangesNoted, noteChange } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { Chunk } from './chunk.ts'
+import type { AnswerRow, Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
 import { appendRows, loadSql } from './rows.ts'
 
@@ -29,6 +30,7 @@ const EVENTS = loadedTable('job_change_events')
 const VERSIONS = loadedTable('job_change_event_versions')
 const READ = CHANGES_WITH_EVERY_RUN.map(loadedTable)
 const ANSWERS = loadedTable('answers')
+const ANSWERS_AT_ONCE = MIB
 
 /** A place in the journal: what is loaded of a segment. */
 export interface Position {
@@ -78,7 +80,6 @@ export class Merger {
     await appendRows(warehouse, 'staged_batches', [...chunk.batches.values()])
     await appendRows(warehouse, 'staged_pages', [...chunk.pages.values()])
     await appendRows(warehouse, 'staged_snapshots', [...chunk.snapshots.values()])
-    await appendRows(warehouse, 'staged_answers', chunk.answers)
     await appendRows(
       warehouse,
       'staged_unknown_fields',
@@ -89,8 +90,20 @@ export class Merger {
     await this.#mergeEvents(isNoted)
     if (isNoted) await this.#noteOtherChanges(chunk)
     await warehouse.run(loadSql('merge_ops'))
+    await this.#mergeAnswers(chunk.answers)
     await appendRows(warehouse, 'ops.rejects', notes.rejects)
     await warehouse.append('ops.page_organizations', chunk.pageOrganizations)
+  }
+
+  /** A few at a time, because the engine does not count towards its limit what it holds of rows while it compares them. */
+  async #mergeAnswers(answers: readonly AnswerRow[]): Promise<void> {
+    for (let from = 0, to = 0; from < answers.length; from = to) {
+      for (let bytes = 0; to < answers.length && bytes < ANSWERS_AT_ONCE; to += 1) {
+        bytes += answers[to]?.body.length ?? 0
+      }
+      await appendRows(this.#warehouse, 'staged_answers', answers.slice(from, to))
+      await this.#warehouse.run(loadSql('merge_answers'))
+    }
   }
 
   async #mergeEvents(isNoted: boolean): Promise<void> {

@@ -59,7 +59,7 @@ export function slackBody({ subject, paragraphs }: Pick<Notice, 'subject' | 'par
   const texts = paragraphs.flatMap((lines) => packed(lines.map(slackLine)))
   const header = {
     type: 'header',
-    text: { type: 'plain_text', text: cut(subject, LONGEST_HEADER) },
+    text: { type: 'plain_text', text: cut(subject, LONGEST_HEADER), emoji: false },
   }
   // Verbatim: no word of ours or of others becomes a channel, a person or a link.
   const sections = texts.map((text) => {
@@ -75,7 +75,7 @@ export function slackBody({ subject, paragraphs }: Pick<Notice, 'subject' | 'par
 function slackLine({ text, link }: Line): string {
   const target = link === null ? '' : ` <${escaped(link).replaceAll('|', '%7C')}|profile>`
   for (let length = text.length; ; length = Math.floor(length / 2)) {
-    const line = escaped(cut(text, length)) + target
+    const line = escaped(unformatted(cut(text, length))) + target
     if (line.length <= LONGEST_TEXT) return line
   }
 }
@@ -89,6 +89,25 @@ function packed(lines: readonly string[]): string[] {
     else texts.push(line)
   }
   return texts
+}
+
+// Slack has no escape for its formatting. Within a word, as in a path, none of these formats anything; one backtick at a time is ours.
+const FORMATS =
+  /(?<![\p{L}\p{N}])[*_~]+|[*_~]+(?![\p{L}\p{N}])|`{2,}|^\s*>+|:(?=[\w+'-]*[a-z][\w+'-]*:)/gu
+const PLAIN_FORMS = new Map([
+  ['*', '\u2217'],
+  ['_', '\u02CD'],
+  ['~', '\u223C'],
+  ['`', '\u02CB'],
+  ['>', '\u203A'],
+  [':', '\uA789'],
+])
+
+/** Words of others without what Slack makes bold, code, a quotation or a picture of: the same to the eye. */
+function unformatted(text: string): string {
+  return text.replaceAll(FORMATS, (marks) =>
+    Array.from(marks, (mark) => PLAIN_FORMS.get(mark) ?? mark).join(''),
+  )
 }
 
 // Slack asks for these three and no others.

@@ -7,6 +7,22 @@
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+let collect: (() => void) | null = null
+
+/**
+ * Frees what JavaScript holds no longer. By itself the runtime lets garbage grow to a multiple of what is in use, whatever the
+ * process may take: after a delivery of 12 MB, by 100 MB. Takes some 20 ms.
+ */
+export function collectGarbage(): void {
+  if (collect === null) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as () => void
+  }
+  collect()
+}
 
 let told: number | null = null
 

@@ -306,9 +306,12 @@ class OpenWarehouse {
       const appender = await this.#connection.createAppender(name, schema, catalog)
       const order = tableColumns.map((column) => columns[column])
       const types = tableColumns.map((_, index) => appender.columnType(index))
+      // One for all: what a chunk holds lies outside of JavaScript's memory, which is not collected because of it.
+      const chunk = engine().DuckDBDataChunk.create(types)
       for (let from = 0; from < rowCount; from += CHUNK_ROWS) {
         const count = Math.min(CHUNK_ROWS, rowCount - from)
-        const chunk = engine().DuckDBDataChunk.create(types, count)
+        chunk.reset()
+        chunk.rowCount = count
         order.forEach((values, index) => {
           const batch = values?.slice(from, from + count) ?? Array<null>(count).fill(null)
           chunk.setColumnValues(index, toEngine(batch))

@@ -57,7 +57,7 @@ describe('a refused key stops the run', () => {
     },
   )
 
-  it.each([404, 405, 410, 422, 301])(
+  it.each([404, 405, 410, 301])(
     '%i means a wrong address: 1 request, exit 2, the address is named',
     async (status) => {
       const service = always(status, 'nothing here')
@@ -67,6 +67,17 @@ describe('a refused key stops the run', () => {
       expect(service.account).toHaveLength(1)
     },
   )
+
+  it('422 is a refusal of the request, in the words of the service: 1 request, exit 2, 0 credits', async () => {
+    const service = always(422, 'company_ids must be integers')
+    const error = await errorOf(aRun(service).extract())
+    expect(error).toMatchObject({ exitCode: 2, context: { status: 422 } })
+    expect(error.message).toBe(
+      'the service did not accept the request (422): company_ids must be integers',
+    )
+    expect(error['hint']).toContain('Correct what the service names')
+    expect(service.account).toHaveLength(1)
+  })
 
   it('400 that is not about a company stops it after 1 request: asking with fewer would not help', async () => {
     const service = always(400, 'page must be a number')

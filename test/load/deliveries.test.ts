@@ -23,6 +23,13 @@ describe('a delivery', () => {
     expect([...ids].filter((id) => !id.startsWith(`${ID}-`))).toEqual([])
   })
 
+  it('gives the rows that its changes had if it was parsed as a whole, in any spelling', () => {
+    const spelt = `{ "\\u0063hanges" : [\n {"a": 1.0, "b": "]\\"}[", "c": "${'x'.repeat(99)}"} ,\t[1, [2]],"x", null ] , "event":"e" }`
+    const { changes, ...rest } = JSON.parse(spelt) as { changes: unknown[] }
+    const bodies = changes.map((change) => JSON.stringify({ changes: [change], ...rest }))
+    expect(rowsOfDelivery(ID, spelt).map(({ body }) => body)).toEqual(bodies)
+  })
+
   it('gives the same rows again from its rows', () => {
     const rows = rowsOfDelivery(ID, deliveryOf(changeOf('a'), changeOf('b')))
     expect(rows.flatMap((row) => rowsOfDelivery(row.request_id, row.body))).toEqual(rows)
@@ -53,6 +60,12 @@ describe('a delivery', () => {
       'changes nested 20,000 deep',
       deliveryOf().replace('[]', '['.repeat(20_000) + ']'.repeat(20_000)),
     ],
+    ['changes twice', '{"changes":[1,2],"changes":[3,4]}'],
+    ['no comma between two changes', '{"changes":["aaaaaaaaaaaaaaaa" "bbbbbbbbbbbbbbbb"]}'],
+    ['a comma too many', '{"changes":["aaaaaaaaaaaaaaaa","bbbbbbbbbbbbbbbb",]}'],
+    ['a change that is no JSON', '{"changes":["aaaaaaaaaaaaaaaa",bbbbbbbbbbbbbbbb]}'],
+    ['something after its end', '{"changes":["aaaaaaaaaaaaaaaa"]} {'],
+    ['its changes in a list', '[{"changes":["aaaaaaaaaaaaaaaa"]}]'],
     ['no JSON', '{'],
     ['no object', '[]'],
   ])('with %s is one row, as it came', (_, body) => {

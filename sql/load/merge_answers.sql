@@ -1,0 +1,10 @@
+-- What analysts take apart is JSON to the engine, whatever came; the journal has it as it came.
+insert into answers
+select distinct on (staged.request_id)
+    staged.* replace (case when json_valid(staged.body) then staged.body else '{}' end as body)
+from staged_answers as staged
+where not exists (select 1 from answers as known where known.request_id = staged.request_id)
+order by staged.received_at, staged.request_id;
+
+-- Makes room for the next ones.
+create or replace temp table staged_answers as from answers limit 0;
