@@ -136,14 +136,7 @@ async function lookAt(
   const notTaken = readRefused(directory.inbox)
   const report: Report = {
     sections: [
-      table('runs', runs.slice(0, RUNS_SHOWN), [
-        ['started (UTC)', 'startedAt', 'instant'],
-        ['pipeline', 'pipeline'],
-        ['outcome', 'outcome', 'state'],
-        ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
-        ['pages', 'pages', 'number'],
-        ['credits', 'credits', 'number'],
-      ]),
+      runsTable(runs.slice(0, RUNS_SHOWN)),
       [
         ['coverage', coverageText(coverage, now)],
         ...filtered.map((one): Fact => ['', `${one.filters}: ${coverageText(one, now)}`]),
@@ -190,6 +183,17 @@ async function lookAt(
     },
   }
   return { report, exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale }
+}
+
+function runsTable(runs: ReturnType<typeof runRows>) {
+  return table('runs', runs, [
+    ['started (UTC)', 'startedAt', 'instant'],
+    ['pipeline', 'pipeline'],
+    ['outcome', 'outcome', 'state'],
+    ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
+    ['pages', 'pages', 'number'],
+    ['credits', 'credits', 'number'],
+  ])
 }
 
 function waitingFacts(notBefore: Date | null, quarantined: number, files: number): Fact[] {

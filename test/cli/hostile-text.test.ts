@@ -32,7 +32,7 @@ function written(
     return made
   }
   const streams = { stdout: stream(), stderr: stream() }
-  work(streamOutput(json, createScrubber(), streams, {}))
+  work(streamOutput(json, createScrubber(), streams, { NO_COLOR: '1' }))
   return text
 }
 

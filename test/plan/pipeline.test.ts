@@ -30,6 +30,7 @@ describe('parsePipeline', () => {
     expect(parsePipeline(file(), 'nightly.yaml')).toEqual({
       name: 'nightly',
       kind: 'job-changes',
+      destinations: [],
       organizations: 'list.csv',
       event_types: ['joined', 'left', 'title_change'],
       window: 'since-last',

@@ -146,9 +146,10 @@ it.skipIf(!hasPostgres)(
   async () => {
     const { to, run } = await site()
     done(await run('--to', to, '--tables', 'odd'))
-    const { psql, ask, remove } = await startPostgres()
-    onTestFinished(remove)
-    for (const _ of [1, 2]) expect(psql(['-f', 'load.sql'], to)).toMatchObject({ status: 0 })
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const ask = (sql: string) => server.ask(sql)
+    for (const _ of [1, 2]) expect(server.psql(['-f', 'load.sql'], to)).toMatchObject({ status: 0 })
     expect(
       ask(
         `select id, text, empty is null, nothing is null, huge, seen_at at time zone 'utc', list->>1, day from odd order by id`,
@@ -160,7 +161,7 @@ it.skipIf(!hasPostgres)(
       ask(`select obj_description('odd'::regclass), col_description('odd'::regclass, 6)`),
     ).toBe("It's odd.|When.")
     ask('create view on_it as select id from odd')
-    expect(psql(['-f', 'load.sql'], to).status).not.toBe(0)
+    expect(server.psql(['-f', 'load.sql'], to).status).not.toBe(0)
     expect(ask('select count(*) from odd')).toBe('2')
   },
 )

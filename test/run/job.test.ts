@@ -90,6 +90,7 @@ describe('readJob', () => {
         initialWindow: 'all',
         overlapHours: 6,
       },
+      databases: [],
       collection: null,
       organizationsFile: join(folder, 'organizations.csv'),
       isBundled: false,
