@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { computedModels } from '../model/computed-models.ts'
+import { ownTables } from '../model/own/state.ts'
 import {
   loadIntoPostgres,
   postgresTables,
@@ -47,7 +48,8 @@ export async function loadDatabase(
   const tables = await tablesToExport(warehouse, names)
   // Before anything is there: an erasure must look wherever people may be.
   remember(directory.root, { to, at: address.shown, schema })
-  const models = [...loadedTables, ...computedModels, ...readModelFiles()]
+  const own = await ownTables(warehouse)
+  const models = [...loadedTables, ...computedModels, ...readModelFiles(), ...own]
   const loaded = await loadIntoPostgres({
     warehouse,
     address,

@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
   it('all tables of a warehouse have the primary keys of their models', async () => {
     const { schema, changed } = await site()
     const all = await changed()
-    expect(all.length).toBe(5)
+    expect(all.length).toBe(6)
     expect(
       ask(
         `select string_agg(a.attname, ',' order by a.attnum) from pg_index i join pg_attribute a on a.attrelid = i.indrelid
