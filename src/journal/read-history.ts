@@ -11,7 +11,7 @@ import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file
 import { crc32Hex } from '../support/hash.ts'
 import { emptyHistory, foldLoss, foldRecord, newerList, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { listSegments, readSegment } from './reader.ts'
+import { listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 export const CHECKPOINT_FILE = 'history.checkpoint'
@@ -60,7 +60,7 @@ export function notedList({ folder }: JournalFolder): History['suppression'] {
   const { positions, inodes } = known
   for (const segment of listSegments(folder)) {
     if (!inodes.has(segment)) inodes.set(segment, inodeOf(folder, segment))
-    for (const { record, end } of readSegment(join(folder, segment), positions.get(segment) ?? 0)) {
+    for (const { record, end } of readAfter(folder, segment, positions)) {
       known.list = newerList(known.list, record)
       positions.set(segment, end)
     }
@@ -144,9 +144,7 @@ function foldSegments(
   const present = new Set(listSegments(folder).filter((name) => only?.has(name) ?? true))
   for (const segment of [...new Set([...present, ...losses.keys()])].toSorted()) {
     history.hasGaps = segment <= gapsUpTo
-    const frames = present.has(segment)
-      ? readSegment(join(folder, segment), positions.get(segment) ?? 0)
-      : []
+    const frames = present.has(segment) ? readAfter(folder, segment, positions) : []
     for (const frame of frames) {
       foldRecord(history, frame)
       positions.set(segment, frame.end)
@@ -154,6 +152,18 @@ function foldSegments(
     foldLoss(history, losses.get(segment) ?? [])
   }
   return checkpoint
+}
+
+/** The records of a segment that were not read yet; opens no file that has none. */
+function readAfter(
+  folder: string,
+  segment: string,
+  positions: ReadonlyMap<string, number>,
+): Iterable<PlacedFrame> {
+  const path = join(folder, segment)
+  const from = positions.get(segment) ?? 0
+  const size = statSync(path, { throwIfNoEntry: false })?.size
+  return from > 0 && size === from ? [] : readSegment(path, from)
 }
 
 function readCheckpoint(folder: string): Checkpoint | null {
