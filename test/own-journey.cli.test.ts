@@ -25,7 +25,7 @@ it.skipIf(!hasPostgres)(
       companies: 3,
       pipelineLines: [
         'destinations:',
-        '  - { to: "\${JOBTIDE_PG_URL}", tables: [joiners_by_level] }',
+        '  - { to: "${JOBTIDE_PG_URL}", tables: [joiners_by_level] }',
       ],
     })
     const write = (path: string, text: string) => {
