@@ -1,6 +1,6 @@
--- The tables that load fills as they were known at the end of a day (UTC): each is the body of one table expression that
--- stands before the models in every macro <table>_as_known_on(day, seen_by). `seen_by` says whose knowledge: that of the
--- service (by detected_at) or that of this warehouse (by first_seen_at). A corrected event is told as it was told then.
+-- The tables that load fills, as they were known at the end of a day (UTC): each is the body of one table expression that comes
+-- before the models in every macro <table>_as_known_on(day, seen_by). `seen_by` says whose knowledge: that of the service (by
+-- detected_at) or that of this warehouse (by first_seen_at). A corrected event appears as it was known then.
 
 -- table: job_change_events
 select * exclude (attributes_seen_at, last_seen_at, last_run_id, times_seen)
@@ -21,7 +21,7 @@ from (
             partition by event_key
             order by
                 detected_at desc,
-                -- The later receipt of two versions detected at one time; what came after the day does not count.
+                -- Of two versions detected at one time the later receipt counts; versions after the day do not.
                 case when seen_by = 'service' or last_seen_at < end_of_day(day) then last_seen_at else first_seen_at end desc,
                 version_key desc
         ) as nth
@@ -45,7 +45,7 @@ from main.answers
 where received_at < end_of_day(day)
 
 -- table: organization_coverage
--- The midnight after the day is another day, and on the last of a month another month.
+-- The midnight after the day belongs to another day, and on the last of a month to another month.
 select
     organization_id,
     event_types,
@@ -60,7 +60,7 @@ from main.organization_filters
 where first_asked_at < end_of_day(day)
 
 -- table: as_of
--- Of all organisations, also where one is asked for.
+-- For all organisations, even when the query names one.
 select utc_date(max(reached_at)) as as_of_on
 from (
     select max(least(detected_at, first_seen_at)) as reached_at
@@ -77,13 +77,13 @@ from (
 having max(reached_at) is not null
 
 -- table: transfers
--- A deal shows in the moves of everybody, also of people who were never at the organisation that is asked for: which moves are
--- transfers is told as it is known today.
+-- A deal shows in the moves of many people, including people who were never at the queried organisation: transfers are shown as
+-- known today.
 select left_event_key, joined_event_key, kind
 from core.transfers
 
 -- table: duplicate_marks
--- Which people and organisations are one shows in the events of everybody, likewise: it is told as it is known today.
+-- Duplicates of people and organisations also show in the events of many people: they are shown as known today.
 select profile_id, organization_id, duplicate_of_profile_id, duplicate_of_organization_id
 from core.duplicate_marks
 

@@ -29,13 +29,13 @@ create or replace macro week_start(ts) as
 create or replace macro month_start(ts) as
     cast(date_trunc('month', utc_date(ts)) as date);
 
--- Whether `ts` is 00:00 on the first of a month: how a change is dated of which only the month is known.
+-- Whether `ts` is 00:00 on the first of a month: the date of a change whose month alone is known.
 -- spark: is_month_start(ts timestamp) returns boolean return ts = date_trunc('MONTH', ts)
 create or replace macro is_month_start(ts) as
     extract(day from utc_date(ts)) = 1 and epoch_us(ts) % 86400000000 = 0;
 
--- How well a date is known: `month` where `ts` is 00:00 on the first of a month, and `year` where that is January: a year
--- alone is written so, too, and nothing tells the two apart.
+-- How well a date is known: `month` where `ts` is 00:00 on the first of a month, and `year` where that is January: a date known
+-- to the year alone is also written that way, and the two cannot be distinguished.
 -- spark: date_precision(ts timestamp) returns string return if(ts is null, null, if(ts = date_trunc('YEAR', ts), 'year', if(ts = date_trunc('MONTH', ts), 'month', 'day')))
 create or replace macro date_precision(ts) as
     case
@@ -45,13 +45,14 @@ create or replace macro date_precision(ts) as
         else 'month'
     end;
 
--- Whether a change can have been at `ts`: careers do not begin before 1940, the instant 0 of computers (1970-01-01) is no date, and
--- nothing is announced more than 5 years before it happens. `seen_at` is when it was detected, or received where that is earlier.
+-- Whether a change can have been at `ts`: careers begin in 1940 or later, the instant 0 of computers (1970-01-01) is a
+-- placeholder, and announcements come at most 5 years ahead. `seen_at` is when it was detected, or received where that is
+-- earlier.
 -- spark: is_career_date(ts timestamp, seen_at timestamp) returns boolean return to_date(ts) >= date '1940-01-01' and unix_micros(ts) <> 0 and datediff(ts, seen_at) <= 1827
 create or replace macro is_career_date(ts, seen_at) as
     utc_date(ts) >= date '1940-01-01' and epoch_us(ts) <> 0 and days_between(seen_at, ts) <= 1827;
 
--- When a change was, as far as it is known: a date that no career has says nothing, and the change had been made when it was seen.
+-- The best known time of a change: an implausible date says nothing, and the change had been made when it was seen.
 -- spark: career_date(ts timestamp, seen_at timestamp) returns timestamp return if(is_career_date(ts, seen_at), ts, seen_at)
 create or replace macro career_date(ts, seen_at) as
     case when is_career_date(ts, seen_at) then ts else seen_at end;
@@ -70,8 +71,8 @@ create or replace macro latest_on(ts, known_to) as
         else utc_date(ts)
     end;
 
--- As `latest_on`, of what was seen at an instant: a change of this year that was seen in June is not of July. Of the month that is
--- dated, every day can be.
+-- As `latest_on`, for a change seen at an instant: a change of this year that was seen in June is not of July. Within the dated
+-- month, every day is possible.
 -- spark: latest_seen(ts timestamp, known_to string, seen_at timestamp) returns date return case known_to when 'year' then least(make_date(year(ts), 12, 31), greatest(last_day(ts), to_date(seen_at))) when 'month' then last_day(ts) else to_date(ts) end
 create or replace macro latest_seen(ts, known_to, seen_at) as
     case known_to
@@ -79,7 +80,7 @@ create or replace macro latest_seen(ts, known_to, seen_at) as
         else latest_on(ts, known_to)
     end;
 
--- As `latest_date`, where the precision is known, so that it holds for a date that comes after another one of its month.
+-- As `latest_date`, with a known precision, so that it also holds for a date that comes after another one of its month.
 -- spark: latest_dated(ts timestamp, known_to string) returns date return if(known_to in ('month', 'year'), last_day(ts), to_date(ts))
 create or replace macro latest_dated(ts, known_to) as
     case when known_to in ('month', 'year') then last_day(utc_date(ts)) else utc_date(ts) end;
@@ -94,17 +95,17 @@ create or replace macro whole_months(from_on, to_on) as
         as integer
     );
 
--- The order of events of one instant that were detected together.
+-- The order of events at one instant that were detected together.
 -- spark: event_type_order(event_type string) returns int return case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end
 create or replace macro event_type_order(event_type) as
     case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end;
 
--- The title that an event speaks of: after the change, or the one that was left.
+-- The title that an event names: after the change, or the one that was left.
 -- spark: title_said(event_type string, title_current string, title_previous string) returns string return if(event_type = 'left', coalesce(title_current, title_previous), title_current)
 create or replace macro title_said(event_type, title_current, title_previous) as
     case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end;
 
--- 40 bits of what is told of `ts`, for sums that say whether two histories are the same.
+-- 40 bits of a text and `ts`, for sums that show whether two histories are the same.
 -- spark: checksum(told string, ts timestamp) returns bigint return cast(conv(substr(md5(concat(told, '|', unix_micros(ts))), 1, 10), 16, 10) as bigint)
 create or replace macro checksum(told, ts) as
     cast('0x' || substr(md5(told || '|' || cast(epoch_us(ts) as varchar)), 1, 10) as bigint);
@@ -129,8 +130,8 @@ create or replace macro is_founder_title(level, core) as
 create or replace macro days_later(from_on, days) as
     cast(from_on + cast(days as integer) as date);
 
--- What is the same in all spellings of a page, a handle or a slug: without protocol, www, the subdomain of a country or of
--- phones, query, fragment and slash at the end, percent-encoding resolved, in lower case.
+-- The form common to all spellings of a page, a handle or a slug: without protocol, www, the subdomain of a country or of phones,
+-- query, fragment and slash at the end, percent-encoding resolved, in lower case.
 -- spark: page_name(page string) returns string return regexp_replace(regexp_replace(lower(trim(coalesce(try_url_decode(replace(regexp_replace(page, '[?#].*$', ''), '+', '%2B')), regexp_replace(page, '[?#].*$', '')))), '^(?:(?:[a-z]+:)?//)?(?:(?:www|m|[a-z]{2})[.]([^/]+[.][^/]+))?', '$1'), '/+$', '')
 create or replace macro page_name(page) as
     regexp_replace(
@@ -155,8 +156,8 @@ create or replace macro plain_letters(name) as
         ),
         'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'), 'ﬁ', 'fi'), 'ﬂ', 'fl');
 
--- What is the same in all spellings of a name: its letters, with one blank for any blanks, apostrophes and hyphens between them, and
--- none in Chinese, Japanese and Korean names. Marks of scripts other than Latin make other letters.
+-- The form common to all spellings of a name: its letters, with one blank for any blanks, apostrophes and hyphens between them,
+-- and without blanks in Chinese, Japanese and Korean names. Marks of scripts other than Latin make other letters.
 -- spark: plain_name(name string) returns string return case when name rlike '[\\p{IsLatin}\\uff21-\\uff5a]' then trim(regexp_replace(plain_letters(name), '[\\s\\p{Z}\\p{P}\\p{S}]+', ' ')) when name rlike '[\\p{IsHan}\\p{IsHiragana}\\p{IsKatakana}\\p{IsHangul}]' then regexp_replace(lower(name), '[\\s\\p{Z}\\p{P}\\p{S}]+', '') else trim(regexp_replace(lower(name), '[\\s\\p{Z}\\p{P}\\p{S}]+', ' ')) end
 create or replace macro plain_name(name) as
     case
@@ -172,17 +173,17 @@ create or replace macro plain_name(name) as
 create or replace macro page_part(page) as
     regexp_replace(page_name(page), '^.*/', '');
 
--- The id of a job posting, of the id or any address that has it; null where there is none.
+-- The id of a job posting, from the id or any address that contains it; null where there is none.
 -- spark: posting_id(page string) returns string return nullif(regexp_extract(page, '(?:^|/jobs/view/(?:[^/?#]*-)?|[?&]currentJobId=)([0-9]{1,20})(?:/?[?#].*|&.*|/)?$', 1), '')
 create or replace macro posting_id(page) as
     nullif(regexp_extract(page, '(?:^|/jobs/view/(?:[^/?#]*-)?|[?&]currentJobId=)([0-9]{1,20})(?:/?[?#].*|&.*|/)?$', 1), '');
 
--- The text, number or JSON of a member of a JSON document, by a path such as $.message.name; null where it is not there, or null.
+-- The text, number or JSON of a member of a JSON document, by a path such as $.message.name; null where it is missing, or null.
 -- spark: json_text(document string, path string) returns string return get_json_object(document, path)
 create or replace macro json_text(document, path) as
     try(json_extract_string(document, path));
 
--- As json_text, of a thing that an answer holds itself, or below message, data or post: `path` is that in the thing.
+-- As json_text, for an object at the top of an answer, or below message, data or post: `path` is relative to that object.
 -- spark: thing_text(document string, path string) returns string return coalesce(get_json_object(document, concat('$.', path)), get_json_object(document, concat('$.message.', path)), get_json_object(document, concat('$.data.', path)), get_json_object(document, concat('$.post.', path)))
 create or replace macro thing_text(document, path) as
     coalesce(
@@ -192,7 +193,7 @@ create or replace macro thing_text(document, path) as
         json_text(document, '$.post.' || path)
     );
 
--- A count as pages write it, such as 12,345; null for what is none, or does not fit. Some write -1 for one that they do not have.
+-- A count as pages write it, such as 12,345; null where it is not a count, or does not fit. Some write -1 for an unknown count.
 -- spark: whole_number(text string) returns int return case when text like '-%' then null else try_cast(regexp_replace(text, '[,. ]', '') as int) end
 create or replace macro whole_number(text) as
     case when text not like '-%' then try_cast(regexp_replace(text, '[,. ]', '', 'g') as integer) end;
@@ -202,16 +203,16 @@ create or replace macro whole_number(text) as
 create or replace macro json_list(document, path) as
     try(json_extract(document, path || '[*]'));
 
--- A row for each item of a `json_list`, and its place, from 1. It takes a list, and no document: a lateral join repeats what it is
--- given for each item, and of a delivery of 1,200 activities that was 1.4 MB each time. A list is not repeated, and where no
--- condition on items stands beside it, nothing is joined.
+-- A row for each item of a `json_list`, and its place, from 1. It takes a list instead of a document: a lateral join repeats its
+-- argument for each item, and for a delivery of 1,200 activities that was 1.4 MB each time. A list is not repeated, and without
+-- another condition on items nothing is joined.
 -- spark: json_items(items array<string>) returns table(item string, place int) return select item, place + 1 from (select posexplode(items) as (place, item))
 create or replace macro json_items(items) as table
     select
         cast(unnest(items) as varchar) as item,
         cast(generate_subscripts(items, 1) as integer) as place;
 
--- What an activity says, as far as tables have it: a dozen calls of `json_text` would hold a hundred times what they read.
+-- The fields of an activity that tables have: a dozen calls of `json_text` would hold a hundred times what they read.
 -- spark: activity_of(item string) returns struct<event_id: string, profile_url: string, profile_name: string, signal_type: string, detected_at: string, change_data: struct<occurred_at: string, reaction_type: string, comment_text: string, post_url: string, post_text: string, post_author: struct<name: string, url: string>>> return from_json(item, 'event_id string, profile_url string, profile_name string, signal_type string, detected_at string, change_data struct<occurred_at: string, reaction_type: string, comment_text: string, post_url: string, post_text: string, post_author: struct<name: string, url: string>>')
 create or replace macro activity_of(item) as
     try(
@@ -224,12 +225,12 @@ create or replace macro activity_of(item) as
         )
     );
 
--- The instant that a text of milliseconds since 1970 UTC names; null for what is none.
+-- The instant of a text of milliseconds since 1970 UTC; null where it is not one.
 -- spark: instant_of_ms(ms string) returns timestamp return timestamp_millis(try_cast(ms as bigint))
 create or replace macro instant_of_ms(ms) as
     to_timestamp(try_cast(ms as bigint) / 1000);
 
--- The instant that a text in ISO 8601 names; null for what is none.
+-- The instant of a text in ISO 8601; null where it is not one.
 -- spark: instant_of(iso string) returns timestamp return try_cast(iso as timestamp)
 create or replace macro instant_of(iso) as
     try_cast(iso as timestamp with time zone);

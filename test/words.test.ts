@@ -25,7 +25,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/\bbesides\b|\bwhoever\b|\bsomebody else|no longer so\b|\bdear\b/i, 'subject, verb, object'],
 ]
 
-/** Habits that make a sentence hard to read, and how English says it. Held to pages for readers only. */
+/** Habits that make a sentence hard to read, and how English says it. Held to pages for readers and comments of SQL. */
 const HABITS: readonly (readonly [RegExp, string])[] = [
   [/, too\b/i, 'also'],
   [/\bby (?:itself|themselves)\b/i, 'alone, on its own'],
@@ -47,7 +47,7 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Rewritten later, or generated. */
+/** Generated in part from the comments of sql/schema, which never change. */
 const NOT_YET = ['docs/tables.md']
 
 const PLACES = ['src', 'sql', 'test', 'docs', 'config', 'pipelines', '.ci']
@@ -74,16 +74,38 @@ const pages = [
   ...['docs', 'deploy'].flatMap(filesBelow).filter((path) => path.endsWith('.md')),
 ].filter((path) => !NOT_YET.includes(path))
 
-it.each(HABITS)('no page says %s, but %s', (pattern) => {
-  const found = pages.flatMap((path) =>
-    withoutCode(readFileSync(join(packageRoot, path), 'utf8'))
-      .split('\n')
-      .flatMap((line, index) =>
-        pattern.test(line) ? [`${path}:${index + 1}: ${line.trim().slice(0, 100)}`] : [],
-      ),
-  )
-  expect(found).toEqual([])
+const queries = files.filter((path) => path.endsWith('.sql') && /^sql\/(?!schema\/)/.test(path))
+
+it.each(HABITS)('no page and no comment of a query says %s, but %s', (pattern) => {
+  expect([
+    ...pages.flatMap((path) => linesWith(pattern, path, withoutCode)),
+    ...queries.flatMap((path) => linesWith(pattern, path, onlyComments)),
+  ]).toEqual([])
 })
+
+it('comments of SQL are read without Spark functions and parameters', () => {
+  expect(queries.length).toBeGreaterThan(200)
+  expect(onlyComments('select 1 -- of it\n  -- spark: f(told)\n--  note: not $told')).toBe(
+    'of it\n\nnote: not ',
+  )
+})
+
+function linesWith(pattern: RegExp, path: string, prose: (text: string) => string): string[] {
+  return prose(readFileSync(join(packageRoot, path), 'utf8'))
+    .split('\n')
+    .flatMap((line, index) =>
+      pattern.test(line) ? [`${path}:${index + 1}: ${line.trim().slice(0, 100)}`] : [],
+    )
+}
+
+/** The comments of a query, line for line, without the code in them: Spark functions and parameters. */
+function onlyComments(sql: string): string {
+  return sql
+    .split('\n')
+    .map((line) => /(?:^|\s)-- *(?! *spark:)(.*)$/.exec(line)?.[1] ?? '')
+    .map((comment) => comment.replaceAll(/\$\w+/g, ''))
+    .join('\n')
+}
 
 /** The prose of a page, line for line: programs print words of their own. */
 function withoutCode(markdown: string): string {
@@ -93,12 +115,5 @@ function withoutCode(markdown: string): string {
 }
 
 it.each(REPLACED)('nothing is called %s, but %s', (pattern) => {
-  const found = files.flatMap((path) =>
-    readFileSync(join(packageRoot, path), 'utf8')
-      .split('\n')
-      .flatMap((line, index) =>
-        pattern.test(line) ? [`${path}:${index + 1}: ${line.trim().slice(0, 100)}`] : [],
-      ),
-  )
-  expect(found).toEqual([])
+  expect(files.flatMap((path) => linesWith(pattern, path, (text) => text))).toEqual([])
 })

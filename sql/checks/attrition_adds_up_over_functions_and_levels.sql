@@ -1,5 +1,5 @@
 -- The leavers of all functions, and those of all levels, are all leavers; functions at one level hold no more than that. The best
--- headcount is one that there may have been.
+-- headcount is a possible one.
 select
     organization_id,
     month_start_on,

@@ -1,4 +1,4 @@
--- By month and type only: to count by organisation, too, all events would have to be put in groups by their names.
+-- The check counts by month and type only: counting by organisation as well would group all events by their names.
 with
 
 counted as (

@@ -1,4 +1,4 @@
--- Once by step, and once in the row of all steps from its level, at each organisation that is observed.
+-- A promotion counts once by step, and once in the row of all steps from its level, at each observed organisation.
 with
 
 entries as (

@@ -1,4 +1,4 @@
--- Or else stg_job_change_events would call a title unknown that nobody has read.
+-- Otherwise stg_job_change_events would call a title unknown that was never read.
 select events.event_key, events.ladder, events.title
 from stint_events as events
 left join titles on titles.ladder = events.ladder and titles.title = events.title

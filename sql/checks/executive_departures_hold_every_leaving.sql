@@ -1,4 +1,4 @@
--- What executive_changes sets beside the changes at the top: each leaving there is one.
+-- executive_departures has one row for each departure in executive_events.
 with
 
 entries as (

@@ -1,4 +1,4 @@
--- What talent_flows divides: no organisation loses more people to others than left it, nor wins more than joined it.
+-- The divisors of talent_flows: no organisation loses more people to others than left it, nor wins more than joined it.
 with
 
 moved as (

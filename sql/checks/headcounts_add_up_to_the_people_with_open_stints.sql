@@ -1,5 +1,5 @@
--- All that changes a headcount, added up, leaves those who are there for sure: the people with an open stint of a main job who
--- did not join elsewhere since.
+-- The sum of all changes of a headcount is the number of people who are certainly there: those with an open stint of a main job
+-- who did not join elsewhere since.
 with
 
 changes as (

@@ -1,4 +1,4 @@
--- In no month and no role are there fewer people than none, nor fewer who may be there than who are.
+-- In each month and role the number of people is at least 0, and the number who may be there at least the number who are.
 with
 
 added_up as (

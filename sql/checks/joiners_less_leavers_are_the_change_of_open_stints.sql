@@ -1,5 +1,5 @@
--- Every end of a stint that was seen is a joiner or a leaver, and no other event is. So a person who joined and was not seen to
--- leave is there, or came back later, and a person who left without a seen joining had been there.
+-- Every seen end of a stint is a joiner or a leaver, and no other event is. So a person who joined and was not seen to leave is
+-- there, or came back later, and a person who left without a seen joining had been there.
 with
 
 seen as (

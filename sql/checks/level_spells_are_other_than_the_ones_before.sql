@@ -1,4 +1,4 @@
--- Two levels of a stint that follow each other are not the same.
+-- Two successive levels of a stint differ.
 with
 
 neighbours as (

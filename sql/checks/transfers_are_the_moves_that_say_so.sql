@@ -1,4 +1,4 @@
--- Each transfer is the move of moves that says so.
+-- Each transfer is a move that moves marks as a transfer.
 with
 
 entries as (

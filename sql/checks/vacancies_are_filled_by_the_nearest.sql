@@ -1,4 +1,4 @@
--- Between a leaving and the joining that filled its place, every other vacancy was filled, too: one that was not is nearer. Of
+-- Between a leaving and the joining that filled its place, every other vacancy was also filled: an open one would be nearer. For
 -- pairs of one role that holds among vacancies of that role.
 with
 

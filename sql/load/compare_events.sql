@@ -1,15 +1,15 @@
 -- Compares the sightings of a chunk with each other and with what is known. An event that is received once and is not known
 -- is simply new; all others are `repeated`, and only they take the long way.
 
--- A backfill comes organisation by organisation: what is known of those in a chunk stands behind this place. Finding it takes
--- 0.1 s among 30 million events, as their column has few values; looking for the keys in all of them takes 2 s.
+-- A backfill comes organisation by organisation: the known events of the organisations in a chunk lie at or after this row.
+-- Finding it takes 0.1 s among 30 million events, as their column has few values; looking for the keys in all of them takes 2 s.
 set variable first_place = (
     select coalesce(min(rowid), 9223372036854775807)
     from job_change_events
     where organization_id in (select organization_id from jobtide_load.staged_sightings)
 );
 
--- Found by their keys alone: a join over all columns would read all of the table.
+-- The search uses the keys alone: a join over all columns would read all of the table.
 create or replace temp table known_rows as
 select event.rowid as row_number
 from job_change_events as event
@@ -83,8 +83,8 @@ left join known_events as known on known.event_key = ranked.event_key
 where ranked.nth = 1;
 
 -- Events that were received with different attributes: every distinct version, with when it was received first and last.
--- The versions of an event are put together from those kept, the event as it stands and this chunk, so any order of loading
--- gives the same rows. An event with one version only has none.
+-- The versions of an event are combined from the stored versions, the event as it stands and this chunk, so any order of loading
+-- gives the same rows. An event with only one version has none.
 create or replace temp table repeated_versions as
 with
     kept as (
@@ -113,7 +113,7 @@ with
         from repeated_sightings
     ),
 
-    -- detected_at and attributes name a version; what else a row holds follows from them or from the event's key.
+    -- detected_at and attributes identify a version; the rest of a row follows from them or from the event's key.
     versions as (
         select
             any_value(columns(* exclude (event_key, detected_at, attributes, first_seen_at, last_seen_at, first_run_id))),

@@ -1,5 +1,5 @@
--- What the merge is about to do: events that are new, known events whose attributes a newer sighting changes, and known ones
--- in all.
+-- The changes that the merge is about to make: new events, known events whose attributes a newer sighting changes, and the known
+-- ones in all.
 
 select
     cast(count(*) filter (where is_new) + (select count(*) from single_sightings) as integer) as inserted,

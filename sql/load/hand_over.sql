@@ -1,4 +1,4 @@
--- Hands the events that were read over to the merge, and makes room for the next ones.
+-- Hands the parsed events over to the merge, and makes room for the next ones.
 
 drop table if exists jobtide_load.staged_sightings;
 alter table jobtide_load.sightings rename to staged_sightings;

@@ -1,4 +1,4 @@
--- What analysts take apart is JSON to the engine, whatever came; the journal has it as it came.
+-- Bodies that analysts parse are always JSON to the engine; the journal has them as received.
 insert into answers
 select distinct on (staged.request_id)
     staged.* replace (case when json_valid(staged.body) then staged.body else '{}' end as body)

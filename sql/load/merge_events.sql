@@ -1,6 +1,5 @@
--- Stores what compare_events.sql found, and whose events the next build has to look at: those of everybody with an event
--- that is new, that says something else than before or that is now known to have been received earlier, or with a version of
--- an event that was not known.
+-- Stores the result of compare_events.sql, and the people that the next build has to process: everyone with an event that is new,
+-- that changed, that is now known to have been received earlier, or that has a version not known before.
 
 insert into ops.changed_people
 select profile_id from single_sightings

@@ -1,4 +1,4 @@
--- What the engine has not read of the pages $1 to $2: places of events, and pages without any as null.
+-- The parts of the pages $1 to $2 that the engine has not read: places of events, and pages without events as null.
 
 select nth, position
 from jobtide_load.sightings

@@ -13,7 +13,7 @@ with
             unnest(cast($4 as blob[])) as body
     ),
 
-    -- Pages that the engine takes for JSON as JavaScript does.
+    -- Pages that are JSON to the engine as they are to JavaScript.
     pages as (
         select nth, received_at, run_id, decode(body) as body
         from bodies
@@ -39,7 +39,8 @@ with
         select
             * exclude (event),
             json_keys(event, ['$', '$.title', '$.person', '$.organization']) as fields,
-            -- Control characters come as escapes, and a key is a hash of the text that JavaScript writes, without byte order marks.
+            -- Control characters come as escapes, and a key is a hash of the text that JavaScript writes, without byte order
+            -- marks.
             contains(event, '\u') or contains(event, chr(65279)) as has_escapes,
             from_json(event, '{
                 "event_type": "JSON", "detected_at": "JSON", "changed_at": "JSON", "detection_lag_days": "JSON",

@@ -1,5 +1,5 @@
--- What a connection needs to read pages: macros, and temporary tables for some pages at a time: the member names of events that
--- name a member twice; people in them whose events are not kept; and events that JavaScript has read.
+-- The setup of a connection that reads pages: macros, and temporary tables for some pages at a time: the member names of events
+-- that name a member twice; people in them whose events are not kept; and events that JavaScript has read.
 
 -- A member of an event as JSON text: null where it is missing or null.
 create or replace temp macro is_text(leaf) as leaf is null or starts_with(leaf, '"');

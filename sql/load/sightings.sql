@@ -1,5 +1,5 @@
--- Events as received in one chunk, in a database in memory: several connections fill it, and a temporary table is seen by one
--- only. The columns are those of the events table but for what is counted over all sightings of an event.
+-- Events as received in one chunk, in a database in memory: several connections fill it, and a temporary table is visible to only
+-- one. The columns are those of the events table except the counts over all sightings of an event.
 
 create or replace table jobtide_load.sightings as
 select

@@ -1,4 +1,4 @@
--- Gives the memory of one chunk back.
+-- Releases the memory of one chunk.
 
 drop table if exists staged_batches;
 drop table if exists staged_pages;

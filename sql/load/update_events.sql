@@ -1,4 +1,4 @@
--- Stores events that were known. Newer sightings replace attributes; older ones only count.
+-- Stores events that were already known. Newer sightings replace attributes; older ones only count.
 
 create or replace temp table counted_events as
 select
@@ -30,7 +30,7 @@ update job_change_events as event set
 from counted_events as counted
 where event.rowid = counted.place and not counted.is_newer;
 
--- Not an update: of events here and there it would write every column of all of them again. Measured with 2,000 of 10 million.
+-- This is not an update: for scattered events it would rewrite every column of all of them. Measured with 2,000 of 10 million.
 delete from job_change_events where rowid in (select place from counted_events where is_newer);
 insert into job_change_events by name
 select

@@ -1,4 +1,4 @@
--- question: What happened to the people who are here, by when it was first seen here?
+-- question: What happened to the people in the warehouse, by when it was first seen here?
 -- parameter: since = 2000-01-01: the first day on which it was first here
 -- parameter: change = %: joined, left, promoted, stepped_down and the others, or % for all
 select

@@ -1,4 +1,4 @@
--- question: How many people moved from an organisation to another and back, year by year?
+-- question: How many people moved from one organisation to another and back, year by year?
 -- parameter: organization: its organization_id, or its name
 -- parameter: other: the organization_id of the other one
 select

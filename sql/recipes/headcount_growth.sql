@@ -8,7 +8,7 @@ select
     joiners,
     leavers,
     transfers_net,
-    -- Without transfers, and of years whose months have rates in organization_headcount_monthly.
+    -- Growth excludes transfers, and is null unless all months of the year have rates in organization_headcount_monthly.
     round(case when has_rates then least(net / fewest, net / most) end, 3) as growth_min,
     round(case when has_rates then greatest(net / fewest, net / most) end, 3) as growth_max
 from (

@@ -1,4 +1,4 @@
--- question: What happened to those on the watch-lists, by when it was first seen here, and how sure is it that it is them?
+-- question: What happened to the people and organisations on the watch-lists, by when it was first seen here, and how sure is each match?
 -- parameter: since = 2000-01-01: the first day on which it was first here
 -- parameter: list = %: the name of a watch-list, or % for all
 select

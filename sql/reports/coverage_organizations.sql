@@ -1,3 +1,3 @@
--- What the warehouse knows of each organisation: its name and how many events are of it.
+-- The name of each organisation and the number of its events in the warehouse.
 select organization_id, name, cast(events as double) as events
 from ops.organizations

@@ -1,5 +1,5 @@
--- What was spent and what it brought: a row for each $by (day, month, pipeline or run), the last first, and before them one
--- of all. An event is new for the run that received it first; one that is neither new nor refused was known before.
+-- Spending and its yield: a row for each $by (day, month, pipeline or run), the last first, and before them one for all. An event
+-- is new for the run that received it first; one that is neither new nor refused was known before.
 with pages as (
     from ops.pages
     union all by name

@@ -1,5 +1,5 @@
--- What each organisation cost: its share of the charges of the pages that held its events. The most expensive first, at last
--- what no organisation is known to have caused.
+-- The cost of each organisation: its share of the charges of the pages that held its events. The most expensive comes first, the
+-- cost without a known organisation last.
 with charged as (
     select
         shares.organization_id,

@@ -1,4 +1,4 @@
--- Pages whose charge was not the expected one, the newest first, so many at most.
+-- Pages whose charge differs from the expected one, the newest first, up to a limit.
 select requested_at, runs.pipeline, pages.run_id, batch_id, page, request_id, events, credits_used, credits_sent
 from (
     from ops.pages

@@ -1,4 +1,4 @@
--- The joiners, leavers and promotions of the events that a run received first, the newest first.
+-- The joiners, leavers and promotions from the events that a run received first, the newest first.
 with changes as (
     select 'joined' as what, event_key, person_full_name as person, organization_name as organization, title, detected_at
     from joiners

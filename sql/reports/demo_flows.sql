@@ -1,4 +1,4 @@
--- Where people went most often.
+-- The most frequent moves.
 select
     from_organization_name as from_organization,
     to_organization_name as to_organization,

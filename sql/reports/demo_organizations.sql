@@ -1,5 +1,5 @@
--- The organisations with most open roles: how many people they have, and how many of them were seen to change something.
--- No rates: the demo looks back one year, and the first observed year has none.
+-- The organisations with most open roles: their headcount, and how many of their people were seen to change something. Rates are
+-- left out: the demo looks back one year, and the first observed year has none.
 with
 
 newest as (

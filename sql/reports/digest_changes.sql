@@ -1,4 +1,4 @@
--- The changes named in $names, executives first, then what became known last; at most $rows.
+-- The changes named in $names, executives first, then the latest known first; at most $rows.
 select
     told.change,
     told.event_key,

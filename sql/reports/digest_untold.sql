@@ -1,4 +1,4 @@
--- The changes that are not in $told: their names (16 characters) as one text, separated by blanks; null where there is none.
+-- The names (16 characters) of the changes that are not in $told, as one text, separated by blanks; null where there is none.
 select string_agg(named.name, ' ' order by named.name) as names
 from (
     select left(md5(concat(change, event_key)), 16) as name

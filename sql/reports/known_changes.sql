@@ -1,5 +1,5 @@
--- Who joined, left and rose, a row for each, side roles included: what the other queries of a report count and list.
--- They read it as the temporary view of this name.
+-- The people who joined, left and rose, a row for each, side roles included: the other queries of a report count and list these
+-- rows. They read them as the temporary view of this name.
 select
     'joined' as change,
     event_key,

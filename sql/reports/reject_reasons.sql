@@ -1,4 +1,4 @@
--- Why events were refused. What an event sent stands at the end of a reason; without it, equal faults are one.
+-- Why events were refused. The value that an event sent comes at the end of a reason; without it, equal faults are one.
 select
     regexp_replace(reason, ', got .*$', '', 's') as reason,
     cast(count(*) as integer) as events,

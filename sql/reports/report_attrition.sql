@@ -1,6 +1,6 @@
--- The attrition of each organisation in the twelve months to $month_on, and of each function and level over all of them. Where more
--- left than the rate of the year before leads to expect comes first; without that year, where more left than the rate of all does.
--- At most $rows of each part. A function or level of fewer than 10 people says nothing.
+-- The attrition of each organisation in the twelve months to $month_on, and of each function and level over all of them. Rows
+-- where more left than the rate of the year before predicts come first; without that year, those where more left than the overall
+-- rate predicts. At most $rows of each part. A function or level of fewer than 10 people is left out.
 with
 
 rated as (

@@ -1,4 +1,5 @@
--- Layoffs and hiring bursts of which anything became known in the window: the whole months of organization_anomalies, as known today.
+-- Layoffs and hiring bursts with changes that became known in the window: the whole months of organization_anomalies, as known
+-- today.
 select
     anomalies.change,
     anomalies.organization_id,

@@ -1,5 +1,5 @@
--- Each organisation with a change that became known in the window, and with $with_others each other one that was looked at: the one
--- with most changes first, at most $rows of them.
+-- Each organisation with a change that became known in the window, and with $with_others each other observed one: the one with
+-- most changes first, at most $rows of them.
 with counted as (
     select
         organization_id,

@@ -1,5 +1,5 @@
--- Who joined, left and rose, known first in the window: executives first, then what became known last; of each at most $rows, or
--- of each organisation with $by_organization.
+-- The people who joined, left and rose, known first in the window: executives first, then the latest known first; at most $rows
+-- of each, or of each organisation with $by_organization.
 with ordered as (
     select
         *,

@@ -1,5 +1,5 @@
 -- How many joined, left and rose: known first in the window, and in the time of equal length before it. Side roles, such as a
--- seat on a board, are counted apart.
+-- seat on a board, are counted separately.
 with placed as (
     select change, is_executive, is_primary, known_at >= $from_at as is_in_window
     from known_changes

@@ -1,5 +1,5 @@
--- Moves from one organisation to another of which both halves were detected since $flows_from_at, the most frequent first, and how
--- many of them in the window. With a list: those from or to one of it.
+-- Moves from one organisation to another whose halves were both detected since $flows_from_at, the most frequent first, and how
+-- many of them in the window. With a list: the moves from or to its members.
 with moved as (
     select
         from_organization_id,

@@ -1,4 +1,4 @@
--- How fresh the page is, and what it cost: one row. With a list the charges are the shares of its organisations.
+-- How fresh the page is, and its cost: one row. With a list the charges are the shares of its organisations.
 with received as (
     select
         max(least(detected_at, first_seen_at)) as newest_detected_at,

@@ -1,3 +1,3 @@
--- By what an organisation can be named in a list: its id, its page, its slug.
+-- The names by which a list can refer to an organisation: its id, its page, its slug.
 select organization_id, name, slug, url
 from organizations

@@ -1,5 +1,5 @@
--- Of the organisations $shown, in each of the 25 months to $month_on: how many people they have, how many joined and left, and the
--- share that left in the twelve months to then. Months before an organisation was observed are left out.
+-- The headcount, joiners and leavers of the organisations $shown in each of the 25 months to $month_on, and the share that left
+-- in the twelve months to then. Months before an organisation was observed are left out.
 with
 
 shown as (
@@ -7,7 +7,7 @@ shown as (
         organization_id,
         name,
         observed_from_on,
-        -- As in attrition: who was asked for from the beginning is observed since the first change.
+        -- As in attrition: an organisation requested from the start is observed since the first change.
         coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on
     from organizations
     where organization_id in (select unnest(from_json($shown, '["varchar"]')))

@@ -1,11 +1,11 @@
--- How many joined, left and rose in each of the $weeks times of seven days before the end of the window.
+-- How many joined, left and rose in each of the $weeks periods of seven days before the end of the window.
 with weeks as (
     select unnest(range($weeks::bigint)) as week
 ),
 
 counted as (
     select
-        -- The instant seven days before the end is in the last week, as the end itself is in none.
+        -- The instant seven days before the end is in the last week; the end itself is in none.
         cast(ceil((epoch($to_at::timestamptz) - epoch(known_at)) / 604800) - 1 as bigint) as week,
         count(case when change = 'joined' then 1 end) as joined,
         count(case when change = 'left' then 1 end) as went,

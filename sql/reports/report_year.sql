@@ -1,14 +1,14 @@
--- One row: the newest whole month up to the end of the window that most organisations were observed in, how many joined and left in
--- the twelve months to it and in the twelve before, and which share of the people left. Where most were observed for less than
--- twelve months, in so many months. Of organisations that were observed for all of the time that is counted; rates are those of
--- attrition, as known today.
+-- One row: the newest whole month up to the end of the window in which most organisations were observed, how many joined and left
+-- in the twelve months to it and in the twelve before, and the share of the people that left. Where most were observed for less
+-- than twelve months, the periods have that many months. Only organisations observed for the whole counted period count; rates
+-- are those of attrition, as known today.
 with
 
 scope as (
     select
         organization_id,
         observed_from_on,
-        -- As in attrition: who was asked for from the beginning is observed since the first change.
+        -- As in attrition: an organisation requested from the start is observed since the first change.
         coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on,
         cast(
             least(
@@ -24,7 +24,7 @@ scope as (
         )
 ),
 
--- Up to which most are observed: one that was read a month longer, or less, does not decide.
+-- The month up to which most are observed: one organisation read a month longer, or less, does not change it.
 usual as (
     select last_month_on as month_on
     from scope
@@ -77,7 +77,7 @@ counted as (
     select
         coalesce(sum(case when part = 'year' then joiners end), 0) as joined,
         coalesce(sum(case when part = 'year' then leavers end), 0) as went,
-        -- Nothing is compared where some were not observed in the year before.
+        -- The comparison is left out where some were not observed in the year before.
         case when bool_and(is_comparable) then coalesce(sum(case when part = 'before' then joiners end), 0) end as joined_before,
         case when bool_and(is_comparable) then coalesce(sum(case when part = 'before' then leavers end), 0) end as went_before
     from monthly

@@ -1,4 +1,4 @@
--- What the warehouse adds to the status of a data directory: one row.
+-- The part of the status of a data directory that comes from the warehouse: one row.
 select
     (select cast(count(*) as integer) from job_change_events) as events,
     (select cast(count(*) as integer) from ops.rejects) as rejects,

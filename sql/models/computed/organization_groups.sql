@@ -1,10 +1,10 @@
 -- grain: One row per organisation and group of organisations that it belongs to.
 -- key: organization_id, organization_group
 -- tier: detail
--- purpose: What config/organization-groups.yaml says: which organisations are one company, and from when until when.
+-- purpose: Which organisations count as one company, and from when until when, as config/organization-groups.yaml says.
 -- columns:
 --   organization_id: The service’s stable id of the organisation.
 --   organization_group: The name of its group.
 --   kind: How it belongs to the group: main, alias, rename, acquisition or spin-off.
---   from_at: When its first day in the group begins, UTC; null where it always was.
---   to_at: When its last day in the group begins, UTC; null where it still is.
+--   from_at: When its first day in the group begins, UTC; null where it was always a member.
+--   to_at: When its last day in the group begins, UTC; null where it is still a member.

@@ -1,7 +1,7 @@
 -- grain: One row per organisation whose titles are read by a ladder of its own.
 -- key: organization_id
 -- tier: detail
--- purpose: Which ladder of config/ladders.yaml it is; all other organisations have the standard one.
+-- purpose: The ladder of config/ladders.yaml that applies to each organisation; all others use the standard one.
 -- columns:
 --   organization_id: The service’s stable id of the organisation.
 --   ladder: The name of its ladder.

@@ -1,7 +1,7 @@
--- grain: One row per name that people write where that of an employer belongs, and that is no organisation.
+-- grain: One row per name that people enter as an employer although it does not name an organisation.
 -- key: name
 -- tier: detail
--- purpose: What config/pseudo-employers.yaml says: Self-employed, Stealth Startup, Career Break and the like.
+-- purpose: The names in config/pseudo-employers.yaml: Self-employed, Stealth Startup, Career Break and the like.
 -- columns:
---   name: The name in lower case, with one blank for any punctuation, as plain_name of sql/macros.sql writes it.
+--   name: The name in lower case, with one blank in place of any punctuation, as plain_name of sql/macros.sql writes it.
 --   kind: self_employed, hidden (an employer whose name is withheld) or none (no employer).

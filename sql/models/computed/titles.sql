@@ -1,8 +1,8 @@
--- grain: One row per ladder and distinct title of an event, of a corrected one also its titles before.
+-- grain: One row per ladder and distinct title of an event, including the earlier titles of a corrected event.
 -- key: ladder, title
 -- purpose: How each title is understood: level, field of work, role, and how sure that is.
 -- columns:
---   ladder: The ladder it is read by: standard, or the name of one in config/ladders.yaml.
+--   ladder: The ladder that reads both titles: standard, or the name of one in config/ladders.yaml.
 --   title: The title as written.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo, or unknown where the title does not say.
 --   level_order: level as a number, 1 (intern) to 9 (cxo); null when unknown.
@@ -10,14 +10,14 @@
 --   is_management: Whether the title manages people; null when unknown.
 --   function: Field of work such as engineering or sales; other when the title names none, unknown when it is not understood.
 --   core: The role without level, team and place, in English words where known; null when none is seen.
---   office: Where level is cxo: the office, alike for CEO, President & CEO and Interim CEO, another for Deputy CEO and CEO, EMEA; null otherwise.
+--   office: The office, where level is cxo: the same for CEO, President & CEO and Interim CEO, another for Deputy CEO and CEO, EMEA; null otherwise.
 --   is_interim: Whether the post is held for the time being: interim, acting.
---   is_side_role: Whether it is a role beside a main job: board member, adviser from outside, investor, mentor, volunteer.
---   is_advisory: Whether it is advice that may come from outside: a side role such as Advisor, or a title such as Technical Advisor that may be a job.
---   is_end_marker: Whether it says that the job or career is over, or that there is none, and names no other main job: Retired, Former CFO, Open to work.
+--   is_side_role: Whether it is a role alongside a main job: board member, outside adviser, investor, mentor, volunteer.
+--   is_advisory: Whether it may be outside advice: a side role such as Advisor, or a title such as Technical Advisor that may be a job.
+--   is_end_marker: Whether it says that the job or career is over, or that the person has no job, and names no other main job: Retired, Former CFO, Open to work.
 --   rule: The rule that decided the level.
 --   confidence: How likely the level is right, 0 to 1; 0 when unknown.
---   taxonomy_version: Version of the taxonomy that said so; another one labels every title again.
+--   taxonomy_version: Version of the taxonomy that set the label; a new version labels every title again.
 with
 
 written as (

@@ -1,7 +1,7 @@
--- grain: One row per pair of organisations of which somebody decided whether moves between them are transfers.
+-- grain: One row per pair of organisations for which config/transfers.yaml decides whether moves between them are transfers.
 -- key: from_organization_id, to_organization_id
 -- tier: detail
--- purpose: What config/transfers.yaml says of the candidates in transfer_candidates.
+-- purpose: The decisions in config/transfers.yaml on the candidates in transfer_candidates.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined.

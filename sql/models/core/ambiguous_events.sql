@@ -1,28 +1,33 @@
--- grain: One row per event and track of a person at an organisation where it takes rules to say what is a stint.
+-- grain: One row per event and track of a person at an organisation where only rules can tell what a stint is.
 -- key: event_key, track
--- purpose: Places the events of ambiguous_facts in the stints of the person there, and says which are roles inside a stint.
+-- purpose: Places the events of ambiguous_facts in the person's stints there, and marks the roles inside a stint.
 -- incremental_by: profile_id
--- note: The rules, for each track by itself, over what is said once:
--- note: 1. A left event ends a role, and no stint, where the person has another: it names a title that was said before their last
--- note:    joining there, which named another one, and not since, nor left more than 31 days before that joining; or the title
--- note:    before a change of title at most 31 days ago. So does a left event at most 31 days after a joining of somebody who was
--- note:    there (the new role was seen before the end of the old one), unless it names the new role and not the old one. A
--- note:    joining of somebody who is there begins a role.
--- note: 2. A left event and a joined one at most 31 days later are an internal move, or a leaving that was taken back: the
+-- note: The rules apply to each track on its own, after repeated facts are removed:
+-- note: 1. A left event ends only a role, and the stint goes on, where the person has another role: the event names a title
+-- note:    that was seen before their last joining there, that joining named another title, and the first title was not seen
+-- note:    since and was not left more than 31 days before that joining. The same holds for the title before a change of title
+-- note:    at most 31 days ago, and for a left event at most 31 days after a person joined who was already there (the new role
+-- note:    was seen before the old one ended), unless the event names the new role but not the old one. A joining of a person
+-- note:    who is already there begins a role.
+-- note: 2. A left event and a joined event at most 31 days later are an internal move, or a leaving that was taken back: the
 -- note:    stint goes on. After a longer absence the joining begins another stint.
--- note: 3. A joining of somebody who is there begins another stint where they had another job between: joined and left elsewhere,
--- note:    at least 180 days apart, and that leaving as near to this joining as in a move. The leaving here was not seen.
--- note: 4. Of leavings at most 62 days apart the last counts. Further apart, with nothing between, the person had come back. So they
--- note:    had where a change of title is told more than 31 days after a leaving: another stint, whose joining was not seen. One
--- note:    told up to 31 days after takes the leaving back, unless the leaving names the title that it leads to: then it is told late.
+-- note: 3. A joining of a person who is already there begins another stint if they had another job in between: they joined and
+-- note:    left elsewhere, at least 180 days apart, and that leaving is as near to this joining as a move requires. The leaving
+-- note:    here was not seen.
+-- note: 4. The last of several leavings at most 62 days apart counts. Leavings further apart with nothing in between show that
+-- note:    the person had come back. So does a change of title more than 31 days after a leaving: it belongs to another stint,
+-- note:    whose joining was not seen. A change of title up to 31 days after a leaving takes the leaving back, unless the
+-- note:    leaving names the title that it leads to: then the change was reported late.
 -- note: 5. A joining at most 31 days after a change of title that begins a stint is the arrival of that stint.
--- note: 6. A joining of a main job elsewhere proves the leaving that it is as near to as in a move: a change of title here that
--- note:    comes up to a year after that leaving, of somebody who is elsewhere still, is told late; so is a leaving that comes
--- note:    more than 62 days after it and names nothing else. Who joined and left elsewhere while away at most 31 days was away.
--- note:    And a leaving of the title before the last change of title ends the stint where it is the last that is told here.
--- note: 7. Where the role that somebody came with is left by name after the one they joined later, nothing said between, the stint
--- note:    ends with that later leaving, unless a joining elsewhere proves the earlier one: a joining proves the nearer leaving.
--- note: After a change of title that ended the job (to a side role, or Retired), a later leaving says nothing new.
+-- note: 6. A joining of a main job elsewhere proves a leaving here if it is as near to it as a move requires. A change of title
+-- note:    here up to a year after that leaving was reported late if the person is still elsewhere; so was a leaving more than
+-- note:    62 days after it that names nothing else. A person who joined and left elsewhere during an absence of at most 31
+-- note:    days was really away. A leaving of the title before the last change of title ends the stint where it is the last
+-- note:    event here.
+-- note: 7. Where a leaving names the role that the person came with, and an earlier leaving names the role they joined later,
+-- note:    with no other event in between, the stint ends with the later leaving, unless a joining elsewhere proves the earlier
+-- note:    one: a joining proves the nearer leaving.
+-- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing.
 -- values: track: main | side
 -- values: event_type: joined | left | title_change | nothing
 -- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
@@ -30,17 +35,17 @@
 -- columns:
 --   event_key: Stable hash of the event's natural key.
 --   track: main, or side for board members, advisers and the like; each has stints of its own.
---   is_second: True for what a change of title between a main job and a side role is to the side role.
+--   is_second: True for the part of a change of title between a main job and a side role that concerns the side role.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
---   previous_stint_number: The stint before it of the same track, main or side; null for the first.
---   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
+--   previous_stint_number: The previous stint of the same track, main or side; null for the first.
+--   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (reported before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
---   event_type: What the event is to the track: joined, left, title_change, or nothing, as in ambiguous_facts.
---   changed_at: When the change took effect, UTC, and not before what comes before it; see ambiguous_facts.
+--   event_type: The effect of the event on the track: joined, left, title_change, or nothing, as in ambiguous_facts.
+--   changed_at: When the change took effect, UTC, never before the event before it; see ambiguous_facts.
 --   detected_at: When the service saw the change, UTC.
---   detection_lag_days: Whole days between the change and its detection, as sent.
+--   detection_lag_days: Whole days from the change to its detection, as sent.
 --   first_seen_at: When the event was first received, UTC.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
@@ -60,7 +65,7 @@ involved as (
     from timeline
 ),
 
--- Joinings and leavings of main jobs at employers, of all organisations of these people.
+-- Joinings and leavings of main jobs at employers, for all organisations of these people.
 boundaries as (
     select events.profile_id, events.organization_id, events.event_type, events.changed_at
     from dated_events as events
@@ -93,7 +98,7 @@ jobs as (
     where event_type = 'joined'
 ),
 
--- Rule 6: a leaving of the main job that a joining elsewhere proves, as near to it as in a move.
+-- Rule 6: a leaving of the main job that a joining elsewhere proves, as near to it as a move requires.
 proofs as (
     select leavings.event_key, leavings.changed_at, jobs.joined_at, jobs.left_at
     from timeline as leavings
@@ -104,8 +109,8 @@ proofs as (
         and days_between(leavings.changed_at, jobs.joined_at) between -31 and 180
 ),
 
--- What was said of the person there before each leaving that names a title: the last joining, the first and the last time that
--- the title was said, the last leaving that named it, and the last joining or change of title.
+-- The facts known of the person there before each leaving that names a title: the last joining, the first and the last time the
+-- title was seen, the last leaving that named it, and the last joining or change of title.
 said_before as (
     select
         leavings.event_key,
@@ -138,7 +143,7 @@ said_before as (
         leavings.changed_at
 ),
 
--- Rule 7: the role that somebody came with outlasts the one they joined later, and left before.
+-- Rule 7: the role that the person came with outlasts the one they joined later and left first.
 outlasting as (
     select distinct said_before.event_key, said_before.track
     from said_before
@@ -172,7 +177,7 @@ outlasting as (
         and proofs.event_key is null
 ),
 
--- Rule 6: the last that is told here, and a move elsewhere at once.
+-- Rule 6: the last event here, and a move elsewhere at once.
 proven_ends as (
     select distinct proofs.event_key
     from proofs
@@ -211,7 +216,7 @@ named_role_ends as (
             and outlasting.event_key is null
             and said_before.first_position < said_before.joined_position
             and coalesce(said_before.last_position, 0) < said_before.joined_position
-            -- What had ended before the person came back cannot end again.
+            -- A role that had ended before the person came back cannot end again.
             and not coalesce(
                 said_before.left_position > coalesce(said_before.last_position, 0)
                 and days_between(said_before.left_at, joinings.changed_at) > 31,
@@ -305,7 +310,7 @@ followed as (
     )
 ),
 
--- Rule 6: leavings that are said long after, of somebody who is elsewhere since.
+-- Rule 6: leavings reported long afterwards, of a person who has been elsewhere since.
 left_before as (
     select event_key, track
     from followed
@@ -321,7 +326,7 @@ left_before as (
     where followed.may_be_left_before and followed.track = 'main'
 ),
 
--- The last leaving before each change of title, where nobody joined between.
+-- The last leaving before each change of title, without a joining between.
 after_leaving as (
     select
         followed.event_key,
@@ -350,7 +355,8 @@ after_leaving as (
         )
 ),
 
--- Rule 4: a title that the leaving names, and that is told a little late. Rule 6: one told of somebody who is elsewhere since.
+-- Rule 4: a title that the leaving names, reported a little late. Rule 6: a title reported of a person who has been elsewhere
+-- since.
 told_late as (
     select distinct changes.event_key, changes.track
     from after_leaving as changes
@@ -427,7 +433,7 @@ near as (
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
--- Rule 6: who joined and left elsewhere while away was away, for however short a time.
+-- Rule 6: a person who joined and left elsewhere while away was really away, for however short a time.
 worked_briefly as (
     select distinct here.event_key
     from near as here
@@ -459,7 +465,7 @@ neighbours as (
     left join worked_briefly on worked_briefly.event_key = near.event_key and near.track = 'main'
 ),
 
--- Rule 3: joined and, at least 180 days later, left elsewhere, between what was last seen here and joining here again.
+-- Rule 3: joined and, at least 180 days later, left elsewhere, between the last event here and joining here again.
 worked_elsewhere as (
     select distinct here.event_key
     from neighbours as here
@@ -500,7 +506,7 @@ begun as (
     left join worked_elsewhere on worked_elsewhere.event_key = neighbours.event_key and neighbours.track = 'main'
 ),
 
--- Rule 5: a change of title just before a joining shows nobody who was there.
+-- Rule 5: a change of title just before a joining does not show that the person was there.
 parts as (
     select
         event_key,
@@ -530,7 +536,7 @@ parts as (
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
--- Of the leavings that another one outlasts, those further apart than a leaving said again.
+-- The leavings outlasted by another one, further apart than a repeated leaving.
 outlasted as (
     select earlier.event_key, earlier.track
     from followed as earlier
@@ -543,7 +549,7 @@ outlasted as (
     where earlier.event_type = 'left'
 ),
 
--- Every event of the ambiguous pairs; a stint begins with the first saying of the fact that begins it.
+-- Every event of the ambiguous pairs; a stint begins with the first report of the fact that begins it.
 placed as (
     select
         facts.event_key,
@@ -567,7 +573,7 @@ placed as (
             end
         ) as part,
         parts.partner_event_key,
-        -- What lies before all of them belongs to the first stint.
+        -- Events before all stint starts belong to the first stint.
         greatest(
             1,
             sum(case when coalesce(starts.starts_stint, false) and facts.is_first_saying then 1 else 0 end) over (
@@ -584,7 +590,7 @@ placed as (
         on starts.profile_id = facts.profile_id
         and starts.organization_id = facts.organization_id
         and starts.track = facts.track
-        -- One term that can be hashed: with `or`, each event would be compared with each. A change of title is in no fact.
+        -- One term that can be hashed: with `or`, each event would be compared with each. A change of title belongs to no fact.
         and coalesce(starts.fact, -starts.position) = coalesce(facts.fact, -facts.position)
 ),
 

@@ -1,46 +1,48 @@
--- grain: One row per event and track of a person at an organisation where it takes rules to say what is a stint.
+-- grain: One row per event and track of a person at an organisation where only rules can tell what a stint is.
 -- key: event_key, track
--- purpose: In which order these events come, which of them are of a side role, and which say the same fact again.
+-- purpose: Orders these events, and marks those of a side role and those that repeat a fact.
 -- incremental_by: profile_id
--- note: Of other pairs of person and organisation, all is stint 1: stint_events says that.
--- note: 1. Events whose title is a side role (board member, adviser) are a track of their own: who leaves the company and stays on
--- note:    its board has left. A change of title from a main job to a side role is two things: the main job is left, and the side
--- note:    role begins. From a side role to a main job, the main job is joined. A title that says that a job is over (Retired,
--- note:    Former CFO) is none: a change of title to it leaves the job before, a joining with it is nothing. What may be advice from
--- note:    outside (Technical Advisor) is a side role where a change of title leads from it to an office at the top.
--- note:    An event without a title is of the main track, unless all titles of the pair are side roles, or a change of title from
--- note:    the main job to a side role came before it and no main job since.
--- note: 2. A joined event after a joined one, or left after left, at most 62 days apart (or in the year that the first names)
--- note:    and with the same title is the same fact said again: of these the one detected last counts.
--- note: 3. What is known to the month or the year can have been on any day of it, in the year up to the day it was seen. Of a joining and a leaving that can both have been
--- note:    first, the leaving is first for somebody who was there (the last boundary before that stands alone is joined), else
--- note:    the joining. With nothing before, somebody who leaves later without joining again was there, too; and so was, of two
--- note:    dated leaving first, who left another title than the one joined. Where a joining is dated before the leaving and its
--- note:    month or year holds it, it is second only where it was detected later, of somebody who was there. A change of title at the
--- note:    instant of a joining belongs to what was joined, at that of a leaving to what was left; in the month or year of a
--- note:    leaving that names no title before it, it comes before it, and a change known to the month or year after a joining in it.
--- note: The order in which events were loaded never matters.
+-- note: Every other pair of person and organisation is a single stint, number 1; see stint_events.
+-- note: 1. Events whose title is a side role (board member, adviser) form a track of their own: a person who leaves the company
+-- note:    and stays on its board has left. A change of title from a main job to a side role is two things: the main job is
+-- note:    left, and the side role begins. A change from a side role to a main job joins the main job. A title that marks the
+-- note:    end of a job (Retired, Former CFO) is neither: a change of title to it leaves the job before, and a joining with it
+-- note:    counts for nothing. A title that may be outside advice (Technical Advisor) is a side role where a change of title
+-- note:    leads from it to an executive office. An event without a title belongs to the main track, unless all titles of the
+-- note:    pair are side roles, or a change of title from the main job to a side role came before it with no main job since.
+-- note: 2. A joined event after a joined one, or left after left, with the same title and at most 62 days apart (or in the year
+-- note:    that the first names) repeats the same fact: the one detected last counts.
+-- note: 3. A date known to the month or the year can stand for any day of it, for the year up to the day of detection. Where
+-- note:    both a joining and a leaving can have been first, the leaving is first if the person was already there (the last
+-- note:    unambiguous boundary before is a joining), otherwise the joining is. With nothing before, the person was already
+-- note:    there if they leave later without joining again, or if of two events the leaving is dated first and names another
+-- note:    title than the one joined. Where a joining is dated before the leaving and within its month or year, it is second
+-- note:    only if it was detected later and the person was already there. A change of title at the instant of a joining
+-- note:    belongs to the job joined, at the instant of a leaving to the job left. In the month or year of a leaving that names
+-- note:    no title before it, the change comes before the leaving; a change known to the month or year comes after a joining
+-- note:    in it.
+-- note: The result does not depend on the order in which events were loaded.
 -- values: track: main | side
 -- values: event_type: joined | left | title_change | nothing
 -- references: event_key -> job_change_events.event_key
 -- columns:
 --   event_key: Stable hash of the event's natural key.
 --   track: main, or side for board members, advisers and the like; each has stints of its own.
---   is_second: True for what a change of title between a main job and a side role is to the side role.
+--   is_second: True for the part of a change of title between a main job and a side role that concerns the side role.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   position: 1 for the first event of the track, then 2, 3, …
---   event_type: What the event is to the track: joined, left, title_change, or nothing.
---   changed_at: When the change took effect, UTC, and not before that of the position before: of a leaving known to the month, the day of the joining in it.
+--   event_type: The effect of the event on the track: joined, left, title_change, or nothing.
+--   changed_at: When the change took effect, UTC, never before that of the position before: for a leaving known to the month, the day of the joining in it.
 --   title: The title after the change as written; for left, the title that was left.
 --   previous_title: The title before a change of title in the track as written; null for other events.
 --   is_turn: Whether it is a change of title that joins or leaves the main job or the side role.
---   fact: The number of the joining or leaving that it says; null for a change of title.
---   is_first_saying: Whether it is the first event that says its fact; true for a change of title.
---   counts: Whether it is the one of the events that say its fact that counts; true for a change of title.
+--   fact: The number of the joining or leaving that it reports; null for a change of title.
+--   is_first_saying: Whether it is the first event that reports its fact; true for a change of title.
+--   counts: Whether it is the event that counts among those that report its fact; true for a change of title.
 with
 
--- Of all titles only a few.
+-- Only a few of all titles.
 special_titles as (
     select ladder, title, case when is_end_marker then 'end' when is_side_role then 'side' else 'advice' end as kind
     from titles
@@ -71,8 +73,8 @@ titled as (
         and special_before.title = case when events.event_type = 'title_change' then events.previous_title end
 ),
 
--- All but a few per cent of the pairs of person and organisation have one joining at most, and after it one leaving at most,
--- and no change of title near or after that. There is nothing to sort out for them.
+-- All but a few per cent of the pairs of person and organisation have at most one joining, and after it at most one leaving, and
+-- no change of title near or after that. They need no rules.
 ambiguous_pairs as (
     select
         profile_id,
@@ -100,7 +102,7 @@ ambiguous_pairs as (
         or count(case when kind <> previous_kind then 1 end) > 0
 ),
 
--- What may be advice from outside is so where it leads to an office at the top.
+-- A title that may be outside advice is a side role where it leads to an executive office.
 advice as (
     select titled.profile_id, titled.organization_id, titled.previous_title as title, max(titled.changed_at) as changed_at
     from titled
@@ -145,7 +147,7 @@ resolved as (
         and advice_before.title = titled.previous_title
 ),
 
--- An event without a title that comes after a change of title from a main job to a side role speaks of the side role.
+-- An event without a title after a change of title from a main job to a side role belongs to the side role.
 sorted as (
     select
         titled.event_key,
@@ -181,7 +183,7 @@ sorted as (
     )
 ),
 
--- What each event is to the main job or the side role: joined, left, a change of title, or nothing.
+-- The effect of each event on the main job or the side role: joined, left, a change of title, or nothing.
 acting as (
     select
         event_key,
@@ -235,7 +237,7 @@ acting as (
     where (kind = 'side' and previous_kind = 'main') or (kind = 'main' and previous_kind = 'side')
 ),
 
--- All of them as dated, with the ranges of days in which they can have been.
+-- All of them as dated, with the range of possible days.
 dated as (
     select
         event_key,
@@ -258,7 +260,7 @@ dated as (
     where event_type <> 'nothing'
 ),
 
--- Of a joining and a leaving next to each other whose ranges overlap, either can have been first.
+-- If the ranges of an adjacent joining and leaving overlap, either can have been first.
 beside as (
     select
         event_key,
@@ -296,7 +298,7 @@ beside as (
     )
 ),
 
--- Which of them stand alone. A change of title shows somebody who was there.
+-- The unambiguous events. A change of title shows that the person was there.
 standing as (
     select
         event_key,
@@ -328,8 +330,8 @@ standing as (
     from beside
 ),
 
--- The nearest that stand alone, as place * 2, and 1 more for who joined or was there then: so one number says which of them is the
--- nearest and, by being odd, what it says.
+-- The nearest unambiguous event, as place * 2, plus 1 if the person joined or was there then: one number gives the nearest and,
+-- by being odd, its meaning.
 surroundings as (
     select
         event_key,
@@ -371,7 +373,7 @@ surroundings as (
     from standing
 ),
 
--- Rule 3: which of them comes after the next one.
+-- Rule 3: the events that come after the next one.
 deferred as (
     select
         event_key,
@@ -523,7 +525,7 @@ last_changes as (
     group by leavings.event_key, leavings.track
 ),
 
--- A change of title in a month or a year comes after a joining in it of somebody who was not there.
+-- A change of title in a month or a year comes after a joining in it of a person who was not there.
 joinings_before as (
     select changes.event_key, changes.track, max(joinings.sort_at) as joined_at
     from acting as changes

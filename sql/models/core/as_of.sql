@@ -1,11 +1,11 @@
 -- grain: One row; none before anything was detected or covered.
 -- key: as_of_on
--- purpose: The day of the data: up to when it can tell what happened. What takes effect later was announced, and has not happened.
--- note: The end of the newest coverage or the newest detection, so that the same events give the same tables whenever they are
--- note: built. A detection counts as late as it was received: one record with a time ahead of our clock must not move the day.
--- note: An incremental build also refreshes the people whose announced changes came due since the last one.
+-- purpose: The day of the data: the last day that it can describe. Changes that take effect later were announced and have not happened.
+-- note: The day is the end of the newest coverage or the newest detection, so that the same events give the same tables
+-- note: whenever they are built. A detection counts no later than its receipt: a record with a time ahead of our clock must not
+-- note: move the day. An incremental build also refreshes the people whose announced changes came due since the last one.
 -- columns:
---   as_of_on: That day, UTC; what takes effect on it has happened.
+--   as_of_on: That day, UTC; changes that take effect on it have happened.
 select utc_date(max(reached_at)) as as_of_on
 from (
     select max(least(detected_at, first_seen_at)) as reached_at

@@ -1,6 +1,6 @@
--- grain: One row per month, of the 1200 up to that of the day of the data.
+-- grain: One row per month, for the 1200 months up to that of the day of the data.
 -- key: month_start_on
--- purpose: The months that headcounts have rows of, also where nothing changed.
+-- purpose: The months for which headcounts have rows, including months in which nothing changed.
 -- columns:
 --   month_start_on: The first day of the month.
 with

@@ -1,38 +1,38 @@
 -- grain: One row per answer that shows a company page, or says that there is none.
 -- key: request_id
 -- kind: view
--- purpose: What the pages of companies said, as it was received: what the tables of companies are made from.
--- note: An answer that named a person who was erased is emptied, and says nothing any more. Of several about one page
--- note: that came in the same millisecond, by two spellings of its address, one counts. Windows are over what pages say, and not over
+-- purpose: The content of company pages as received, the source of the company tables.
+-- note: An answer that named an erased person is emptied and adds nothing. Where several answers about one page came in the
+-- note: same millisecond, under two spellings of its address, one counts. Windows read the extracted fields instead of whole
 -- note: pages: a page has some 10 KB.
 -- columns:
 --   request_id: The request.
 --   company: The page asked for: the last part of its address, in lower case.
---   subject: What was asked for, as the list spells it.
---   is_found: False where the service says that there is no such page.
+--   subject: The subject of the request, as the list spells it.
+--   is_found: False where the service says that no such page exists.
 --   received_at: When it was received, UTC.
---   answer: Its place among the answers about this company, from 1, the oldest first.
+--   answer: Its position among the answers about this company, from 1, the oldest first.
 --   answers: How many there are.
 --   first_asked_at: When the first of them was received, UTC.
 --   company_id: The network's own id, a number as text.
 --   company_name: Its name.
 --   company_type: Public, private, partnership and the like, as sent.
 --   company_size: Range of the headcount, as sent.
---   employees: How many people it has by its page; null when that shows none.
---   followers: How many follow it; null when the page shows none.
+--   employees: The headcount on its page; null when the page shows none.
+--   followers: The number of followers; null when the page shows none.
 --   open_jobs: Openings that the page shows; null when it shows none.
 --   industry: Its industry, as sent.
---   headquarters: Where it is at home, as sent.
+--   headquarters: Its headquarters, as sent.
 --   country_code: ISO country code.
---   founded_year: The year it was founded in, as sent; null when not listed.
+--   founded_year: The year it was founded, as sent; null when not listed.
 --   website: Its website.
 --   url: Address of the page.
---   last_round_amount: Of the last funding round, as sent; null where the page names none.
+--   last_round_amount: The amount of the last funding round, as sent; null where the page names none.
 --   last_round_on: Its date, as sent.
 --   last_round_type: Its type, as sent.
 --   has_last_round: Whether the page names a last funding round.
 --   is_newest_with_last_round: Whether it is the newest answer that names one.
---   is_newest_with_rounds: Whether it is the newest answer with the list of rounds, which is there only where it is asked for.
+--   is_newest_with_rounds: Whether it is the newest answer with the list of rounds, which is there only on request.
 with
 
 said as (
@@ -65,7 +65,7 @@ said as (
         ) is not null as has_last_round,
         json_text(body, '$.message.funding_rounds.rounds') is not null as has_rounds
     from (
-        -- An answer that asks to ask again says nothing, as one without a page.
+        -- An answer that asks the client to retry counts like one without a page.
         select request_id, subject, outcome, received_at, case when outcome = 'found' then body end as body
         from answers
         where endpoint = 'company-profile'

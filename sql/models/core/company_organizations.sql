@@ -1,8 +1,9 @@
 -- grain: One row per company page that exactly one organisation of job changes has.
 -- key: company
 -- kind: view
--- purpose: Which organisation a company is: what joins pages, postings and posts to careers.
--- note: By the address that events show. A page that two organisations show is left out: which one it is cannot be told.
+-- purpose: The organisation that a company page belongs to: the link from pages, postings and posts to careers.
+-- note: Pages match by the address that events show. A page that two organisations show is left out: it is unknown which one it
+-- note: belongs to.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   organization_id: The service's id of the organisation.

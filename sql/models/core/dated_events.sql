@@ -1,20 +1,20 @@
 -- grain: One row per job-change event.
 -- kind: view
 -- key: event_key
--- purpose: What follows from each event by itself: in which month it was, by which ladder its title is read, which title it says.
+-- purpose: The facts that follow from each event alone: its month, the ladder that reads its title, and the title it names.
 -- incremental_by: profile_id
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   event_type: joined, left or title_change.
---   changed_at: When the change took effect, UTC; when it was detected, where the date sent is one that no career has. Often known to the month only: then the first of that month.
+--   changed_at: When the change took effect, UTC; when it was detected, where the date sent is implausible. Often known to the month only: then it is the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
+--   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the change was announced before it happened: changed_at is after detected_at. It stays true afterwards.
 --   detected_at: When the service saw the change, UTC.
---   detection_lag_days: Whole days between the change and its detection, as sent.
+--   detection_lag_days: Whole days from the change to its detection, as sent.
 --   first_seen_at: When the event was first received, UTC.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.

@@ -1,13 +1,13 @@
 -- grain: One row per departure of an executive.
 -- key: event_key
--- purpose: How many executives of an organisation departed within 90 days.
+-- purpose: The number of executives of an organisation who departed within 90 days.
 -- incremental_by: organization_id
--- note: Apart from executive_changes because it counts all seats of an organisation, the rest there only one.
--- note: Somebody who left, came back and left again within the 90 days is one person.
+-- note: This model is separate from executive_changes because it counts all seats of an organisation; the columns there concern
+-- note: one seat. A person who left, came back and left again within the 90 days counts once.
 -- columns:
 --   event_key: event_key of the leaving; unique.
 --   organization_id: The service's stable id of the organisation.
---   departures_in_90_days: How many people departed from any seat on its day or in the 90 days before, itself included.
+--   departures_in_90_days: The number of people who departed from any seat on its day or in the 90 days before, itself included.
 with
 
 departures as (
@@ -30,7 +30,7 @@ departures as (
     ) as dated
 ),
 
--- Of somebody who departed several times within the 90 days all departures but one.
+-- All departures but one of a person who departed several times within the 90 days.
 repeats as (
     select departures.event_key, count(*) as departures
     from departures

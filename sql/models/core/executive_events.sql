@@ -1,10 +1,11 @@
 -- grain: One row per change at the top: of a person into a seat, out of one, or from one to another.
 -- key: event_key, change
 -- incremental_by: profile_id
--- purpose: The joinings, leavings and changes of title that executive_changes adds predecessors, successors and clusters to.
--- note: Apart from it because these follow from one person's events, and the others from what happened to a seat.
--- note: The seat of a title at the level cxo is its office (see titles); of a vp and a director it is level and function. Side
--- note: roles are no seats. A change of title to one that is not understood is left out: nothing is guessed.
+-- purpose: The joinings, leavings and changes of title to which executive_changes adds predecessors, successors and clusters.
+-- note: This model is separate because its rows follow from one person's events; the added columns follow from the history of a
+-- note: seat.
+-- note: The seat of a title at the level cxo is its office (see titles); that of a vp or a director is level and function. Side
+-- note: roles are not seats. A change of title to one that is not understood is left out rather than guessed.
 -- values: change: arrived | departed | promoted | moved | stepped_down
 -- columns:
 --   event_key: event_key of the change in job_change_events; unique.
@@ -12,31 +13,31 @@
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
 --   stint_number: The stint in which it happened.
---   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_at: When it took effect, UTC. Often known to the month only: then it is the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
---   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   was_announced: Whether it was announced before it happened: detected before it took effect. It stays true afterwards.
+--   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
+--   was_announced: Whether it was detected before it took effect. It stays true afterwards.
 --   person_full_name: The person's full name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
---   title: The new title as written; of a departure the one that was left.
+--   title: The new title as written; for a departure the one that was left.
 --   level: Level of title.
---   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   seat: The seat that title names; null where it is none.
+--   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   seat: The seat that title names; null where it names none.
 --   is_interim: Whether title is held for the time being.
---   previous_title: The title before, of a change of title; null when not known.
+--   previous_title: The title before a change of title; null when not known.
 --   previous_level: Level of previous_title.
---   previous_seat: The seat that previous_title names; null where it is none.
+--   previous_seat: The seat that previous_title names; null where it names none.
 --   previous_is_interim: Whether previous_title was held for the time being.
---   kept_seat: The seat that the person had before and keeps: who holds another one beside it or for the time being, and who comes back from that; null otherwise.
+--   kept_seat: The seat that the person had before and keeps: they also hold another one, or hold one for the time being, or come back from that; null otherwise.
 --   released_seat: The seat that they had kept until now, and leave with this change; null otherwise.
---   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
+--   other_organization_id: The origin of an arrival or the destination of a departure, where linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
 --   detected_at: When the service saw the change, UTC.
 --   first_seen_at: When the event was first received, UTC.
 with
 
--- By which title somebody has which seat.
+-- The seat that each title names.
 seats as (
     select
         ladder,
@@ -160,7 +161,7 @@ changes as (
         and (level in ('director', 'vp', 'cxo') or previous_level in ('director', 'vp', 'cxo'))
 ),
 
--- Which seat each came to, and which they held before.
+-- The seat each person came to, and the one they held before.
 seated as (
     select
         changes.event_key,
@@ -203,7 +204,7 @@ seated as (
         and (came_to.seat is distinct from held.seat or came_to.is_interim <> held.is_interim)
 ),
 
--- Who takes an office beside their own, or holds one for the time being and comes back, keeps their own.
+-- A person who takes a second office, or holds one for the time being and comes back, keeps their own.
 keeping as (
     select
         event_key,

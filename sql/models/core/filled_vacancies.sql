@@ -2,14 +2,15 @@
 -- key: left_event_key
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key
--- purpose: Who was hired for a place that somebody had left. What time_to_backfill sets beside all leavings.
+-- purpose: The person hired for each place that became vacant; time_to_backfill adds these to all leavings.
 -- incremental_by: organization_id
--- note: Inside an organisation, function and level, the leaving and the later joining that are nearest belong together, then the
--- note: nearest of the rest, and so on: each is in one pair at most. First those of the same role (core of titles), then the
--- note: rest. What was vacant for 365 days has expired, and nobody fills it. Where nothing is vacant, a joining is growth.
--- note: Whom a transfer took along leaves no place empty, and whom one brings fills none.
--- note: A date known to the month only can be any day of it: a joining fills a vacancy unless it was certainly earlier.
--- note: Apart from time_to_backfill because few places are filled again, and a night changes few of these.
+-- note: Inside an organisation, function and level, the leaving and the later joining that are nearest form the first pair, the
+-- note: nearest of the rest the next, and so on: each is in one pair at most. Pairs of the same role (core of titles) come
+-- note: first, then the rest. A vacancy expires after 365 days and can no longer be filled. A joining without a vacancy is
+-- note: growth. People whom a transfer takes along leave no vacancy, and people whom one brings fill none. A date known to the
+-- note: month only can be any day of it: a joining fills a vacancy unless it was certainly earlier.
+-- note: This model is separate from time_to_backfill because few places are filled again, and a daily build changes few of
+-- note: these rows.
 -- columns:
 --   left_event_key: event_key of the leaving; unique.
 --   organization_id: The service's stable id of the organisation.
@@ -18,13 +19,13 @@
 --   joined_event_key: event_key of the joining that filled the place; unique.
 --   joined_profile_id: The person who filled the place; can be the one who had left it.
 --   joined_at: When the place was filled, UTC.
---   is_same_core: Whether both titles name the same role; false too where one of them names none.
+--   is_same_core: Whether both titles name the same role; also false where one of them names none.
 --   days_to_backfill: Calendar days from leaving to joining as dated, 0 to 365.
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows; at most 365.
 with
 
--- A vacancy opens on the first day that it can have, a joining fills it on the last.
+-- A vacancy opens on its first possible day, a joining fills it on its last.
 changes as (
     select
         organization_id, function, level, core, event_key, profile_id, left_at as changed_at, 1 as opens, utc_date(left_at) as queued_on
@@ -37,8 +38,8 @@ changes as (
     where is_primary and not is_transfer and level <> 'unknown' and function <> 'unknown'
 ),
 
--- Most organisations never hire again for what fell vacant: only the others are put in order. A number for organization,
--- function and level makes that order cheap.
+-- Most organisations never refill a vacancy: only the others are sorted. A number for organization, function and level makes that
+-- sort cheap.
 places as (
     select
         organization_id,
@@ -69,8 +70,8 @@ queued as (
     where changes.queued_on between places.first_vacant_on and places.last_hired_on
 ),
 
--- The two nearest stand side by side. With them taken out, so do the next, and so on: leavings and joinings are pairs like
--- opening and closing brackets. The vacancies that are open after a leaving are as many as before the joining that closes it.
+-- The two nearest are adjacent. With them removed, so are the next, and so on: leavings and joinings pair like opening and
+-- closing brackets. The number of vacancies open after a leaving equals that before the joining that closes it.
 counted_of_core as (
     select
         place_number,
@@ -88,7 +89,7 @@ counted_of_core as (
     where core is not null
 ),
 
--- At one depth leavings and joinings take turns: a joining closes the leaving before it, and the first may have none.
+-- At one depth leavings and joinings alternate: a joining closes the leaving before it, and the first may have none.
 pairs_of_core as (
     select
         event_key as joined_event_key,

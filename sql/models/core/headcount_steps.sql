@@ -1,26 +1,27 @@
 -- grain: One row per stint, month, function and level in which the headcount changes by more than a joining or a leaving.
 -- key: profile_id, organization_id, stint_number, month_start_on, function, level
--- purpose: What a headcount needs beside joiners and leavers: people whose joining or leaving was not seen, and other roles.
+-- purpose: The changes of headcount other than joiners and leavers: unseen joinings and leavings, and changes of role.
 -- incremental_by: profile_id
--- note: Main jobs. Somebody whose joining was not seen is there for sure from their first event on, and may have been there before:
--- note: since the stint before it ended, or else all along. Somebody whose leaving was not seen, because a later stint shows that
--- note: they had left, is there for sure until the month of their last event, and may have been there until that stint began.
--- note: Somebody whose leaving was not seen, and who joined elsewhere after all that was seen here (uncertain_stints), is there for
--- note: sure until the month of that joining, and may still be there.
--- note: What lies between two stints of which neither end was seen counts to the first.
--- note: A person has one role at a time: the one that the last step of title_steps led to, flips left out. A stint ends in its last
--- note: role; one that no step led to is taken on in the month in which the stint ends. A step outside the stint counts at its ends.
+-- note: Main jobs only. A person whose joining was not seen is certainly there from their first event on, and may have been
+-- note: there before: since the stint before it ended, or else from the start. A person whose leaving was not seen, although a
+-- note: later stint shows that they had left, is certainly there until the month of their last event, and may have been there
+-- note: until that stint began. A person whose leaving was not seen, and who joined elsewhere after everything seen here
+-- note: (uncertain_stints), is certainly there until the month of that joining, and may still be there. The time between two
+-- note: stints counts to the first if neither the end of the one nor the start of the other was seen.
+-- note: A person has one role at a time: the one that the last step of title_steps led to, flips left out. A stint ends in its
+-- note: last role; a role that no step led to begins in the month in which the stint ends. A step outside the stint counts at
+-- note: its ends.
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The person's stint at the organisation; see stints.
 --   month_start_on: First day of the month of the change, UTC.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   people: By how many the people who are there for sure change in the month.
---   appeared: 1 where the person, there for sure from this month on, may have been there before.
---   may_begin: 1 where the time begins in which that may have been; none where it was all along.
+--   people: The change in the month of the number of people who are certainly there.
+--   appeared: 1 where the person is certainly there from this month on, and may have been there before.
+--   may_begin: 1 where the time begins in which the person may already have been there; none where they may have been there from the start.
 --   may_stay: 1 where the time begins in which the person may still be there, -1 where it ends.
 with
 
@@ -48,8 +49,8 @@ spells as (
     where stints.is_primary
 ),
 
--- The month after that of the last event, but no later than the next stint; of who joined elsewhere and may still be here, the
--- month of that.
+-- The month after that of the last event, but no later than the next stint; the month of joining for a person who joined
+-- elsewhere and may still be here.
 unseen_leavings as (
     select
         spells.profile_id,

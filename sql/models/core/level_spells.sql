@@ -1,20 +1,20 @@
 -- grain: One row per time at one level in a stint, whatever the titles; main jobs.
 -- key: profile_id, organization_id, stint_number, level_number
 -- incremental_by: profile_id
--- purpose: How long each person was at a level, and what came then: what promotion_wait_counts counts.
--- note: Apart from it because a night changes few people, but most of the organisations that they were at.
+-- purpose: How long each person was at a level, and what followed: the input of promotion_wait_counts.
+-- note: This model is separate because a daily build changes few people, but most of the organisations where they worked.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   level_number: 1 for the first level of the stint, then 2, 3, …
 --   level: The level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   started_on: First day of the month in which it began; null where its beginning was not seen.
+--   started_on: First day of the month in which it began; null where its start was not seen.
 --   next_on: First day of the month in which the next level began; null where there is none.
 --   ended_on: First day of the month in which it ended; null where its end was not seen.
---   last_known_on: First day of the month in which its last title began, as far as that was seen.
+--   last_known_on: First day of the month in which its last title began, if seen.
 --   is_open: Whether the person still has it.
---   is_next_higher: Whether the next level is higher; null where there is none, or one of the two is not known.
+--   is_next_higher: Whether the next level is higher; null where there is none, or one of the two is unknown.
 with
 
 roles as (

@@ -1,23 +1,23 @@
 -- grain: One row per departure that is linked to an arrival of the same person elsewhere.
 -- key: left_event_key
--- purpose: Which two events are one move. What moves tells of them, and transfer_candidates looks for deals in.
+-- purpose: The pairs of events that form one move: the basis of moves, and of the deals in transfer_candidates.
 -- incremental_by: profile_id
--- note: A departure and an arrival can be one move when the joining is at most 180 days after the leaving, or at most 31
--- note: days before it (dates are often known to the month only). They are linked when each is the other's nearest in days;
--- note: between equally near ones: joining after leaving, then the earlier leaving, the earlier joining, then the ids.
--- note: So a departure has at most one arrival and an arrival at most one departure. Returning to the organisation that was
--- note: left takes the departure up and is no move; joining a second organisation without leaving the first is none either,
--- note: nor is anything with a side role such as a board seat.
+-- note: A departure and an arrival can be one move when the joining is at most 180 days after the leaving, or at most 31 days
+-- note: before it (dates are often known to the month only). They are linked when each is the other's nearest in days; ties go
+-- note: to joining after leaving, then to the earlier leaving, the earlier joining, then the ids. So a departure has at most
+-- note: one arrival and an arrival at most one departure. A return to the same organisation uses up the departure and is not a
+-- note: move; neither is joining a second organisation without leaving the first, nor anything with a side role such as a board
+-- note: seat.
 -- columns:
 --   left_event_key: event_key of the leaving.
 --   joined_event_key: event_key of the joining; unique.
 --   profile_id: The service's stable id of the person.
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
---   from_stint_number: Which of the person's stints at from_organization_id ended.
+--   from_stint_number: The number of the person's stint at from_organization_id that ended.
 --   joined_at: When the person joined, UTC.
 --   gap_days: Calendar days from leaving to joining, -31 to 180; negative when the joining came first.
---   is_between_employers: Whether both are organisations; Self-employed and Stealth Startup are none (pseudo_employers).
+--   is_between_employers: Whether both are organisations; Self-employed and Stealth Startup do not count (pseudo_employers).
 with
 
 pairs as (

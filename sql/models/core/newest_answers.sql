@@ -1,13 +1,15 @@
--- grain: One row per answer of what was last answered to a question.
+-- grain: One row per answer that belongs to the newest reading of a question.
 -- key: request_id
 -- kind: view
--- purpose: The newest reading of each list, page by page: what models over lists are made from.
--- note: A reading is what one run read, from page 1: pages of the one before it are left out, also where the new one has fewer, or none. One that the service or a budget ended takes the place of none that was read to its end. A page is there twice where items went while the list was read: each answer may have what the other has not.
+-- purpose: The newest reading of each list, page by page: the source of the models over lists.
+-- note: A reading is everything that one run read, from page 1: it replaces all pages of the reading before, even where it has
+-- note: fewer or none. A reading that the service or a budget ended does not replace one that was complete. A page appears
+-- note: twice where items disappeared while the list was read: each answer may have items that the other lacks.
 -- columns:
 --   request_id: The request.
 --   endpoint: The endpoint.
---   lookup_key: Names the question: the same for the same one.
---   subject: What was asked for.
+--   lookup_key: The key of the question: equal questions have the same key.
+--   subject: The subject of the question.
 --   page: The page, from 1.
 --   received_at: When it was received, UTC.
 --   body: The answer, JSON.

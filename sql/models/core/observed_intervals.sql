@@ -1,13 +1,14 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
 -- kind: view
--- purpose: The last unbroken interval in which both joinings and leavings of each organisation were looked for.
--- note: What was asked for with filters is no observation: where only that was read, or only one of the two beside it, both are null.
--- note: Apart from organization_observation, which tells it to the month, because it ends later with every run.
+-- purpose: The last unbroken interval for which both joinings and leavings of each organisation were requested.
+-- note: Requests with filters are not observation: where all requests had filters, or only one of the two was also requested
+-- note: without, both ends are null.
+-- note: This model is separate from organization_observation, which keeps months only, because its end moves with every run.
 -- columns:
---   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
---   observed_from_at: Where the interval begins, UTC, in time of detection; null where everything was asked for. Where not both were covered, the first detection; null where it was asked for with filters beside.
---   observed_until_at: Where it ends, UTC; where not both were covered, the last detection; null where nothing was detected either, and where it was asked for with filters beside.
+--   organization_id: The service's stable id of the organisation, or the URL or slug of the request until the id is known.
+--   observed_from_at: Start of the interval, UTC, in time of detection; null where everything was requested. Where not both were covered, the first detection; null where there were also requests with filters.
+--   observed_until_at: End of the interval, UTC; where not both were covered, the last detection; null where nothing was detected either, and where there were also requests with filters.
 with
 
 covered as (
@@ -95,7 +96,7 @@ detected as (
     select
         organization_id,
         min(least(detected_at, first_seen_at)) as first_detected_at,
-        -- As in as_of: a record with a time ahead of our clock says nothing of how long was looked.
+        -- As in as_of: a record with a time ahead of our clock does not show how long the organisation was observed.
         max(least(detected_at, first_seen_at)) as last_detected_at
     from job_change_events
     group by organization_id

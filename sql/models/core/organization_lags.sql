@@ -1,13 +1,13 @@
 -- grain: One row per organisation with a joining or leaving.
 -- key: organization_id
 -- references: organization_id -> organizations.organization_id
--- purpose: How late the joinings and leavings of each organisation are detected. What cutoff_on of organizations goes by.
--- note: Each organisation by itself, also where few events are known: a figure of all would change for everybody every night. Of
--- note: fewer than 10 events the 90th percentile is the longest.
+-- purpose: How late the joinings and leavings of each organisation are detected: the basis of cutoff_on in organizations.
+-- note: Each organisation has its own figure, even with few events: a common figure would change for all of them every day.
+-- note: With fewer than 10 events the 90th percentile is the longest lag.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   events: Its joinings and leavings.
---   lag_days_p90: 90 of 100 of them were detected by the service within so many calendar days, 0 or more; of a corrected event the first detection counts.
+--   events: The number of its joinings and leavings.
+--   lag_days_p90: 90 of 100 of them were detected by the service within this many calendar days, 0 or more; the first detection of a corrected event counts.
 with
 
 corrected as (

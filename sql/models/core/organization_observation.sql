@@ -1,17 +1,17 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
--- purpose: Since when and until when each organisation was looked at, and up to when what is known of it is complete enough to be counted.
--- note: Who left last week is mostly not known to have left yet, and would count as somebody who stayed. So survival curves go by the
--- note: changes before cutoff_on only, and cut off (censor) there who was still there: by then 90 of 100 changes had been seen.
--- note: The last unbroken interval: what lies before a gap in coverage was looked at, too, but what happened in the gap was not.
--- note: Apart from organizations because it changes with the month and not with every night: what reads it need not be made
--- note: again each time an organisation was read once more.
+-- purpose: The period for which each organisation was observed, and the day up to which its data is complete enough to count.
+-- note: Most people who left last week are not yet known to have left, and would count as having stayed. So survival curves use
+-- note: only the changes before cutoff_on and censor there the people still present: by then 90 of 100 changes had been seen.
+-- note: The period is the last unbroken interval: earlier intervals were also read, but the gap after them was not.
+-- note: This model is separate from organizations because it changes monthly instead of daily: its dependents need no refresh
+-- note: each time an organisation is read again.
 -- columns:
---   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
---   observed_from_on: First day, UTC, of the first whole month of which joinings and leavings were looked for without a gap until observed_until_on; null where they were looked for from the beginning; where not both were covered, the month after the first detection. Of what happened before it only remnants are known: what was detected late.
---   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where it was asked for with filters: only what was read without them is observation.
---   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within so many calendar days; a lag of more than a year counts as one; 0 where there are none.
---   cutoff_on: First day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is.
+--   organization_id: The service's stable id of the organisation, or the URL or slug of the request until the id is known.
+--   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where not both were covered, the month after the first detection. Of the changes before it, only those detected late are known.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
+--   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within this many calendar days; a lag of more than a year counts as one; 0 where there are none.
+--   cutoff_on: First day of a month, UTC: 90 of 100 of the changes before it have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is null.
 with
 
 intervals as (

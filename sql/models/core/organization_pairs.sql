@@ -1,16 +1,16 @@
--- grain: One row per pair of organisations between which anybody moved, in that direction.
+-- grain: One row per pair of organisations with at least one move, in that direction.
 -- key: from_organization_id, to_organization_id
 -- references: from_organization_id -> organizations.organization_id
 -- references: to_organization_id -> organizations.organization_id
--- purpose: The moves between two organisations, counted. What talent_flows sets against all leavings and joinings.
--- note: Transfers are none of them: who was bought with a company did not choose the other one. Self-employed and the like is no
--- note: organisation.
--- note: Apart from talent_flows because a night changes few pairs, but the shares of most.
+-- purpose: The number of moves between two organisations, which talent_flows divides by all leavings and joinings.
+-- note: Transfers are left out: a person whose company was bought did not choose the other one. Self-employed and the like are
+-- note: not organisations.
+-- note: This model is separate from talent_flows because a daily build changes few pairs, but the shares of most.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
---   people: How many different people moved.
---   moves: How many moves; more than people when somebody moved twice.
+--   people: The number of different people who moved.
+--   moves: The number of moves; more than people when one person moved twice.
 --   direct_moves: Moves with at most 31 days between leaving and joining.
 --   up_moves: Moves to a clearly higher level.
 --   down_moves: Moves to a clearly lower level.

@@ -1,15 +1,15 @@
--- grain: One row per pair of organisations, in that direction, and year in which anybody left the one whose next joining was at the other.
+-- grain: One row per pair of organisations, in that direction, and year in which at least one person left the first and joined the second next.
 -- key: from_organization_id, to_organization_id, year
 -- references: from_organization_id -> organizations.organization_id
 -- references: to_organization_id -> organizations.organization_id
--- purpose: The moves between two organisations by year of leaving, counted. What talent_flows_yearly makes shares and lifts of.
--- note: Which moves, is told at organization_pairs, which this adds up to; but people who moved in two years count in both.
+-- purpose: The number of moves between two organisations by year of leaving, from which talent_flows_yearly computes shares and lifts.
+-- note: The moves are those of organization_pairs, and add up to it; but people who moved in two years count in both.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
 --   year: Calendar year of leaving, UTC.
---   people: How many different people moved.
---   moves: How many moves; more than people when somebody moved twice.
+--   people: The number of different people who moved.
+--   moves: The number of moves; more than people when one person moved twice.
 select
     from_organization_id,
     to_organization_id,

@@ -1,15 +1,15 @@
 -- grain: One row per person with at least 4 events.
 -- key: profile_id
--- purpose: What duplicate_people compares: equal in all columns but profile_id, two profiles tell one history.
+-- purpose: The histories that duplicate_people compares: two profiles equal in all columns but profile_id have the same history.
 -- incremental_by: profile_id
--- note: With fewer events, people of one team who leave together are mostly told alike, and are not the same person.
+-- note: With fewer events, people of one team who leave together mostly have equal histories without being the same person.
 -- columns:
 --   profile_id: The service's stable id of the person.
---   person_name: The person's name in lower case; of several that were written the first by alphabet; null when none is known.
---   events: How many events the person has.
+--   person_name: The person's name in lower case; if several were written, the first by alphabet; null when none is known.
+--   events: The number of the person's events.
 --   first_event_at: When the first change took effect, UTC.
 --   last_event_at: When the last change took effect, UTC.
---   history_checksum: The sum of one number for each event, made of its organisation, type, date and titles.
+--   history_checksum: The sum of one number per event, computed from its organisation, type, date and titles.
 select
     profile_id,
     min(lower(person_full_name)) as person_name,

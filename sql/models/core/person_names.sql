@@ -1,8 +1,8 @@
 -- grain: One row per public page that exactly one person of job changes has.
 -- key: name
 -- kind: view
--- purpose: Who a page is: what joins what people do and who was found to careers.
--- note: A page that two people show is left out: whose it is cannot be told.
+-- purpose: The person that a page belongs to: the link from activities and search results to careers.
+-- note: A page that two people show is left out: it is unknown whose it is.
 -- columns:
 --   name: The page: the last part of its address, in lower case.
 --   profile_id: The service's stable id of the person.

@@ -1,12 +1,12 @@
 -- grain: One row per person whose public page is known.
 -- key: profile_id
 -- incremental_by: profile_id
--- purpose: The address of each person's page, so that every table shows the same one for a person, and the newest.
--- note: Of several addresses the one detected last counts; an event that names none says nothing.
+-- purpose: The newest address of each person's page, so that every table shows the same one.
+-- note: Of several addresses the one detected last counts; an event without an address changes nothing.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   person_network_url: The person's public page, as sent.
---   page: The last part of it, in lower case: the same in all spellings.
+--   page: The last part of that address, in lower case: the same in all spellings.
 with
 
 named as (

@@ -1,30 +1,30 @@
 -- grain: One row per answer about a job posting, from the first that shows it on.
 -- key: request_id
 -- kind: view
--- purpose: What postings said, as it was received: what the tables of postings are made from.
--- note: A posting that the service does not have any more is closed: the answer that finds it gone says otherwise what the one before
--- note: it said. Windows are over what answers say, not over answers: a posting has some KB of text.
+-- purpose: The content of job postings as received, the source of the posting tables.
+-- note: A posting that the service no longer has is closed: the answer that reports it gone keeps the rest of the answer before
+-- note: it. Windows read the extracted fields instead of whole answers: a posting has some KB of text.
 -- columns:
 --   request_id: The request.
 --   job_id: The posting: its id, a number as text.
 --   received_at: When it was received, UTC.
---   answer: Its place among the answers about this posting, from 1, the oldest first.
+--   answer: Its position among the answers about this posting, from 1, the oldest first.
 --   answers: How many there are.
 --   title: Its title, as written.
---   state: LISTED or CLOSED; null when it does not say.
---   listed_at: When it was listed, UTC; of one that is listed again, the last time.
+--   state: LISTED or CLOSED; null when the source does not say.
+--   listed_at: When it was listed, UTC; if listed again, the last time.
 --   original_listed_at: When it was listed first, UTC.
 --   closed_at: When it was closed, or found gone, UTC; null while it is open.
 --   gone_at: When it was found gone, UTC; null while the service has it.
 --   is_reposted: Whether it was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
---   location: Where it is, as written.
---   salary_min: The least it pays, in salary_currency a salary_period; null when it does not say.
---   salary_max: The most it pays.
+--   location: Its location, as written.
+--   salary_min: The lowest pay, in salary_currency per salary_period; null when the source does not say.
+--   salary_max: The highest pay.
 --   salary_currency: Symbol or code, as sent.
 --   salary_period: YEARLY, MONTHLY, WEEKLY or HOURLY.
---   applicants: How many applied; null when it does not say.
+--   applicants: The number of applicants; null when the source does not say.
 --   company_id: The network's own id of the company, a number as text.
 --   company: The page of the company: the last part of its address, in lower case.
 --   url: Address of the posting.
@@ -59,7 +59,7 @@ said as (
         and (outcome = 'absent' or (outcome = 'found' and json_text(body, '$.data.job_posting_id') is not null))
 ),
 
--- Two answers of one millisecond are one, and what shows the posting counts.
+-- Two answers in one millisecond count as one; the one that shows the posting takes precedence.
 placed as (
     select
         request_id,
@@ -71,7 +71,7 @@ placed as (
     where job_id is not null
 ),
 
--- From each answer that shows the posting on, those that find it gone belong to it.
+-- Answers that find a posting gone belong to the last answer that shows it.
 shown as (
     select
         request_id,

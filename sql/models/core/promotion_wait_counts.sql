@@ -1,15 +1,15 @@
--- grain: One row per organisation, level, and calendar months after which anybody was promoted from it or was last seen at it.
+-- grain: One row per organisation, level, and number of calendar months after which people were promoted from it or were last seen at it.
 -- key: organization_id, from_level, wait_calendar_months
 -- references: organization_id -> organizations.organization_id
--- purpose: How long people were at a level, and who went up. What promotion_waits makes of a survival curve.
+-- purpose: How long people were at a level, and how many were promoted: the input of the survival curve in promotion_waits.
 -- incremental_by: organization_id
--- note: Who counts, and how long, stands in promotion_waits.
+-- note: promotion_waits defines who counts, and for how long.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   from_level: The level: intern, entry, mid, senior, lead, manager, director, vp or cxo.
---   wait_calendar_months: Calendar months from the month in which the person came to the level; 0 when they are one.
---   promoted: People who went to a higher level after so many months.
---   censored: People who were at the level to the data cutoff, or left, or went to a level that is not higher, after so many months.
+--   wait_calendar_months: Calendar months from the month in which the person came to the level; 0 when both are the same month.
+--   promoted: People who rose to a higher level after this many months.
+--   censored: People who were at the level up to the data cutoff, or left, or moved to a level that is not higher, after this many months.
 with
 
 waits as (

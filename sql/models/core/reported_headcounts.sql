@@ -1,10 +1,10 @@
 -- grain: One row per organisation and month in which its page was received and showed a headcount.
 -- key: organization_id, month_start_on
--- purpose: How many people organisations say they have: what headcounts that were counted are held against.
+-- purpose: The headcounts that organisations report, for comparison with the counted ones.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
---   reported_headcount: People by its page, as it was last received in the month.
+--   reported_headcount: People according to its page, as last received in the month.
 with
 
 readings as (

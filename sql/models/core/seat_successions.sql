@@ -1,27 +1,26 @@
--- grain: One row per person who went from a seat at the top and person who came after: one to stay, one as interim.
+-- grain: One row per person who left a seat at the top and successor: one permanent, one interim.
 -- key: ended_event_key, successor_is_interim
 -- purpose: Who followed whom in a seat, and how long it was empty between them.
 -- incremental_by: organization_id
--- note: Each who comes follows the one who went last of those whom nobody followed yet, at most 365 days before:
--- note: a seat that stays empty for longer was given up, or filled by somebody who was not seen. So one that nobody fills
--- note: makes no later vacancy longer, as it would in a queue.
--- note: Somebody can come up to 31 days before the one whom they follow goes, to take over, or because only months are known:
--- note: where that going is nearer than the last one before.
--- note: Permanent and interim holders are matched apart: an interim holder fills a seat for the time being, and takes the
--- note: place of no permanent successor.
+-- note: Each newcomer follows the person who left last among those without a successor, at most 365 days before: a seat that
+-- note: stays empty for longer was abolished, or filled unseen. So a vacancy that is never filled makes no later vacancy
+-- note: longer, as it would in a queue. A newcomer can arrive up to 31 days before the person they follow leaves, for a
+-- note: handover, or because only months are known, if that departure is nearer than the last one before.
+-- note: Permanent and interim holders are matched separately: an interim holder fills a seat for the time being, and does not
+-- note: replace a permanent successor.
 -- columns:
---   ended_event_key: event_key of the change by which the seat was left.
---   ended_profile_id: Who left it.
+--   ended_event_key: event_key of the change that left the seat.
+--   ended_profile_id: The person who left it.
 --   organization_id: The service's stable id of the organisation.
 --   seat: The seat, as in executive_seats.
---   was_interim: Whether the one who went had held it for the time being.
---   successor_event_key: event_key of the change by which the next one came.
---   successor_profile_id: Who came; the one who had left where they came back.
---   successor_is_interim: Whether the next one holds it for the time being.
---   successor_is_internal: Whether the next one came by a change of title, rather than joined the organisation.
---   is_next: Whether the successor is the next one: of an interim and a permanent one who came first; of two on one day the permanent one.
---   is_previous: Whether the one who went is the predecessor: of an interim and a permanent one the permanent one.
---   gap_days: Calendar days from going to coming as dated, -31 to 365.
+--   was_interim: Whether the person who left had held it for the time being.
+--   successor_event_key: event_key of the change that brought the next holder.
+--   successor_profile_id: The next holder; the person who left, where they came back.
+--   successor_is_interim: Whether the next holder has it for the time being.
+--   successor_is_internal: Whether the next holder came by a change of title, rather than by joining the organisation.
+--   is_next: Whether the successor is the next one: the first of an interim and a permanent holder; if both came on one day, the permanent one.
+--   is_previous: Whether the person who left is the predecessor: the permanent one of an interim and a permanent holder.
+--   gap_days: Calendar days from leaving to arrival as dated, -31 to 365.
 --   vacancy_days: The same, 0 or more.
 --   vacancy_days_min: The fewest days that the precision of both dates allows.
 --   vacancy_days_max: The most days that the precision of both dates allows.
@@ -33,7 +32,7 @@ kinds as (
     select true as is_interim
 ),
 
--- Each going beside the comings of both kinds, and each coming beside the goings of both.
+-- Each departure paired with the arrivals of both kinds, and each arrival with the departures of both.
 sides as (
     select
         seats.organization_id,
@@ -95,7 +94,7 @@ surroundings as (
     from sides
 ),
 
--- Who takes over is put behind the one who goes.
+-- A person who takes over sorts after the one who leaves.
 ordered as (
     select
         organization_id,
@@ -126,7 +125,7 @@ ordered as (
     from surroundings
 ),
 
--- How many seats are empty while it is: like a bracket and the one that closes it, each going and the coming after it have
+-- The number of seats empty at the time: like a bracket and the one that closes it, each departure and the arrival after it have
 -- the same number.
 numbered as (
     select

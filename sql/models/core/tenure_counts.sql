@@ -1,19 +1,19 @@
--- grain: One row per organisation, year of joining, and calendar months of tenure after which anybody of the year left or was last seen there.
+-- grain: One row per organisation, year of joining, and number of calendar months of tenure after which people left or were last seen there.
 -- key: organization_id, cohort_year, tenure_calendar_months
 -- references: organization_id -> organizations.organization_id
--- purpose: How many people stayed how long. What tenure_at_exit makes a survival curve of.
+-- purpose: How many people stayed how long: the input of the survival curve in tenure_at_exit.
 -- incremental_by: organization_id
--- note: Who counts, and how long, stands in tenure_at_exit. Apart from it because one leaving changes the curve of its cohort from
--- note: there on, but only one or two of these counts.
+-- note: tenure_at_exit defines who counts, and for how long. This model is separate because one leaving changes the rest of the
+-- note: curve of its cohort, but only one or two of these counts.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   cohort_year: Calendar year of joining, UTC.
---   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when they are one.
---   exits: People who left after so many months.
---   censored: People who were still there after so many months: at the data cutoff, where a leaving that was not seen came later, or when a transfer took them along.
+--   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when both are the same month.
+--   exits: People who left after this many months.
+--   censored: People who were still there after this many months: at the data cutoff, at the end of what was seen before a leaving that was not seen, or when a transfer took them along.
 with
 
--- Whom a transfer brought came to the job elsewhere, and whom one took along did not give it up.
+-- People whom a transfer brought came to the job elsewhere, and people whom one took along did not give it up.
 transfers as (
     select organization_id, event_key
     from joiners
@@ -31,8 +31,8 @@ months as (
         month_start(stints.joined_at) as joined_on,
         case when stints.left_precision <> 'unknown' then month_start(stints.left_at) end as left_on,
         went.event_key is null as is_leaver,
-        -- Somebody who came back was gone before that, since when is not known; and so was who left on a date that is none. Who
-        -- joined elsewhere since may be gone from then on.
+        -- A person who came back was gone before that, at an unknown time; so was a person who left on an implausible date. A
+        -- person who joined elsewhere since may be gone from then on.
         case
             when stints.left_precision = 'unknown' then month_start(stints.joined_at)
             when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at)

@@ -1,30 +1,31 @@
 -- grain: One row per change of title of a person at one organisation.
 -- key: event_key
--- purpose: From which title to which, when, and since when the person had the one before. Labels are in title_changes.
+-- purpose: Each change of title with its date and the start of the title before it. Labels are in title_changes.
 -- incremental_by: profile_id
--- note: A step is a title_change event, or a joined event of somebody who was there (see ambiguous_events) that names another
--- note: title than the one before: that of the leaving of an internal move, else the last one known. Steps to the same title, one
--- note: after the other and at most 62 days apart, are one step said again: the one detected last counts. A title that is taken
--- note: back within 60 days was a slip or a correction: both steps are flips; of a longer to and fro they are taken in twos from
--- note: the front, so that the last step of three still counts. The time with a title goes on through flips that lead back to it.
+-- note: A step is a title_change event, or a joined event of a person who was already there (see ambiguous_events) that names
+-- note: another title than the one before: that of the leaving of an internal move, else the last one known. Successive steps
+-- note: to the same title at most 62 days apart repeat one step: the one detected last counts.
+-- note: A title taken back within 60 days was a slip or a correction: both steps are flips. In a longer back-and-forth, steps
+-- note: pair off as flips from the first on, so that the last step of three still counts. The time with a title continues
+-- note: through flips that lead back to it.
 -- values: source: title_change | joined
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: event_key of the title_change, or of the joined event of somebody who was there.
+--   event_key: event_key of the title_change, or of the joined event of a person who was already there.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which it happened.
---   source: title_change, or joined for a joining of somebody who was there.
---   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month. Of a change told up to 31 days after the leaving that names its title, the leaving's.
+--   source: title_change, or joined for a joining of a person who was already there.
+--   changed_at: When the title changed, UTC. Often known to the month only: then it is the first of that month. A change reported up to 31 days after the leaving that names its title has the date of the leaving.
 --   previous_title: The title before as written; where neither the event nor the leaving of an internal move names one, the last one known in the stint.
 --   title: The new title as written.
 --   ladder: The ladder by which the organisation's titles are read: standard, or its own.
 --   previous_step_at: When the person came to previous_title, by joining or by the step before, UTC; null when not seen.
 --   is_flip: True where the step undoes the one before within 60 days, or is undone by the next.
---   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
---   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
---   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; of a joining also the title before.
+--   detected_at: When the service had seen the change, UTC; for a joining also that the person was there.
+--   known_at: When the service first knew the change, UTC, whatever corrections followed; for a joining also the title before.
+--   detection_lag_days: Whole days from the change to its detection, as sent with the event.
+--   first_seen_at: When the change was first received, UTC; for a joining also the title before.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 with
@@ -37,7 +38,7 @@ corrected as (
     group by event_key
 ),
 
--- Joinings of somebody who was there, with the title that the leaving of an internal move names.
+-- Joinings of a person who was already there, with the title that the leaving of an internal move names.
 role_starts as (
     select
         starts.event_key,
@@ -73,7 +74,7 @@ forgetful as (
     where left_title is null
 ),
 
--- What the titles in those stints are, and since when they were held. A leaving names what was left.
+-- The titles in those stints, and the time from which each was held. A leaving names the title that was left.
 remembered as (
     select
         event_key,
@@ -118,7 +119,7 @@ recalled as (
     group by changes.event_key
 ),
 
--- Since when it is known that somebody who joined while there had the title before.
+-- When it became known that a person who joined while there had the title before.
 known_before as (
     select
         changes.event_key,
@@ -159,7 +160,7 @@ joined_steps as (
     inner join known_before on known_before.event_key = starts.event_key
     left join recalled on recalled.event_key = starts.event_key
     left join corrected on corrected.event_key = starts.event_key
-    -- A service that sends the step as a change of title as well says one thing twice.
+    -- A service that also sends the step as a change of title reports one thing twice.
     left join ambiguous_events as changes
         on changes.part = 'title_change'
         and changes.profile_id = starts.profile_id
@@ -246,7 +247,7 @@ compared as (
     )
 ),
 
--- In most stints nothing is said again and nothing undone; only the others are looked at more closely below.
+-- In most stints nothing is repeated or undone; only the others get the closer look below.
 ambiguous_stints as (
     select distinct profile_id, organization_id, stint_number
     from compared
@@ -363,7 +364,7 @@ flipped as (
     from measured
 ),
 
--- Flips come in twos that lead back, so that for every other step the one before is the last that is no flip.
+-- Flips come in pairs that lead back, so that for every other step the one before is the last that is not a flip.
 settled as (
     select
         event_key,
@@ -418,7 +419,7 @@ select
     steps.organization_id,
     steps.stint_number,
     steps.source,
-    -- What is told a little late, after the leaving that names the title, had happened by then.
+    -- A change reported a little late, after the leaving that names the title, had happened by then.
     least(steps.changed_at, stints.left_at) as changed_at,
     steps.previous_title,
     steps.title,

@@ -1,9 +1,10 @@
--- grain: One row per move that is a transfer: the company changed, not the job.
+-- grain: One row per move that is a transfer: the company changed, but the job stayed.
 -- key: left_event_key
 -- purpose: Which moves are transfers, and why: a group of organization_groups, or a deal that transfer_candidates found.
--- note: By a group: both organisations are members when the person joins, or are so within 62 days before or after, because people
--- note: are moved around the day of a deal, and dates are often known to the month only. By a candidate: the move is direct, and
--- note: the joining in the window; config/transfers.yaml decides which candidates are deals, and on pairs that are none. Where both organisations are in groups, the groups decide alone.
+-- note: By a group: both organisations are members when the person joins, or within 62 days before or after, because people
+-- note: move around the day of a deal, and dates are often known to the month only. By a candidate: the move is direct, and the
+-- note: joining in the window; config/transfers.yaml decides which candidates are deals, and on pairs that are not candidates.
+-- note: Where both organisations are in groups, the groups decide alone.
 -- values: kind: alias | rename | acquisition | spin-off
 -- columns:
 --   left_event_key: event_key of the leaving.
@@ -68,7 +69,7 @@ found as (
         and (sources.organization_id is null or targets.organization_id is null)
 ),
 
--- A deal that took too few people along to be a candidate is one where config/transfers.yaml says so.
+-- A deal that moved too few people to be a candidate counts where config/transfers.yaml says so.
 decided as (
     select
         links.left_event_key,
@@ -93,7 +94,7 @@ decided as (
         and (sources.organization_id is null or targets.organization_id is null)
 )
 
--- An organisation that was in two groups, one after the other, can be near the end of the one and the beginning of the other.
+-- An organisation that was in two groups in succession can be near the end of the one and the start of the other.
 select
     left_event_key,
     max(joined_event_key) as joined_event_key,

@@ -1,15 +1,16 @@
--- grain: One row per open stint of a main job whose person joined another employer after all that was seen here.
+-- grain: One row per open stint of a main job whose person joined another employer after everything that was seen here.
 -- key: profile_id, organization_id, stint_number
--- purpose: Of whom it is not sure that they are still there: most leavings that are not seen are seen by the joining elsewhere.
+-- purpose: The people who may no longer be there: most leavings that are never reported show in a joining elsewhere.
 -- incremental_by: profile_id
--- note: A joining after all that was seen here: its first day is later than the last on which the last event here can have been.
--- note: A side role, a title that says part-time and an employer that is none (employer_kind of stints) are had beside a job.
--- note: What is seen here later than that joining shows that both jobs were had at once: only a joining after that counts.
+-- note: A joining is after everything seen here if its first possible day is later than the last possible day of the last event
+-- note: here. People hold a side role, a part-time title or a job at an employer that is not an organisation (employer_kind of
+-- note: stints) alongside a main job, so these do not count. An event here later than that joining shows that the person held
+-- note: both jobs at once: only a joining after that event counts.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The person's stint at the organisation; see stints.
---   uncertain_from_at: When the person joined elsewhere, UTC: from then on it is not sure that they are here.
+--   uncertain_from_at: When the person joined elsewhere, UTC: from then on it is uncertain whether they are here.
 with
 
 joinings as (

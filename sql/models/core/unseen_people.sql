@@ -1,15 +1,15 @@
--- grain: One row per organisation where anybody is whose joining was not seen.
+-- grain: One row per organisation with people whose joining was not seen.
 -- key: organization_id
--- purpose: How many people may be at each organisation who never changed anything, so that they were never seen.
+-- purpose: How many people each organisation may have who never changed anything, so that no event shows them.
 -- incremental_by: organization_id
--- note: Chao's estimator. Who was there before all that was looked for is seen by a change of title alone. Of those, seen_once were seen
--- note: in one event and seen_twice in two; then seen_once * (seen_once - 1) / (2 * (seen_twice + 1)) are expected that were seen in
--- note: none. In worlds of the simulator, with titles that change in regular steps, it is about twice the truth, so that the best
--- note: figure takes half of it; where people differ in how often they change anything, it is less than the truth.
+-- note: This is Chao's estimator. Only a change of title shows a person who was there before the observed period. seen_once of
+-- note: these people have one event and seen_twice have two; seen_once * (seen_once - 1) / (2 * (seen_twice + 1)) are expected
+-- note: to have none. In simulated worlds, where titles change at regular steps, the estimate is about twice the truth, so the
+-- note: best figure uses half of it; where people differ in how often they change anything, it is below the truth.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   seen_once: People who are there as far as is known, whose joining was not seen, and of whom one event was.
---   seen_twice: Those of whom two were.
+--   seen_once: People who are there according to the data, whose joining was not seen, with one event.
+--   seen_twice: The same with two events.
 --   expected_unseen: People who may be there and were never seen.
 select
     organization_id,

@@ -1,8 +1,8 @@
 -- grain: One row per change and post of the organisation that names the person around that time.
 -- key: event_key, change, post
 -- endpoint: post-search
--- purpose: What an organisation said of those who came, rose and went.
--- note: By the person's full name in the text of a post by the organisation, from 60 days before the change to 60 days after it.
+-- purpose: Posts in which organisations mention the people who joined, left or were promoted.
+-- note: A post matches when its text has the person's full name, from 60 days before the change to 60 days after it.
 -- columns:
 --   event_key: event_key of the change in career_changes.
 --   change: What happened, as in career_changes.

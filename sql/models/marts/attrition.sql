@@ -1,39 +1,39 @@
--- grain: One row per organisation, month, function and level, of a year that ends with the month; all stands for every function or level.
+-- grain: One row per organisation, month, function and level, for the year that ends with the month; all stands for every function or level.
 -- key: organization_id, month_start_on, function, level
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown | all
 -- values: grade: A | B | C | D
--- purpose: Which share of its people each organisation lost in twelve months, in which function and at which level, and how sure that is.
+-- purpose: The share of its people that each organisation lost in twelve months, by function and level, and how sure that is.
 -- incremental_by: organization_id
--- note: To total over functions, levels or organisations, add up leavers and headcount, and divide the sums. Rates have no sum.
--- note: Add up the functions at level all, or the levels at function all. A function at one level has rows where it had 10 people or
--- note: more at a time, and these do not add up to all.
--- note: An organisation has rows from the end of its first observed year on, to its last whole month, while it has 10 people or more.
--- note: A leaving counts at the function and level that were left. Transfers and side roles are left out.
--- note: headcount is the mean over the twelve months of headcount in organization_headcount_monthly, each month as the mean of its
--- note: beginning and its end. Whom it adds that were never seen is spread over functions and levels as the people seen.
--- note: headcount_max adds all who may be there and were never seen (core.unseen_people); where the organisation's page tells the
--- note: headcount, both have the people of the page.
--- note: The grade is A, less one letter for each doubt, and D at the lowest. docs/careers.md has the doubts.
+-- note: To total over functions, levels or organisations, add up leavers and headcount, and divide the sums; rates cannot be
+-- note: added. Add up the functions at level all, or the levels at function all. A function at one level has rows where it had
+-- note: 10 people or more at a time, and these do not add up to all.
+-- note: An organisation has rows from the end of its first observed year to its last whole month, while it has 10 people or
+-- note: more. A leaving counts at the function and level that were left. Transfers and side roles are left out.
+-- note: headcount is the mean over the twelve months of headcount in organization_headcount_monthly, each month as the mean of
+-- note: its start and its end. People who were never seen are spread over functions and levels like the people seen.
+-- note: headcount_max adds all who may be there and were never seen (core.unseen_people); where the organisation's page reports
+-- note: the headcount, both columns use it.
+-- note: The grade is A, less one letter for each doubt, and D at the lowest. docs/careers.md lists the doubts.
 -- partition: year of month_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: First day of the last of the twelve months, UTC.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood, all for every function.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood, all for every function.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown; all for every level.
 --   leavers: People who left in the twelve months.
 --   headcount: Mean headcount of the twelve months, the best figure.
---   headcount_min: Mean of the people who were there for sure.
---   headcount_max: Mean of the people who may have been there, those included who were never seen.
+--   headcount_min: Mean of the people who were certainly there.
+--   headcount_max: Mean of the people who may have been there, including those who were never seen.
 --   attrition_rate: leavers divided by headcount, the figure to use; null where the headcount is 0.
 --   attrition_min: leavers divided by headcount_max; null where that is 0.
 --   attrition_max: leavers divided by headcount_min; null where that is 0.
 --   attrition_rate_year_before: attrition_rate of the row twelve months earlier; null where there is none.
---   grade: How far the rate can be relied on: A, B, C or D.
---   doubts: What took letters from the grade, comma-separated: few people, observed for less than 2 years, observed for less than 3 years, leavings still come in, people not seen to join, few of the people on the page; empty where nothing did.
+--   grade: How reliable the rate is: A, B, C or D.
+--   doubts: The reasons for a lower grade, comma-separated: few people, observed for less than 2 years, observed for less than 3 years, leavings still come in, people not seen to join, few of the people on the page; empty without any.
 with
 
--- Months by number. Who was asked for from the beginning is observed since the first change, as in organization_anomalies.
+-- Months by number. An organisation requested from the start is observed since the first change, as in organization_anomalies.
 observed as (
     select
         changes.organization_id,
@@ -79,7 +79,8 @@ changes as (
         case when totals.is_level then headcount_changes.level else 'all' end
 ),
 
--- Who may have been there all along was so from the organisation's first month on, be it the first change or the first observed.
+-- People who may have been there from the start count from the organisation's first month, be it the first change or the first
+-- observed.
 with_start as (
     select organization_id, month, function, level, leavers, people, appeared, may_before, may_stay
     from changes
@@ -135,7 +136,7 @@ added_up as (
         )
 ),
 
--- A function at one level is small as a rule: most of the rows would say nothing.
+-- A function at one level is usually small: most of the rows would say nothing.
 large as (
     select
         measured.organization_id,
@@ -162,8 +163,8 @@ large as (
         and kept.level = measured.level
 ),
 
--- Every month of the observed time, and the one in which it ends, of which a page can be known; between two changes each begins and
--- ends as the first of them left it.
+-- Every month of the observed time, and the month in which it ends, for which a page can be known; between two changes each month
+-- starts and ends as the first of them left it.
 monthly as (
     select
         large.organization_id,
@@ -185,7 +186,7 @@ monthly as (
         on months.month >= large.from_month and months.month <= large.to_month
 ),
 
--- A year of a function or level that came later is shorter: before it, nobody was there.
+-- A function or level that came later has a shorter year: before it, the headcount was zero.
 rolling as (
     select
         organization_id,
@@ -202,7 +203,7 @@ rolling as (
     )
 ),
 
--- People by the page, as last received, beyond those who were seen by then.
+-- People according to the page, as last received, beyond those who were seen by then.
 pages as (
     select
         reported.organization_id,
@@ -270,7 +271,7 @@ rated as (
     from rolling
     inner join organization_years as years
         on years.organization_id = rolling.organization_id and years.month = rolling.month
-    -- Somebody who came to a role and left in one month was never in it at the end of one.
+    -- A person who came to a role and left in one month never held it at the end of a month.
     where rolling.most > 0 or rolling.leavers > 0
 ),
 

@@ -1,27 +1,28 @@
--- grain: One row per organisation and function, and one of all functions.
+-- grain: One row per organisation and function, and one for all functions.
 -- key: organization_id, function
 -- tier: detail
 -- kind: view
--- purpose: How fast places that fell vacant are filled from outside, and how many of them are.
--- note: Kaplan-Meier over time_to_backfill: an open vacancy counts as long as it was followed. Two questions, two answers.
--- note: How many: filled_share. It is as low as joinings go unseen. How fast: days_median and the quartiles, of those that are
--- note: filled within 12 months; where every fourth joining, whichever it is, goes unseen, it hardly changes, so that organisations
--- note: can be compared by it. days_to_half_filled mixes both: compare it only where as many joinings are seen.
--- note: Vacancies from observed_from_on to cutoff_on (see organizations). Where a place has many leavings a month, nearly every joining
--- note: has one shortly before it: days_median is then short, whatever each of them was hired for.
+-- purpose: How fast vacancies are filled from outside, and how many are.
+-- note: The method is Kaplan-Meier over time_to_backfill: an open vacancy counts as long as it was followed. Two questions have
+-- note: separate answers. filled_share says how many; it falls with every joining that goes unseen. days_median and the
+-- note: quartiles say how fast, for vacancies filled within 12 months; they hardly change if every fourth joining goes unseen,
+-- note: so organisations can be compared by them. days_to_half_filled mixes both: compare it only between organisations with
+-- note: the same share of joinings seen.
+-- note: The vacancies are those from observed_from_on to cutoff_on (see organizations). Where an organisation has many leavings
+-- note: a month, nearly every joining has one shortly before it: days_median is then short, whatever the reason for each hire.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   function: Field of work of the titles that were left; all for all of them together.
 --   vacancies: Vacancies of main jobs whose level and function are known.
---   filled: Those of them that were filled, each within 12 months and before the cutoff.
---   expired: Those of them that stayed open for 365 days.
---   longest_days: How long the longest was followed, 365 at most; filled_share and the quartiles are of so many days.
+--   filled: Those that were filled, each within 12 months and before the cutoff.
+--   expired: Those that stayed open for 365 days.
+--   longest_days: How long the longest was followed, at most 365; filled_share and the quartiles cover this many days.
 --   filled_share: Share that is filled within these days, 0 to 1, as estimated from all.
---   filled_share_90_days: Share that is filled within 90 days; null where none was followed so long.
---   filled_share_180_days: Share that is filled within 180 days; null where none was followed so long.
---   days_p25: Of those that are filled, 25 of 100 are within so many days; null where none is.
---   days_median: Half of those that are filled are within so many days.
---   days_p75: 75 of 100 of those that are filled are within so many days.
+--   filled_share_90_days: Share that is filled within 90 days; null where none was followed that long.
+--   filled_share_180_days: Share that is filled within 180 days; null where none was followed that long.
+--   days_p25: 25 of 100 of the vacancies that are filled are filled within this many days; null where none is.
+--   days_median: Half of the vacancies that are filled are filled within this many days.
+--   days_p75: 75 of 100 of the vacancies that are filled are filled within this many days.
 --   days_to_half_filled: Days after which half of all vacancies are filled; null where fewer than half ever are.
 with
 

@@ -1,34 +1,35 @@
 -- grain: One row per thing that happened to a person at an organisation.
 -- key: event_key, change
 -- tier: detail
--- purpose: One feed of all that joiners, leavers and title_changes tell: what is new since a day is one condition on first_seen_at.
+-- purpose: One feed of all joiners, leavers and title_changes. For new ones, filter on first_seen_at.
 -- incremental_by: profile_id
--- note: A move is two rows, one at each organisation; other_organization_id links them. Flips (titles that were taken back) are none.
+-- note: A move is two rows, one at each organisation; other_organization_id links them. Flips (titles that were taken back) are
+-- note: left out.
 -- partition: year of changed_at
 -- columns:
---   event_key: event_key of the event that tells it.
---   change: joined, left, promoted, demoted, moved (another role or field at about the same level), retitled (the same job in other words), title_changed (the titles do not say what it is, or one side role followed another), stepped_down (from a main job to a side role there: a leaving of the job), joined_side_role or left_side_role (board members, advisers).
+--   event_key: event_key of the event that reports it.
+--   change: joined, left, promoted, demoted, moved (another role or field at about the same level), retitled (the same job in other words), title_changed (the titles do not say which, or one side role followed another), stepped_down (from a main job to a side role there: a leaving of the job), joined_side_role or left_side_role (board members, advisers).
 --   profile_id: The service's stable id of the person.
 --   organization_id: Where it happened.
 --   person_full_name: The person's name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
---   changed_on: The day it took effect, UTC; how well that is known, precision says.
+--   changed_on: The day it took effect, UTC; precision says how well that is known.
 --   changed_at: The same as an instant, as sent.
---   precision: day; month where only that is known, then changed_on is its first day; year where it is 1 January, which may stand for the year.
---   previous_title: The title before: of a joining that of the job that was left elsewhere, of a leaving the title that was left; null when not known.
+--   precision: day; month where only that is known, then changed_on is its first day; year (1 January, which may stand for the year).
+--   previous_title: The title before: for a joining that of the job left elsewhere, for a leaving the title that was left; null when not known.
 --   previous_level: Level of previous_title; null where there is none.
 --   previous_function: Field of work of previous_title; null where there is none.
---   title: The title after: of a leaving that of the job that was joined elsewhere, or that a change of title led to; null when not known.
+--   title: The title after: for a leaving that of the job joined elsewhere, or the one that a change of title led to; null when not known.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   function: Field of work of title; other where it names none, unknown where nothing is understood; null for a leaving.
---   other_organization_id: Where the person came from or went to; null when not known, and for changes inside an organisation.
+--   function: Field of work of title; other where it names none, unknown where it is not understood; null for a leaving.
+--   other_organization_id: The organisation that the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
 --   direction: up, down or sideways by the two levels, or unknown; null for a joining or leaving whose other half is not known.
---   is_boomerang: True for the joining of somebody who had left there before.
---   was_announced: True where it was announced before it happened: it was detected before it took effect. It stays true afterwards.
+--   is_boomerang: True where a person joins an organisation that they had left before.
+--   was_announced: True where it was detected before it took effect. It stays true afterwards.
 --   detected_at: When the service saw it, UTC.
---   known_at: When the service first knew it, UTC, however often it was corrected later.
+--   known_at: When the service first knew it, UTC, whatever corrections followed.
 --   first_seen_at: When it was first received here, UTC.
 select
     event_key,
@@ -56,7 +57,7 @@ select
     known_at,
     first_seen_at
 from joiners
--- The job that was left for it tells the change of title.
+-- The leaving of the job before it reports the change of title.
 where is_primary or previous_title is null
 union all
 select

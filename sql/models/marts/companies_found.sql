@@ -1,16 +1,16 @@
 -- grain: One row per search for companies and company that it found, now or before.
 -- key: lookup_key, company_id
 -- endpoint: company-search
--- purpose: Companies that a search found: what lists of organisations are made from.
+-- purpose: Companies that a search found, the source for lists of organisations.
 -- columns:
---   lookup_key: Names the search: the same for the same question.
---   subject: What was searched for, in words.
+--   lookup_key: The key of the search: equal questions have the same key.
+--   subject: The search, in words.
 --   company_id: The network's own id, a number as text.
---   position: Its place among all that the newest answer shows, from 1; null where that shows it no more.
+--   position: Its position in the newest answer, from 1; null once it is missing there.
 --   company: The page: the last part of its address, in lower case.
---   organization_id: The organisation in job changes; null where no event shows one of that page.
+--   organization_id: The organisation in job changes; null where no event shows that page.
 --   company_name: Its name.
---   tagline: What it says of itself, as sent.
+--   tagline: Its tagline, as sent.
 --   url: Address of the page.
 --   first_received_at: When the search first found it, UTC.
 --   received_at: When the search last found it, UTC.

@@ -1,14 +1,14 @@
 -- grain: One row per company and company that its newest page names as affiliated.
 -- key: company, affiliated_company
 -- endpoint: company-profile
--- purpose: Which companies belong together by their own word: what groups of organisations can be made from.
+-- purpose: The companies that belong together by their own account, the source for groups of organisations.
 -- columns:
 --   company: The page that names it: the last part of its address, in lower case.
 --   affiliated_company: The page that is named.
 --   organization_id: The organisation of the company in job changes; null where no event shows one.
 --   affiliated_organization_id: That of the affiliated company.
 --   name: Its name, as sent.
---   category: What the page calls it, as sent.
+--   category: The relation, as the page calls it.
 with
 
 named as (

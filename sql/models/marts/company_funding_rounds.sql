@@ -1,14 +1,15 @@
 -- grain: One row per funding round of the newest answer about a company that has its rounds.
 -- key: company, round
 -- endpoint: company-profile
--- purpose: What companies raised.
--- note: Only an answer to get_funding_rounds has rounds: one without it, or of which that part failed, leaves those of the answer before.
--- note: The service does not document what a round says: it is kept as sent. What pages themselves say of the last round is in company_profiles.
+-- purpose: The funding rounds of companies.
+-- note: Only an answer to get_funding_rounds has rounds: an answer without that part, or whose part failed, leaves the rounds
+-- note: of the one before. The service does not document the content of a round, so it is kept as sent. company_profiles has
+-- note: the last round as the page shows it.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   round: 1 is the most recent.
 --   details: The round, JSON as sent.
---   last_amount: Of the most recent round, as that page says it; null for others.
+--   last_amount: The amount of the most recent round, as that page shows it; null for others.
 --   last_on: Its date, as sent.
 --   last_type: Its type, as sent.
 --   received_at: When the rounds were received, UTC.

@@ -1,11 +1,11 @@
 -- grain: One row per company page and answer that shows another headcount than the one before.
 -- key: company, received_at
 -- endpoint: company-profile
--- purpose: How many people a company says it has, over time: what the headcounts of organisations are held against.
+-- purpose: The headcounts that companies report over time, for comparison with the counted headcounts of organisations.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   received_at: When it was received, UTC.
---   employees: How many people it has by its page.
+--   employees: The headcount on its page.
 --   company_size: Range of the headcount, as sent.
 with
 

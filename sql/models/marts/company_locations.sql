@@ -1,7 +1,7 @@
 -- grain: One row per address on the newest page of a company.
 -- key: company, place
 -- endpoint: company-profile
--- purpose: Where companies are.
+-- purpose: The locations of companies.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   place: Its place on the page, from 1.

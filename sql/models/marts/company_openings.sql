@@ -1,7 +1,7 @@
 -- grain: One row per job posting that the newest page of a company shows.
 -- key: company, url
 -- endpoint: company-profile
--- purpose: Postings to ask for: pipelines/postings.yaml takes its list from here.
+-- purpose: Postings to request: pipelines/postings.yaml takes its list from here.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   url: Address of the posting.

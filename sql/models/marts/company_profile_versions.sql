@@ -1,21 +1,21 @@
--- grain: One row per company page and time during which nothing of what is kept of it changed.
+-- grain: One row per company page and time during which no kept field changed.
 -- key: company, valid_from_at
 -- endpoint: company-profile
--- purpose: What was known of a company when (SCD type 2).
--- note: A version begins with the first answer that says it: when it changed between two answers is not known.
+-- purpose: The history of each company profile (SCD type 2).
+-- note: A version begins with the first answer that shows it: the exact time of a change between two answers is unknown.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   valid_from_at: When it was first received, UTC.
---   valid_to_at: When something else was received, UTC; null for the newest version.
---   is_found: False while the service said that there is no such page.
+--   valid_to_at: When a different answer was received, UTC; null for the newest version.
+--   is_found: False while the service said that no such page exists.
 --   company_id: The network's own id, a number as text.
 --   company_name: Its name.
 --   company_type: Public, private, partnership and the like, as sent.
 --   company_size: Range of the headcount, as sent.
 --   industry: Its industry, as sent.
---   headquarters: Where it is at home, as sent.
+--   headquarters: Its headquarters, as sent.
 --   country_code: ISO country code.
---   founded_year: The year it was founded in, as sent; null when not listed.
+--   founded_year: The year it was founded, as sent; null when not listed.
 --   website: Its website.
 --   url: Address of the page.
 with

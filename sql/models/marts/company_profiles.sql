@@ -1,26 +1,26 @@
--- grain: One row per company page that was asked for.
+-- grain: One row per requested company page.
 -- key: company
 -- endpoint: company-profile
--- purpose: What a company is now, as its page said last.
+-- purpose: The current profile of each company, from the newest answer about its page.
 -- note: organization_id is that of the organisation whose page has the same address, where events show one.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
---   organization_id: The service's id of the organisation in job changes; null where no event shows one of that page.
---   is_found: False where the service says that there is no such page.
+--   organization_id: The service's id of the organisation in job changes; null where no event shows that page.
+--   is_found: False where the service says that no such page exists.
 --   company_id: The network's own id, a number as text.
 --   company_name: Its name.
 --   company_type: Public, private, partnership and the like, as sent.
 --   company_size: Range of the headcount, as sent.
---   employees: How many people it has by its page; null when that shows none.
---   followers: How many follow it; null when the page shows none.
+--   employees: The headcount on its page; null when the page shows none.
+--   followers: The number of followers; null when the page shows none.
 --   open_jobs: Openings that the page shows; null when it shows none.
 --   industry: Its industry, as sent.
---   headquarters: Where it is at home, as sent.
+--   headquarters: Its headquarters, as sent.
 --   country_code: ISO country code.
---   founded_year: The year it was founded in, as sent; null when not listed.
+--   founded_year: The year it was founded, as sent; null when not listed.
 --   website: Its website.
 --   url: Address of the page.
---   last_round_amount: Of the last funding round, as the newest page that names one says it; null where none does.
+--   last_round_amount: The amount of the last funding round, as the newest page that names one shows it; null where none does.
 --   last_round_on: Its date, as sent.
 --   last_round_type: Its type, as sent.
 --   first_asked_at: When it was first received, UTC.

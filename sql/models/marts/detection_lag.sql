@@ -3,9 +3,9 @@
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: event_type: joined | left | title_change
--- purpose: How long after a change it was seen: how far the newest months can be trusted, and when an old one is complete.
--- note: Every event counts, those that stints fold into one included. Of a corrected event the first detection counts.
--- note: A percentile is the fewest days within which so many of 100 events were seen: always a lag that occurred. Of changes
+-- purpose: How long after a change it was seen: how far to trust the newest months, and when an old month is complete.
+-- note: Every event counts, including those that stints fold into one. The first detection of a corrected event counts. A
+-- note: percentile is the fewest days within which that many of 100 events were seen: always a lag that occurred. For changes
 -- note: dated by their month alone the lag is up to a month too long.
 -- partition: year of month_start_on
 -- columns:
@@ -13,13 +13,13 @@
 --   month_start_on: First day of the month in which the change took effect, UTC.
 --   event_type: joined, left or title_change.
 --   events: Events of the type in the month.
---   announced_events: Those of them that were dated after their detection: announced before they took effect.
---   lag_days_p50: Half were detected by the service within so many calendar days of the change; negative when announced before.
---   lag_days_p90: 90 of 100 were detected within so many days.
---   lag_days_p99: 99 of 100 were detected within so many days.
---   first_seen_lag_days_p50: Half were first received by this warehouse within so many calendar days of the change: years where old changes were bought later.
---   first_seen_lag_days_p90: 90 of 100 were received within so many days.
---   first_seen_lag_days_p99: 99 of 100 were received within so many days.
+--   announced_events: Those that were dated after their detection: announced before they took effect.
+--   lag_days_p50: Half were detected by the service within this many calendar days of the change; negative when announced before.
+--   lag_days_p90: 90 of 100 were detected within this many days.
+--   lag_days_p99: 99 of 100 were detected within this many days.
+--   first_seen_lag_days_p50: Half were first received by this warehouse within this many calendar days of the change: years where old changes were bought later.
+--   first_seen_lag_days_p90: 90 of 100 were received within this many days.
+--   first_seen_lag_days_p99: 99 of 100 were received within this many days.
 with
 
 corrected as (
@@ -42,8 +42,8 @@ lags as (
     left join corrected on corrected.event_key = events.event_key
 ),
 
--- Counted and not by percentile_cont: six percentiles of millions of small groups are faster from two sorted runs, in
--- memory that does not grow. Events of equal lag are in any order, which changes no percentile.
+-- Counts instead of percentile_cont: six percentiles of millions of small groups are faster from two sorted runs, in memory that
+-- does not grow. Events of equal lag are in any order, which changes no percentile.
 ranked as (
     select
         organization_id,

@@ -2,19 +2,20 @@
 -- key: organization_id
 -- tier: detail
 -- values: evidence: page and name | page
--- purpose: Several ids of one organisation, so that they can be counted as one: config/organization-groups.yaml makes them one (alias).
--- note: For certain where both show one page or slug under one name; legal forms, case, accents and punctuation do not count.
--- note: Not certain where exactly two show the page at the same time, under different names: it can be a rename, or a slug that
--- note: both have by chance. A page that one shows only after the other is none: after a rename another organisation can take it.
+-- purpose: Several ids of one organisation; to count them as one, list them in config/organization-groups.yaml (alias).
+-- note: A match is certain where both ids show one page or slug under one name; legal forms, case, accents and punctuation do
+-- note: not count. It is uncertain where exactly two show the page at the same time, under different names: it can be a rename,
+-- note: or a slug that both have by chance. A page that one shows only after the other is not a match: after a rename another
+-- note: organisation can take it.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   main_organization_id: The id to keep of those of the organisation: that with most events, of several the first by alphabet.
+--   main_organization_id: The id to keep for the organisation: that with most events; if several, the first by alphabet.
 --   is_main: True in the row of that id.
 --   organizations: How many ids the organisation has.
---   evidence: Why they are one: page and name (certain), or page alone (to be decided).
---   is_certain: Whether they are one for certain.
---   name: A name of the organisation as written; of several the first by alphabet.
---   page: The page that they share, the last part of its address in lower case; of several the first by alphabet.
+--   evidence: The reason why they are one: page and name (certain), or page alone (to be decided).
+--   is_certain: Whether they are certainly one.
+--   name: A name of the organisation as written; if several, the first by alphabet.
+--   page: The page that they share, the last part of its address in lower case; if several, the first by alphabet.
 with
 
 shown as (
@@ -101,7 +102,7 @@ links as (
     group by one.organization_id, other.organization_id
 ),
 
--- What is certain is not mixed with what may be.
+-- Certain matches stay separate from uncertain ones.
 judged as (
     select
         links.organization_id,

@@ -2,23 +2,23 @@
 -- key: profile_id
 -- tier: detail
 -- values: evidence: page | history | page and history
--- purpose: Several profiles of one person, so that one can be kept: counted apart, they look like a team that moves together.
--- note: By page, for certain: both profiles show the page or handle, and their names are one, or one begins with the other, or one
--- note: has none. Where the names differ, both must show the page at the same time: after a rename another person can take a page.
--- note: A page that more than 10 profiles show is a placeholder, and says nothing.
--- note: By history, most likely: at least 4 events each, all of them with the same organisation, type, date and titles; and the
--- note: same name, or none.
+-- purpose: Several profiles of one person, so that one can be kept: counted separately, they look like a team that moves together.
+-- note: A match by page is certain: both profiles show the page or handle, and their names are the same, or one begins with the
+-- note: other, or one has no name. Where the names differ, both must show the page at the same time: after a rename another
+-- note: person can take a page. A page that more than 10 profiles show is a placeholder and is ignored.
+-- note: A match by history is most likely: at least 4 events each, all of them with the same organisation, type, date and
+-- note: titles; and the same name, or none.
 -- columns:
 --   profile_id: The service's stable id of the profile.
---   main_profile_id: The profile to keep of those of the person: that with most events, of several the first by id.
+--   main_profile_id: The profile to keep for the person: that with most events; if several, the first by id.
 --   is_main: True in the row of that profile.
 --   profiles: How many profiles the person has.
---   evidence: Why they are one person: page (certain), history (most likely), or page and history.
---   person_name: The name on the profile in lower case, of several the first by alphabet; null when none is known.
+--   evidence: The reason why they are one person: page (certain), history (most likely), or page and history.
+--   person_name: The name on the profile in lower case; if several, the first by alphabet; null when none is known.
 --   events: How many events the profile has.
 --   first_event_at: When the first change took effect, UTC.
 --   last_event_at: When the last change took effect, UTC.
---   history_checksum: What tells histories of 4 events and more apart; see person_histories.
+--   history_checksum: Distinguishes histories of 4 events and more; see person_histories.
 with
 
 addresses as (
@@ -97,7 +97,8 @@ links as (
     where profiles > 1
 ),
 
--- The first of a profile and those linked to it, then the first of what these lead to, and so on: pages and histories can make chains.
+-- The first of a profile and those linked to it, then the first of what these lead to, and so on: pages and histories can form
+-- chains.
 nearest as (
     select
         profile_id,

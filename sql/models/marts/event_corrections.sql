@@ -4,8 +4,9 @@
 -- incremental_by: profile_id
 -- references: event_key -> job_change_events.event_key
 -- values: known_to: service | warehouse
--- purpose: When what was said of an event was said otherwise. The first version of an event is no correction.
--- note: A version that the service dates like the first one cannot be told apart from it there, and counts for the warehouse only.
+-- purpose: When the service corrected an event. The first version of an event is not a correction.
+-- note: A version that the service dates like the first one cannot be distinguished from it by that date, and counts for the
+-- note: warehouse only.
 -- columns:
 --   event_key: event_key of the event in job_change_events.
 --   known_to: service: by the time of detection; warehouse: by the time of first receipt.
@@ -15,7 +16,7 @@
 --   event_type: joined, left or title_change.
 --   month_start_on: First day, UTC, of the month in which the change took effect.
 --   first_detected_at: When the service saw the change for the first time, UTC: job_change_events has the time of the newest version.
---   corrections: How many versions of the event became known in that month after the first.
+--   corrections: The number of versions of the event that became known in that month after the first.
 with
 
 versions as (

@@ -1,54 +1,55 @@
 -- grain: One row per change at the top: of a person into a seat at the levels director, vp and cxo, out of one, or from one to another.
 -- key: event_key, change
 -- kind: view
--- purpose: Who came to which seat at the top and who went, whom they followed, who followed them, how long the seat stayed empty, and when many go at once.
+-- purpose: Who took and left each seat at the top, their predecessors and successors, how long the seat stayed empty, and when many leave at once.
 -- note: A seat is an office at the level cxo, such as chief executive officer, and level and function below it, such as vp
--- note: sales: of one organisation (see executive_seats). A step inside a seat, such as Director to Senior Director, is no
--- note: change; from interim to permanent is one. Side roles are no seats: board members and advisers are not executives.
--- note: A departure, and any change of title that leads out of a seat, leaves it empty until the next one comes, interim or to
--- note: stay. Who follows whom stands in seat_successions; a vacancy expires after 365 days. Who comes when nothing is empty
--- note: has no predecessor: that is growth. Who comes back to a seat ends the vacancy, but is no successor of their own.
+-- note: sales, at one organisation (see executive_seats). A step inside a seat, such as Director to Senior Director, is not a
+-- note: change; from interim to permanent is one. Side roles are not seats: board members and advisers are not executives.
+-- note: A departure, and any change of title that leads out of a seat, leaves it empty until the next holder arrives, interim
+-- note: or permanent. seat_successions decides who follows whom; a vacancy expires after 365 days. A person who arrives without
+-- note: a vacancy has no predecessor: that is growth. A person who comes back to a seat ends the vacancy, but is not their own
+-- note: successor.
 -- partition: year of changed_at
 -- columns:
 --   event_key: event_key of the change in job_change_events; unique.
 --   change: arrived (joined into a seat), departed (left one and the organisation), promoted (rose into one), moved (came to one by another change of title, such as to another function) or stepped_down (to a lower level, to chairperson, or to a side role).
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
---   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_at: When it took effect, UTC. Often known to the month only: then it is the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
---   was_announced: Whether it was announced before it happened: detected before it took effect. It stays true afterwards.
+--   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
+--   was_announced: Whether it was detected before it took effect. It stays true afterwards.
 --   person_full_name: The person's full name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
---   title: The title arrived as, departed from or changed to, as written.
+--   title: The title of the arrival, of the departure, or after the change, as written.
 --   level: Level of title: director, vp or cxo; any after stepping down.
---   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   seat: The seat of title: the one come to or, of a departure, left; null where stepping down leads to none.
---   is_interim: Whether title is held for the time being: interim, acting; null where seat is.
---   previous_title: The title before, of a change of title; null when not known.
+--   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   seat: The seat of title: the one taken or, for a departure, left; null where stepping down leads to none.
+--   is_interim: Whether title is held for the time being: interim, acting; null where seat is null.
+--   previous_title: The title before a change of title; null when not known.
 --   previous_level: Level of previous_title.
 --   previous_seat: The seat of previous_title; null where it has none.
---   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
+--   other_organization_id: The origin of an arrival or the destination of a departure, where linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
---   predecessor_event_key: Of who came to a seat: event_key of the change by which the one before had left it; null when none is known, or where nothing was empty. The last permanent holder goes before an interim one.
---   predecessor_profile_id: The one before; null where the same person came back.
---   successor_event_key: Of who left a seat: event_key of the change by which the next one came, interim or not; null when none was seen.
---   successor_profile_id: The next one; null where the same person came back, which ends the vacancy all the same.
---   successor_is_interim: Whether the next one holds the seat for the time being.
---   successor_is_internal: Whether the next one came by a change of title, rather than joined the organisation.
---   permanent_successor_event_key: event_key of the change by which the next one came who is no interim holder; null when none was seen.
---   permanent_successor_profile_id: The next one who is no interim holder; null where the same person came back.
---   vacancy_days: Of who left a seat: calendar days until the next one came, as dated, or, when none was seen, until observed_until_on; 0 to 365; null where neither is known.
+--   predecessor_event_key: For a new holder of a seat: event_key of the change by which the one before had left it; null when none is known, or where nothing was empty. The last permanent holder takes precedence over an interim one.
+--   predecessor_profile_id: The holder before; null where the same person came back.
+--   successor_event_key: For a person who left a seat: event_key of the change that brought the next holder, interim or not; null when none was seen.
+--   successor_profile_id: The next holder; null where the same person came back, which also ends the vacancy.
+--   successor_is_interim: Whether the next holder has the seat for the time being.
+--   successor_is_internal: Whether the next holder came by a change of title, rather than by joining the organisation.
+--   permanent_successor_event_key: event_key of the change that brought the next permanent holder; null when none was seen.
+--   permanent_successor_profile_id: The next permanent holder; null where the same person came back.
+--   vacancy_days: For a person who left a seat: calendar days until the next holder came, as dated, or, when none was seen, until observed_until_on; 0 to 365; null where neither is known.
 --   vacancy_days_min: The fewest days that the precision of both dates allows.
---   vacancy_days_max: The most days that the precision of both dates allows; null when no next one was seen.
+--   vacancy_days_max: The most days that the precision of both dates allows; null when no next holder was seen.
 --   permanent_vacancy_days: Calendar days until the permanent successor came, as dated; null when none was seen.
---   is_vacant: Of who left a seat: whether it is still empty as far as was seen, so that vacancy_days is cut off (censored).
---   is_expired: Of who left a seat: whether nobody was seen to come within 365 days: given up, or filled unseen.
---   observed_until_on: First day of the month up to which the organisation was looked at; see organizations.
---   departures_in_90_days: Of a departure: how many people departed from any seat on its day or in the 90 days before, itself included.
---   is_cluster: Of a departure: whether departures_in_90_days is 2 or more.
+--   is_vacant: For a person who left a seat: whether the data still shows it empty, so that vacancy_days is cut off (censored).
+--   is_expired: For a person who left a seat: whether no successor was seen within 365 days: the seat was abolished, or filled unseen.
+--   observed_until_on: First day of the month up to which the organisation was observed; see organizations.
+--   departures_in_90_days: For a departure: the number of people who departed from any seat on its day or in the 90 days before, itself included.
+--   is_cluster: For a departure: whether departures_in_90_days is 2 or more.
 --   detected_at: When the service saw the change, UTC.
 --   first_seen_at: When the event was first received by this warehouse, UTC.
 with
@@ -79,7 +80,7 @@ changes as (
         events.change = 'departed' or (events.previous_seat is not null and events.seat is distinct from events.previous_seat)
             as leaves_seat,
         case when events.change = 'departed' then events.seat else events.previous_seat end as left_seat,
-        -- Of a seat that was seen through filters alone it is not known how long it was empty.
+        -- For a seat seen through filters alone, the length of the vacancy is unknown.
         case
             when observed.observed_until_on is not null
                 then greatest(0, days_between_dates(utc_date(events.changed_at), observed.observed_until_on))
@@ -152,7 +153,7 @@ select
     changes.detected_at,
     changes.first_seen_at
 from changes
--- By the organisation, too, so that a query for one reads the rest of no table.
+-- The join also names the organisation, so that a query for one skips the rest of both tables.
 left join seat_successions as came_after
     on came_after.organization_id = changes.organization_id
     and came_after.successor_event_key = changes.event_key

@@ -2,20 +2,20 @@
 -- key: event_key, seat, is_interim
 -- tier: detail
 -- incremental_by: profile_id
--- purpose: Who held which seat at the top of an organisation, from when until when, and how it began and ended.
--- note: A seat is an office at the level cxo, or level and function of vice presidents and directors, of whom several can hold
--- note: one at a time. From interim to permanent in one seat is the end of one time and the beginning of another.
--- note: A change of title to one that is not understood ends nothing. The end of an interim holder is often not seen.
+-- purpose: Who held each seat at the top of an organisation, from when until when, and how it began and ended.
+-- note: A seat is an office at the level cxo, or level and function of vice presidents and directors; several people can hold
+-- note: one at a time. A change from interim to permanent in one seat ends one time and begins another. A change to a title
+-- note: that is not understood ends nothing. The end of an interim holder is often not seen.
 -- values: began_by: arrived | promoted | moved | stepped_down (or null)
 -- values: ended_by: departed | promoted | moved | stepped_down (or null)
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: event_key of the change by which it began; where that was not seen, of the one by which it ended.
+--   event_key: event_key of the change by which it began; where that was not seen, that of the change by which it ended.
 --   organization_id: The service's stable id of the organisation.
 --   seat: chief executive officer, chief financial officer, …; below cxo level and function, such as vp sales.
 --   is_interim: Whether it was held for the time being: interim, acting.
 --   profile_id: The service's stable id of the person.
---   stint_number: The stint of the person at the organisation that it is part of.
+--   stint_number: The person's stint at the organisation that contains it.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 --   title: The title as written.
@@ -25,11 +25,11 @@
 --   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; null when not seen.
 --   began_event_key: event_key of the change by which it began; null when not seen.
 --   ended_event_key: event_key of the change by which it ended; null when not seen.
---   is_vacated: Whether the person went from the seat, rather than from interim to permanent in it; null when no end was seen.
---   is_current: Whether the person holds it as far as is known: no end was seen, no later change at the top, and no leaving.
+--   is_vacated: Whether the person left the seat, rather than going from interim to permanent in it; null when no end was seen.
+--   is_current: Whether the person still holds it according to the data: no end was seen, no later change at the top, and no leaving.
 with
 
--- Each beginning and each end of somebody's time in a seat.
+-- Each start and each end of a person's time in a seat.
 sides as (
     select
         event_key,
@@ -67,7 +67,7 @@ sides as (
     from executive_events
     where change = 'departed' or previous_seat is not null
     union all
-    -- A seat that was kept beside another one until now.
+    -- A seat that was kept alongside another one until now.
     select
         event_key,
         change,

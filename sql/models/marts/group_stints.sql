@@ -1,15 +1,15 @@
--- grain: One row per stint that no transfer began, put together with those that transfers led to from there.
+-- grain: One row per stint that no transfer began, combined with those that transfers led to from there.
 -- key: profile_id, organization_id, stint_number
 -- tier: detail
 -- incremental_by: profile_id
--- purpose: Time with an employer across acquisitions and renames: tenure does not begin again because the company was bought.
--- note: At most 4 transfers one after another are followed. A group of organization_groups is that of last_organization_id.
+-- purpose: Time with an employer across acquisitions and renames: tenure does not restart because the company was bought.
+-- note: At most 4 transfers in a row are followed. A group of organization_groups is that of last_organization_id.
 -- columns:
 --   profile_id: The service's stable id of the person.
---   organization_id: The organisation that the person joined at first.
---   stint_number: Which of the person's stints there it is; see stints.
---   last_organization_id: The organisation to which the last of the transfers led; organization_id without any.
---   last_stint_number: Which of the person's stints at last_organization_id it is.
+--   organization_id: The organisation that the person joined first.
+--   stint_number: The number of the person's stint there; see stints.
+--   last_organization_id: The organisation to which the last transfer led; organization_id without any.
+--   last_stint_number: The number of the person's stint at last_organization_id.
 --   organization_name: The name of organization_id as written.
 --   last_organization_name: The name of last_organization_id as written.
 --   transfers: How many transfers are in it.
@@ -17,7 +17,7 @@
 --   joined_on: The day of joined_at, UTC.
 --   left_at: When the person left last_organization_id, UTC; null when not seen.
 --   left_on: The day of left_at, UTC.
---   tenure_days: Calendar days from joined_at to left_at; null where one of the two was not seen, or its date is unknown.
+--   tenure_days: Calendar days from joined_at to left_at; null where one of them was not seen, or its date is unknown.
 --   is_open: True where the last of the stints is open; see stints.
 --   is_primary: False where it is a side role such as board member or adviser.
 --   cohort_year: Calendar year of joined_at, UTC.
@@ -29,7 +29,7 @@ transferred as (
     where is_transfer
 ),
 
--- Each transfer, by the leaving it began with, and the joining that the next one goes on from.
+-- Each transfer, by the leaving that begins it and the joining from which the next one continues.
 steps as (
     select
         transferred.left_event_key,

@@ -3,25 +3,25 @@
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
--- purpose: By how many people each organisation grew and shrank. Added up over months: organization_headcount_monthly.
+-- purpose: The change of each organisation's headcount; organization_headcount_monthly adds the changes up over months.
 -- incremental_by: organization_id
--- note: Only of organisations that are observed: what came through filters alone is no headcount.
--- note: Of main jobs. Who counts when their joining or leaving was not seen stands in core/headcount_steps.sql.
+-- note: Only observed organisations have rows: data from filtered requests alone cannot give a headcount. Main jobs only.
+-- note: core/headcount_steps.sql defines who counts when their joining or leaving was not seen.
 -- partition: year of month_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   joiners: Joinings in the month, as in organization_monthly.
---   leavers: Leavings in the month, likewise.
---   transfers_in: People whom an acquisition or the like brought, likewise.
---   transfers_out: People whom one took along, likewise.
---   promotions: Promotions in the month, at the new function and level, likewise.
---   people: By how many the people who are there for sure change: added up, they are the headcount at the end of a month.
---   appeared: People who are there for sure from this month on, and may have been there before: added up over later months, who may be there.
+--   leavers: Leavings in the month, as in organization_monthly.
+--   transfers_in: People whom an acquisition or the like brought, as in organization_monthly.
+--   transfers_out: People whom a transfer took along, as in organization_monthly.
+--   promotions: Promotions in the month, at the new function and level, as in organization_monthly.
+--   people: The change in the number of people who are certainly there: the sum over months is the headcount at the end of a month.
+--   appeared: People who are certainly there from this month on, and may have been there before: the sum over later months is the number who may be there.
 --   may_begin: Those people of later months who cannot have been there before this one: they count against appeared.
---   may_stay: By how many those change who may still be there although they are not seen any more: added up, who may be there.
+--   may_stay: The change in the number of people who may still be there although they are not seen any more: the sum is the number who may be there.
 with
 
 changes as (

@@ -1,24 +1,24 @@
--- grain: One row per job posting and time during which nothing of what is kept of it changed.
+-- grain: One row per job posting and time during which no kept field changed.
 -- key: job_id, valid_from_at
 -- endpoint: job-details
--- purpose: How a posting came to be what it is: listed, listed again, closed (SCD type 2).
--- note: A version begins with the first answer that says it: when it changed between two answers is not known.
+-- purpose: The history of each posting: listed, listed again, closed (SCD type 2).
+-- note: A version begins with the first answer that shows it: the exact time of a change between two answers is unknown.
 -- columns:
 --   job_id: The posting: its id, a number as text.
 --   valid_from_at: When it was first received, UTC.
---   valid_to_at: When something else was received, UTC; null for the newest version.
+--   valid_to_at: When a different answer was received, UTC; null for the newest version.
 --   title: Its title, as written.
---   state: LISTED or CLOSED; null when it does not say.
---   listed_at: When it was listed, UTC; of one that is listed again, the last time.
+--   state: LISTED or CLOSED; null when the source does not say.
+--   listed_at: When it was listed, UTC; if listed again, the last time.
 --   original_listed_at: When it was listed first, UTC.
 --   closed_at: When it was closed, or found gone, UTC; null while it is open.
---   gone_at: When it was found gone: the service has no such posting any more, UTC; null while it has.
+--   gone_at: When it was found gone, UTC: the service no longer has the posting; null while it has.
 --   is_reposted: Whether it was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
---   location: Where it is, as written.
---   salary_min: The least it pays, in salary_currency a salary_period; null when it does not say.
---   salary_max: The most it pays.
+--   location: Its location, as written.
+--   salary_min: The lowest pay, in salary_currency per salary_period; null when the source does not say.
+--   salary_max: The highest pay.
 --   salary_currency: Symbol or code, as sent.
 --   salary_period: YEARLY, MONTHLY, WEEKLY or HOURLY.
 with

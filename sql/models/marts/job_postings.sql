@@ -1,28 +1,28 @@
--- grain: One row per job posting that was asked for.
+-- grain: One row per requested job posting.
 -- key: job_id
 -- endpoint: job-details
--- purpose: What a posting is now, as it said last: whom organisations look for, and since when.
+-- purpose: The current state of each posting: whom organisations want to hire, and since when.
 -- columns:
 --   job_id: The posting: its id, a number as text.
---   organization_id: The organisation in job changes; null where no event shows one of that page.
+--   organization_id: The organisation in job changes; null where no event shows that page.
 --   company: The page of the company: the last part of its address, in lower case.
 --   company_id: The network's own id of the company, a number as text.
 --   title: Its title, as written.
---   state: LISTED or CLOSED; null when it does not say.
---   listed_at: When it was listed, UTC; of one that is listed again, the last time.
+--   state: LISTED or CLOSED; null when the source does not say.
+--   listed_at: When it was listed, UTC; if listed again, the last time.
 --   original_listed_at: When it was listed first, UTC.
 --   closed_at: When it was closed, or found gone, UTC; null while it is open.
---   gone_at: When it was found gone: the service has no such posting any more, UTC; null while it has.
+--   gone_at: When it was found gone, UTC: the service no longer has the posting; null while it has.
 --   is_reposted: Whether it was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
---   location: Where it is, as written.
---   salary_min: The least it pays, in salary_currency a salary_period; null when it does not say.
---   salary_max: The most it pays.
+--   location: Its location, as written.
+--   salary_min: The lowest pay, in salary_currency per salary_period; null when the source does not say.
+--   salary_max: The highest pay.
 --   salary_currency: Symbol or code, as sent.
 --   salary_period: YEARLY, MONTHLY, WEEKLY or HOURLY.
---   applicants: How many applied; null when it does not say.
---   days_open: Calendar days from when it was listed first until it was closed; until it was last received while it is open.
+--   applicants: The number of applicants; null when the source does not say.
+--   days_open: Calendar days from its first listing until it was closed, or while it is open until it was last received.
 --   url: Address of the posting.
 --   last_received_at: When it was last received, or found gone, UTC.
 select

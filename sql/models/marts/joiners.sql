@@ -1,6 +1,6 @@
 -- grain: One row per joining: one stint whose joining was seen.
 -- key: organization_id, joined_at, profile_id, stint_number
--- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are none.
+-- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out.
 -- incremental_by: profile_id
 -- partition: year of joined_at
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -10,7 +10,7 @@
 -- references: event_key -> job_change_events.event_key
 -- columns:
 --   organization_id: The organisation that was joined.
---   joined_at: When the person joined, UTC. Often known to the month only: then the first of that month.
+--   joined_at: When the person joined, UTC. Often known to the month only: then it is the first of that month.
 --   joined_on: The day of joined_at, UTC.
 --   week_start_on: The Monday of the week of joined_at, UTC.
 --   month_start_on: First day of the month of joined_at, UTC.
@@ -18,18 +18,18 @@
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   event_key: event_key of the joining in job_change_events; unique.
 --   person_full_name: The person's full name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
 --   title: The title at the organisation as written; where the joining names none, the first title known in the stint.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
---   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_boomerang: True where the person had worked at the organisation before, and not only as an intern.
---   is_conversion: True where the person had been there before as an intern only: the joining is no boomerang.
+--   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   is_boomerang: True where the person had worked at the organisation before, other than as an intern.
+--   is_conversion: True where the person had been there before only as an intern; such a joining does not count as a boomerang.
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
---   precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
+--   precision: How well joined_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the joining was announced before it happened: joined_at is after detected_at. It stays true afterwards.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
@@ -39,16 +39,16 @@
 --   is_direct: True where gap_days is at most 31; null when no leaving is linked.
 --   direction: Up, down or sideways in level from there to here, or unknown; null when no leaving is linked.
 --   detected_at: When the service saw the joining, UTC.
---   known_at: When the service first knew of the joining, UTC, however often it was corrected later; of a return to the organisation also of the leaving before it.
+--   known_at: When the service first knew of the joining, UTC, whatever corrections followed; for a return to the organisation also of the leaving before it.
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
---   known_same_month: True where the joining was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
---   first_seen_at: When the joining was first received, UTC; of a return to the organisation also the leaving before it.
---   is_transfer: True where an acquisition, a rename or the like brought the person, who did not change jobs; see moves.
+--   known_same_month: True where the joining was seen in the month in which it happened, whatever corrections followed: counts of these can be compared over time, however late the others arrive.
+--   first_seen_at: When the joining was first received, UTC; for a return to the organisation also the leaving before it.
+--   is_transfer: True where an acquisition, a rename or the like brought the person, without a change of job; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
 --   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
 --   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
---   previous_title: The title here before, where a change of title began the job: a side role; null for a joining.
+--   previous_title: The previous title here, where a change of title began the job: a side role; null for a joining.
 with
 
 corrected as (
@@ -59,7 +59,7 @@ corrected as (
     group by event_key
 ),
 
--- Somebody who joins an organisation again comes back only where the leaving between is known.
+-- A person who joins an organisation again is a boomerang only where the leaving between is known.
 returns as (
     select
         came_back.event_key,

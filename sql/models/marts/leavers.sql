@@ -1,6 +1,6 @@
 -- grain: One row per leaving: one stint whose leaving was seen.
 -- key: organization_id, left_at, profile_id, stint_number
--- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, is one; internal moves and leavings that were taken back are none.
+-- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not.
 -- incremental_by: profile_id
 -- partition: year of left_at
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -10,7 +10,7 @@
 -- references: event_key -> job_change_events.event_key
 -- columns:
 --   organization_id: The organisation that was left.
---   left_at: When the person left, UTC. Often known to the month only: then the first of that month.
+--   left_at: When the person left, UTC. Often known to the month only: then it is the first of that month.
 --   left_on: The day of left_at, UTC.
 --   week_start_on: The Monday of the week of left_at, UTC.
 --   month_start_on: First day of the month of left_at, UTC.
@@ -18,22 +18,22 @@
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   event_key: event_key of the leaving in job_change_events; unique.
 --   person_full_name: The person's full name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
 --   title: The title that was left as written; where the leaving names none, the last title known in the stint.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
---   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_boomerang: True where it was not the person's first stint at the organisation, internships before it left out.
+--   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   is_boomerang: True where it was not the person's first stint at the organisation, ignoring internships before it.
 --   is_primary: False where the stint is a side role such as board member or adviser.
---   precision: How well left_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
+--   precision: How well left_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the leaving was announced before it happened: left_at is after detected_at. It stays true afterwards.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen, or one of the two dates is unknown.
---   tenure_days_min: The least it can be where only the month of joining or leaving is known.
---   tenure_days_max: The most it can be where only the month of joining or leaving is known.
+--   tenure_days_min: The minimum where only the month of joining or leaving is known.
+--   tenure_days_max: The maximum where only the month of joining or leaving is known.
 --   tenure_months: Whole months from joining to leaving; null where tenure_days is.
 --   went_to_organization_id: The organisation that was joined next; null when no joining is linked (see moves).
 --   went_to_organization_name: Name of the organisation that was joined next, as written.
@@ -43,18 +43,18 @@
 --   is_direct: True where gap_days is at most 31; null when no joining is linked.
 --   direction: Up, down or sideways in level from here to there, or unknown; null when no joining is linked.
 --   detected_at: When the service saw the leaving, UTC.
---   known_at: When the service first knew of the leaving, UTC, however often it was corrected later.
+--   known_at: When the service first knew of the leaving, UTC, whatever corrections followed.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
---   known_same_month: True where the leaving was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
+--   known_same_month: True where the leaving was seen in the month in which it happened, whatever corrections followed: counts of these can be compared over time, however late the others arrive.
 --   first_seen_at: When the event was first received by this warehouse, UTC.
---   is_transfer: True where an acquisition, a rename or the like took the person along, who did not change jobs; see moves.
+--   is_transfer: True where an acquisition, a rename or the like took the person along, without a change of job; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
---   destination_known: Whether it is known where the person went: a joining elsewhere is linked (see moves).
+--   destination_known: Whether the person's destination is known: a joining elsewhere is linked (see moves).
 --   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
 --   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
 --   next_title: The title here that a change of title led to, where it ended the job: a side role, or Retired and the like; null for a leaving.
---   is_stepping_aside: Whether next_title is a side role: who was CEO chairs the board.
+--   is_stepping_aside: Whether next_title is a side role: a CEO who becomes chair of the board.
 with
 
 corrected as (

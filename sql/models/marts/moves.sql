@@ -1,9 +1,9 @@
 -- grain: One row per move: one person's departure linked to the same person's arrival at another organisation.
 -- key: left_event_key
--- purpose: Links the two events that one move shows as, so that no move is counted twice.
+-- purpose: Links the two events of each move, so that no move is counted twice.
 -- incremental_by: profile_id
--- note: Which departure and which arrival are one move, core/move_links.sql says; which moves are transfers, core/transfers.sql.
--- note: Direction compares levels. A manager who becomes a lead without a team goes sideways, not down.
+-- note: core/move_links.sql decides which departure and arrival form one move, core/transfers.sql which moves are transfers.
+-- note: Direction compares levels. A manager who becomes a lead without a team moves sideways, not down.
 -- values: direction: up | down | sideways | unknown
 -- values: from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -14,13 +14,13 @@
 --   left_event_key: event_key of the leaving.
 --   joined_event_key: event_key of the joining; unique.
 --   profile_id: The service's stable id of the person.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
 --   from_organization_name: Name of the organisation that was left, as written.
 --   to_organization_name: Name of the organisation that was joined, as written.
---   from_stint_number: Which of the person's stints at from_organization_id ended.
---   to_stint_number: Which of the person's stints at to_organization_id began.
+--   from_stint_number: The number of the person's stint at from_organization_id that ended.
+--   to_stint_number: The number of the person's stint at to_organization_id that began.
 --   left_at: When the person left, UTC.
 --   left_on: The day of left_at, UTC.
 --   joined_at: When the person joined, UTC.
@@ -30,18 +30,18 @@
 --   to_title: The first title known at the organisation that was joined, as written.
 --   from_level: Level of from_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   to_level: Level of to_title, as for from_level.
---   from_function: Field of work of from_title; other where it names none, unknown where nothing is understood.
+--   from_function: Field of work of from_title; other where it names none, unknown where it is not understood.
 --   to_function: Field of work of to_title, as for from_function.
 --   gap_days: Calendar days from leaving to joining, -31 to 180; negative when the joining came first.
---   gap_days_min: The least it can be where only the month of leaving or joining is known.
---   gap_days_max: The most it can be where only the month of leaving or joining is known.
---   is_direct: True where gap_days is at most 31: nothing between the two jobs, as far as dates tell.
+--   gap_days_min: The minimum where only the month of leaving or joining is known.
+--   gap_days_max: The maximum where only the month of leaving or joining is known.
+--   is_direct: True where gap_days is at most 31: nothing between the two jobs according to the dates.
 --   direction: up, down or sideways in level; unknown where either level is.
 --   detected_at: When the service had seen both events, UTC.
 --   first_seen_at: When both events had been received, UTC.
---   is_transfer: True where an acquisition, a rename or the like moved the person, not a change of job: see transfer_candidates.
---   is_flow: Whether it counts in talent_flows: no transfer, and both are organisations; Self-employed and Stealth Startup are none.
---   transfer_kind: rename, acquisition, spin-off or alias; null where the move is no transfer.
+--   is_transfer: True where an acquisition, a rename or the like moved the person, rather than a change of job: see transfer_candidates.
+--   is_flow: Whether it counts in talent_flows: it is not a transfer, and both are organisations; Self-employed and Stealth Startup do not count.
+--   transfer_kind: rename, acquisition, spin-off or alias; null where the move is not a transfer.
 select
     linked.left_event_key,
     linked.joined_event_key,

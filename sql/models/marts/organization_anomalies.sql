@@ -1,32 +1,33 @@
 -- grain: One row per organisation, month and kind of change in which at least 10 people left or joined, after a year of observation.
 -- key: organization_id, month_start_on, change
 -- kind: view
--- purpose: How unusual it is that so many people left or joined in a month: layoffs and hiring bursts.
--- note: Main jobs. Not counted are transfers, stints that begin and end at one instant, people who went together to one organisation, or came
--- note: together from one (at least 3, and at least a third: a deal or a team that moved), and, of people who are told alike, all
--- note: but one: the same name or none, dates of joining and leaving, number of events (3 or more), first and last event. Where
--- note: fewer than 5 people left or joined in a month, all of them count.
--- note: The history is the 1, 2 or 3 whole years before the month since observed_from_on; a month without any change counts as 0.
--- note: Earlier months hold only what was detected late, and anything after them would look unusual.
--- note: level = (people in the history + 1/2) / its months. season = (people in the same calendar month of it + 5) / (level * years + 5).
--- note: expected = level * season. dispersion = greatest(0, (variance of the months - level) / level^2) + 1 / (people in the history
--- note: + 1/2): how far the counts spread beyond a Poisson distribution, and how little is known of the level.
--- note: score is the deviance residual of a negative binomial distribution, with y people and d the dispersion: the root of
--- note: 2 * (y * ln(y / expected) - (y + 1/d) * ln((1 + d * y) / (1 + d * expected))), negative where y is less than expected.
--- note: It is read like a standard normal deviate: 3 or more comes by chance once in 740 months.
--- note: Where far more people than expected both left and joined (a score of 2 or more in each), more was seen than before: a fault or
--- note: a wider look raises both, and the month is neither a layoff nor a hiring burst. Its kind is more seen.
--- note: A date that is known to the year only is told as the first of January; such years show in the season only.
+-- purpose: How unusual the number of people who left or joined in a month is: layoffs and hiring bursts.
+-- note: Main jobs only. These are not counted: transfers; stints that begin and end at one instant; people who went together to
+-- note: one organisation, or came together from one (at least 3, and at least a third: a deal or a team that moved); and all
+-- note: but one of the people with equal histories: the same name or none, dates of joining and leaving, number of events (3 or
+-- note: more), first and last event. Where fewer than 5 people left or joined in a month, all of them count.
+-- note: The history is the 1, 2 or 3 whole years before the month since observed_from_on; a month without any change counts as
+-- note: 0. Earlier months hold only late detections, and anything after them would look unusual.
+-- note: level = (people in the history + 1/2) / its months. season = (people in the same calendar month of it + 5) / (level *
+-- note: years + 5). expected = level * season. dispersion = greatest(0, (variance of the months - level) / level^2) + 1 /
+-- note: (people in the history + 1/2): how far the counts spread beyond a Poisson distribution, and how little is known of the
+-- note: level.
+-- note: score is the deviance residual of a negative binomial distribution, with y people and d the dispersion: the root of 2 *
+-- note: (y * ln(y / expected) - (y + 1/d) * ln((1 + d * y) / (1 + d * expected))), negative where y is less than expected. It
+-- note: is read like a standard normal deviate: 3 or more comes by chance once in 740 months.
+-- note: Where far more people than expected both left and joined (a score of 2 or more in each), more was seen than before: a
+-- note: fault or a wider scope raises both, and the month is neither a layoff nor a hiring burst. Its kind is more seen. A date
+-- note: known to the year only is stored as 1 January; such years affect the season only.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC; not after observed_until_on of organizations.
 --   change: left, or joined.
---   people: How many people, without transfers, duplicate people and those who moved together.
---   moved_together: How many people were left out because they went to, or came from, one organisation together.
---   expected: How many people its history and the season lead to expect.
+--   people: The number of people, excluding transfers, duplicate people and those who moved together.
+--   moved_together: The number of people left out because they went to, or came from, one organisation together.
+--   expected: The number of people to expect from its history and the season.
 --   dispersion: How much more the number varies than by chance alone: its variance is expected + dispersion * expected^2.
---   score: By how many standard deviations the number is unusual; negative where it is low.
---   kind: layoff or hiring burst where the score is 3 or more; more seen where the score of the other change is 2 or more, too; null otherwise.
+--   score: The number of standard deviations by which the number is unusual; negative where it is low.
+--   kind: layoff or hiring burst where the score is 3 or more; more seen where the score of the other change is also 2 or more; null otherwise.
 --   is_layoff: True where kind is layoff.
 --   is_hiring_burst: True where kind is hiring burst.
 with
@@ -53,7 +54,7 @@ changes as (
     where leavers > 0
 ),
 
--- Only where any month has so many people is anybody looked at; fewer are never told. Of these organisations both changes are.
+-- Only organisations with a month of that many people are examined, for both changes; smaller ones never get a row.
 raw as (
     select
         changes.organization_id,
@@ -151,7 +152,7 @@ together as (
     group by organization_id, month_start_on, change
 ),
 
--- What is left of a month, by number.
+-- The remaining people of each month, by number.
 monthly as (
     select
         raw.organization_id,

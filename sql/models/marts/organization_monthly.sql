@@ -1,29 +1,30 @@
--- grain: One row per organisation, month, function and level in which anybody joined, left or was promoted.
+-- grain: One row per organisation, month, function and level with at least one joining, leaving or promotion.
 -- key: organization_id, month_start_on, function, level
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
--- purpose: How many people came, went and rose each month. No row means that no change was seen, not that none happened.
+-- purpose: The number of people who joined, left or were promoted each month. A missing row means that no change was seen; one may have happened.
 -- incremental_by: organization_id
--- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
--- note: A change counts in the month in which it took effect, also when that lies after its detection (see was_announced in joiners).
--- note: Dates are often known to the month only, as its first day: that does no harm here, unlike in organization_weekly.
+-- note: A joining counts at the function and level joined, a leaving at those that were left, a promotion at the new ones. A
+-- note: change counts in the month in which it took effect, even when that lies after its detection (see was_announced in
+-- note: joiners). Dates are often known to the month only, as its first day: that does no harm here, unlike in
+-- note: organization_weekly.
 -- partition: year of month_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   joiners: Joinings in the month, side roles and transfers left out.
---   leavers: Leavings in the month, side roles and transfers left out.
+--   joiners: Joinings in the month, excluding side roles and transfers.
+--   leavers: Leavings in the month, excluding side roles and transfers.
 --   net: joiners minus leavers.
---   promotions: Promotions in the month, those into side roles left out.
---   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others are seen.
+--   promotions: Promotions in the month, excluding those into side roles.
+--   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others arrive.
 --   leavers_known_same_month: Those leavers that were seen in the month in which they left.
 --   boomerangs: Those joiners who had been at the organisation before.
 --   side_joiners: Joinings as board member, adviser or the like, not among joiners.
 --   side_leavers: Leavings from such side roles, not among leavers.
 --   transfers_in: People whom an acquisition or the like brought, not among joiners; see is_transfer in joiners.
---   transfers_out: People whom one took along, not among leavers.
+--   transfers_out: People whom a transfer took along, not among leavers.
 with
 
 changes as (

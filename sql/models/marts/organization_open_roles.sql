@@ -1,11 +1,11 @@
--- grain: One row per organisation of which a job posting is known.
+-- grain: One row per organisation with at least one known job posting.
 -- key: organization_id
 -- endpoint: job-details
--- purpose: Open roles against joiners: how many an organisation looks for, how long that takes, and who came.
--- note: Postings are those that were asked for, which need not be all.
+-- purpose: Open roles against joiners: how many roles each organisation has open, how long they stay open, and who joined.
+-- note: The postings are those that were requested, which need not be all.
 -- columns:
 --   organization_id: The organisation.
---   postings: Postings that are known.
+--   postings: Known postings.
 --   open_postings: Those that are open.
 --   closed_postings: Those that are closed.
 --   reposted_postings: Those that were listed again.

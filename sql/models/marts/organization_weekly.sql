@@ -1,32 +1,33 @@
--- grain: One row per organisation, week, function and level in which anybody joined, left or was promoted.
+-- grain: One row per organisation, week, function and level with at least one joining, leaving or promotion.
 -- key: organization_id, week_start_on, function, level
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
--- purpose: How many people came, went and rose each week. No row means that no change was seen, not that none happened.
+-- purpose: The number of people who joined, left or were promoted each week. A missing row means that no change was seen; one may have happened.
 -- incremental_by: organization_id
--- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
--- note: A change counts in the week in which it took effect, also when that lies after its detection (see was_announced in joiners).
--- note: Dates are often known to the month only, as its first day: then they all count in the week that holds it; month_only_share says how many, and organization_monthly has no such heaps.
+-- note: A joining counts at the function and level joined, a leaving at those that were left, a promotion at the new ones. A
+-- note: change counts in the week in which it took effect, even when that lies after its detection (see was_announced in
+-- note: joiners). Dates are often known to the month only, as its first day: then they all count in the week that holds it;
+-- note: month_only_share says how many, and organization_monthly has no such peaks.
 -- partition: year of week_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   week_start_on: The Monday of the week, UTC.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   joiners: Joinings in the week, side roles and transfers left out.
---   leavers: Leavings in the week, side roles and transfers left out.
+--   joiners: Joinings in the week, excluding side roles and transfers.
+--   leavers: Leavings in the week, excluding side roles and transfers.
 --   net: joiners minus leavers.
---   promotions: Promotions in the week, those into side roles left out.
---   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others are seen.
+--   promotions: Promotions in the week, excluding those into side roles.
+--   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others arrive.
 --   leavers_known_same_month: Those leavers that were seen in the month in which they left.
---   month_only_changes: Those joiners, leavers and promotions of which only the month is known, or only the year.
+--   month_only_changes: Those joiners, leavers and promotions dated by the month or the year only.
 --   month_only_share: month_only_changes as a share of joiners, leavers and promotions, 0 to 1; null where there are none.
 --   boomerangs: Those joiners who had been at the organisation before.
 --   side_joiners: Joinings as board member, adviser or the like, not among joiners.
 --   side_leavers: Leavings from such side roles, not among leavers.
 --   transfers_in: People whom an acquisition or the like brought, not among joiners; see is_transfer in joiners.
---   transfers_out: People whom one took along, not among leavers.
+--   transfers_out: People whom a transfer took along, not among leavers.
 with
 
 changes as (

@@ -1,32 +1,32 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
--- purpose: What each organisation is called, how much is known of it, and since when and until when it was looked at.
--- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
--- note: Counts end in _ever or are called people_…: they are of all time, and have another name than the counts of other tables, so
--- note: that a join makes none of them ambiguous.
--- note: Joiners, leavers, promotions and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
+-- purpose: The name of each organisation, how much is known of it, and the period for which it was observed.
+-- note: Dates are kept to the month, so that a day without news changes nothing here; organization_coverage has the instants.
+-- note: Counts end in _ever or start with people_: they cover all time, and differ in name from the counts of other tables, so
+-- note: that a join makes none of them ambiguous. Joiners, leavers, promotions and boomerangs are of main jobs; side roles
+-- note: (boards, advisers) are not counted here.
 -- columns:
---   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
+--   organization_id: The service's stable id of the organisation, or the URL or slug of the request until the id is known.
 --   name: Its name as written in the event detected last; null without events.
 --   slug: The trailing part of its page URL, from that event; two organisations can share one.
 --   url: Its public page, from that event.
 --   events: Its events in job_change_events.
---   undated_events: Those of them whose date is one that no career has, such as 0001 or 1970-01-01: their precision is unknown.
+--   undated_events: Those whose date is implausible, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
---   people_now: Those of them who have a main job there as far as is known, who were all seen to change something. For a headcount take headcount of organization_headcount_monthly.
---   joiners_ever: Joinings seen, transfers left out.
---   leavers_ever: Leavings seen, transfers left out.
+--   people_now: Those who have a main job there according to the data, all of them seen to change something. For a headcount use headcount of organization_headcount_monthly.
+--   joiners_ever: Joinings seen, excluding transfers.
+--   leavers_ever: Leavings seen, excluding transfers.
 --   promotions_ever: Promotions seen.
 --   boomerangs_ever: Those joiners who had been there before.
 --   first_event_at: When the earliest change took effect, UTC.
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
 --   last_detected_at: When the service saw the newest of its events, UTC; no later than it was received.
---   observed_from_on: First day, UTC, of the first whole month of which joinings and leavings were looked for without a gap until observed_until_on; null where they were looked for from the beginning; where not both were covered, the month after the first detection. Of what happened before it only remnants are known: what was detected late.
---   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where it was asked for with filters: only what was read without them is observation.
+--   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where not both were covered, the month after the first detection. Of the changes before it, only those detected late are known.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
 --   transfers_in_ever: People whom an acquisition or the like brought; see is_transfer in joiners.
---   transfers_out_ever: People whom one took along.
---   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within so many calendar days; a lag of more than a year counts as one; 0 where there are none.
---   cutoff_on: The data cutoff, first day of a month, UTC: of the changes before it, 90 of 100 have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is.
+--   transfers_out_ever: People whom a transfer took along.
+--   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within this many calendar days; a lag of more than a year counts as one; 0 where there are none.
+--   cutoff_on: The data cutoff, first day of a month, UTC: 90 of 100 of the changes before it have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is null.
 with
 
 detected as (
@@ -41,7 +41,7 @@ detected as (
     group by organization_id
 ),
 
--- Mostly one event for each organisation, so that it costs nothing to choose among them.
+-- Most organisations have one such event, so choosing among them costs nothing.
 newest as (
     select
         events.organization_id,

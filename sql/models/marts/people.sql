@@ -1,30 +1,30 @@
 -- grain: One row per person.
 -- key: profile_id
--- purpose: Who is seen, where they are now, and what their career was so far.
+-- purpose: Each person seen, where they are now, and their career so far.
 -- incremental_by: profile_id
--- note: The main organisation is the one they joined last of those where they are now and where they have more than a side
--- note: role. Counts are of what was seen.
+-- note: The main organisation is the one they joined last among those where they are now and hold more than a side role. Counts
+-- note: cover only the changes that were seen.
 -- values: main_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   person_full_name: The person's name in their last event.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
---   organizations: At how many organisations the person was seen.
---   current_organizations: At how many of them the person is now, side roles included.
---   main_organization_id: Where the person mainly works now; null when nowhere, as far as is known.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
+--   organizations: The number of organisations where the person was seen.
+--   current_organizations: The number of these where the person is now, side roles included.
+--   main_organization_id: The organisation where the person mainly works now; null when none is known.
 --   main_organization_name: Its name as written.
 --   main_title: The person's title there as written.
 --   main_level: Level of main_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown; null where there is no main organisation.
 --   main_function: Field of work of main_title, as in titles; null where there is no main organisation.
---   is_between: True where the person is at no organisation now, as far as is known.
+--   is_between: True where the person is at no known organisation now.
 --   first_event_at: When the person's first change took effect, UTC.
 --   last_event_at: When the person's last change took effect, UTC.
 --   last_detected_at: When that last change was detected, UTC.
---   events: How many distinct events the person has.
---   stints: How many stints; see stints.
---   boomerangs: How many times the person came back to an organisation.
---   moves: How many times the person moved from one organisation to another; see moves.
---   promotions: How many promotions were seen.
+--   events: The number of the person's distinct events.
+--   stints: The number of stints; see stints.
+--   boomerangs: How often the person came back to an organisation.
+--   moves: How often the person moved from one organisation to another; see moves.
+--   promotions: The number of promotions seen.
 with
 
 ranked as (
@@ -49,7 +49,7 @@ ranked as (
             partition by profile_id
             order by
                 case when is_current and is_primary then 0 else 1 end,
-                -- One whose joining was not seen comes after those of which it was.
+                -- Organisations whose joining was not seen come after those whose joining was.
                 case when current_since_at is null then 1 else 0 end,
                 current_since_at desc,
                 last_event_at desc,

@@ -1,13 +1,14 @@
 -- grain: One row per search for people and person that it found, now or before.
 -- key: lookup_key, profile_url
 -- endpoint: people-search
--- purpose: People that a search found: what watch-lists of people are made from.
--- note: profile_url is the service's name for a person in searches, and no page that can be opened. Who that is in job changes is not said, and not guessed.
+-- purpose: People that a search found, the source for watch-lists of people.
+-- note: profile_url is the service's name for a person in searches and cannot be opened as a page. The service does not say who
+-- note: that is in job changes, and this table does not guess.
 -- columns:
---   lookup_key: Names the search: the same for the same question.
---   subject: What was searched for, in words.
---   profile_url: What the service calls the person.
---   position: Their place among all that the newest answer shows, from 1; null where that shows them no more.
+--   lookup_key: The key of the search: equal questions have the same key.
+--   subject: The search, in words.
+--   profile_url: The service's name for the person.
+--   position: Their position in the newest answer, from 1; null once they are missing there.
 --   full_name: Name, as written.
 --   first_name: Given name, as written.
 --   last_name: Family name, as written.
@@ -16,14 +17,14 @@
 --   company_id: The network's own id of the company, a number as text.
 --   organization_id: The organisation in job changes, by the profile of that company; null where none is known.
 --   location: Region, as written.
---   is_current: Whether the role is the present one; null when it does not say.
---   started_on: First day of the month in which the role began; null when it does not say.
---   started_year: The year in which the role began; null when it does not say.
---   started_month: The month in which it began, 1 to 12; null when it does not say.
---   tenure_years: Whole years in the role, as the service counts them; null when it does not say.
---   tenure_months: Further months in the role, as the service counts them; null when it does not say.
---   summary: What the person writes of themselves; null when it does not say.
---   is_open_link: Whether anybody may write to the person; null when it does not say.
+--   is_current: Whether the role is the present one; null when the source does not say.
+--   started_on: First day of the month in which the role began; null when the source does not say.
+--   started_year: The year in which the role began; null when the source does not say.
+--   started_month: The month in which it began, 1 to 12; null when the source does not say.
+--   tenure_years: Whole years in the role, as the service counts them; null when the source does not say.
+--   tenure_months: Further months in the role, as the service counts them; null when the source does not say.
+--   summary: The person's description of themselves; null when the source does not say.
+--   is_open_link: Whether all members may write to the person; null when the source does not say.
 --   first_received_at: When the search first found them, UTC.
 --   received_at: When the search last found them, UTC.
 with

@@ -2,8 +2,8 @@
 -- key: event_id
 -- kind: view
 -- endpoint: signal-create, signal-delivery
--- purpose: What watched people do: who greets whom, before and after a change of job.
--- note: Each event_id once, however often and in whatever order it was delivered.
+-- purpose: The activity of watched people: who interacts with whom, before and after a change of job.
+-- note: Each event_id appears once, however often and in whatever order it was delivered.
 -- columns:
 --   event_id: The service's id of the activity.
 --   profile_url: The person's page, as the signal names it.
@@ -12,19 +12,19 @@
 --   activity: reaction, comment or reply; null where it is something else.
 --   occurred_at: When the person did it, UTC.
 --   detected_at: When the service saw it, UTC.
---   reaction: Which reaction, such as PRAISE; null for comments and replies.
---   comment: What the person said, at most 2,000 characters; null for reactions.
+--   reaction: The reaction, such as PRAISE; null for comments and replies.
+--   comment: The person's text, at most 2,000 characters; null for reactions.
 --   post_url: Address of the post.
 --   post_text: The first 300 characters of the post.
---   post_author_name: Who wrote it, as written.
+--   post_author_name: The author, as written.
 --   post_author_url: Page of the author.
---   organization_id: The organisation that wrote it; null where a person did, or no event shows one of that page.
+--   organization_id: The organisation that wrote it; null where a person did, or no event shows that page.
 --   signal_id: The signal that delivered it first.
 --   received_at: When it was first received, UTC.
 with
 
--- Which delivery of an activity counts is found by its key alone: a window over what activities say holds all of them at once. What has
--- no event_id is left out by its number: a condition on items themselves would join each delivery with its list again.
+-- The key alone decides which delivery of an activity counts: a window over the activities would hold all of them at once. Items
+-- without an event_id are left out by their number: a condition on the items would join each delivery with its list again.
 delivered as (
     select
         request_id,

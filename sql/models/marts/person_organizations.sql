@@ -1,40 +1,40 @@
 -- grain: One row per person and organisation: the current state of that pair.
 -- key: profile_id, organization_id
--- purpose: Who is where now, since when, as what; and who was where before.
+-- purpose: Who is where now, since when and as what; and who was where before.
 -- incremental_by: profile_id
--- note: By which rules joined and left events decide whether the person is there stands in ambiguous_events; which of several
--- note: events of one instant is the last, in stints.
+-- note: ambiguous_events has the rules by which joined and left events decide whether the person is there; stints decides which
+-- note: of several events at one instant is the last.
 -- values: last_event_type: joined | left | title_change
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- references: last_event_key -> job_change_events.event_key
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   is_current: True where the person is there on the day of the data (core.as_of) for sure: an announced leaving or joining has not happened.
---   is_uncertain: True where no leaving was seen, but the person joined another employer after all that was seen here: is_current is false, and they may be there still.
+--   is_current: True where the person is certainly there on the day of the data (core.as_of): an announced leaving or joining has not happened.
+--   is_uncertain: True where no leaving was seen, but the person joined another employer after everything that was seen here: is_current is false, and they may still be there.
 --   current_since_at: When the current time at the organisation began, UTC; null when not current or when the joining was never seen.
 --   first_joined_at: The earliest joining seen, UTC.
---   last_left_at: The latest leaving seen or announced, UTC; internal moves and leavings that were taken back are none.
---   title: The last known title as written: of the main job that is open, else of the side role that is, else of what was left last.
+--   last_left_at: The latest leaving seen or announced, UTC; internal moves and leavings that were taken back do not count.
+--   title: The last known title as written: of the open main job, else of the open side role, else of the last one that was left.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   rank: Rank of title, which orders levels and the steps inside one; null when unknown.
+--   rank: Rank of title, which orders levels and the steps inside a level; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
---   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_primary: False where what is open is a side role such as board member or adviser, or where there never was more.
+--   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   is_primary: False where the open stints are side roles such as board member or adviser, or where there never was another.
 --   person_full_name: The person's name in the last event.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name in the last event.
---   stints: How many stints the person has had there; see stints.
---   promotions: How many promotions of the person were seen there.
+--   stints: The number of stints that the person has had there; see stints.
+--   promotions: The number of the person's promotions seen there.
 --   first_event_at: When the first change took effect, UTC.
 --   last_event_type: The type of the last event: joined, left or title_change.
 --   last_event_at: When the last change took effect, UTC.
 --   last_detected_at: When the last event was detected, UTC.
 --   last_event_key: event_key of the last event in job_change_events.
---   events: How many distinct events the pair has.
+--   events: The number of distinct events of the pair.
 with
 
--- Of a title that will change only, the one until then.
+-- For a title whose change is only announced, the one until then.
 titles_now as (
     select
         title_steps.profile_id,
@@ -47,7 +47,7 @@ titles_now as (
     group by title_steps.profile_id, title_steps.organization_id, title_steps.stint_number
 ),
 
--- What is announced has not happened: somebody who will leave is there, somebody who will join is not.
+-- An announced change has not happened: a person who will leave is there, a person who will join is not.
 states as (
     select
         stints.profile_id,
@@ -83,14 +83,14 @@ states as (
         and titles_now.stint_number = stints.stint_number
 ),
 
--- Few people come back or have a side role beside a job, so several stints are put together for those only.
+-- Few people come back or have a side role alongside a job, so only their stints are combined.
 several as (
     select distinct profile_id, organization_id
     from stints
     where stint_number > 1
 ),
 
--- What a pair shows is a main job that is current, else a side role that is, else the last stint.
+-- A pair shows a main job that is current, else a side role that is, else the last stint.
 ranked as (
     select
         states.profile_id,

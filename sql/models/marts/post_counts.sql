@@ -1,16 +1,16 @@
 -- grain: One row per answer that shows one post.
 -- key: request_id
 -- endpoint: post-details
--- purpose: How a post was received over time.
--- note: Under which name an answer holds the post is not documented: it is found by its members.
+-- purpose: The reactions, comments and shares of a post over time.
+-- note: The service does not document the member of an answer that holds the post: the model recognises it by its own members.
 -- columns:
 --   request_id: The request.
---   url: Address of the post, as it was asked for.
+--   url: Address of the post, as requested.
 --   received_at: When it was received, UTC.
---   posted_at: When the post was published, UTC; null when it does not say.
---   likes: Likes.
---   comments: Comments.
---   shares: How often it was shared.
+--   posted_at: When the post was published, UTC; null when the source does not say.
+--   likes: The number of likes.
+--   comments: The number of comments.
+--   shares: The number of shares.
 select
     request_id,
     subject as url,

@@ -1,20 +1,20 @@
 -- grain: One row per post that a search found, now or before.
 -- key: post
 -- endpoint: post-search
--- purpose: What organisations and people say, and how it was received; newest counts.
--- note: A search for the last week shows another week each time: what it once found stays.
+-- purpose: Posts of organisations and people with their newest counts.
+-- note: A search for the last week covers another week each time: posts found once stay.
 -- columns:
 --   post: The post: its URN.
 --   url: Its address.
---   content: What it says.
+--   content: Its text.
 --   posted_at: When it was published, UTC.
 --   is_repost: Whether it shares another one.
---   author_name: Who wrote it, as written.
+--   author_name: The author, as written.
 --   author_type: A company or a person, as sent.
 --   author_url: Page of the author.
---   organization_id: The organisation that wrote it; null where a person did, or no event shows one of that page.
+--   organization_id: The organisation that wrote it; null where a person did, or no event shows that page.
 --   reactions: Reactions of all kinds.
---   comments: Comments.
+--   comments: The number of comments.
 --   first_received_at: When it was first received, UTC.
 --   received_at: When it was last received, UTC.
 with

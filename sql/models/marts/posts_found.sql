@@ -1,12 +1,12 @@
 -- grain: One row per search for posts and post that it found, now or before.
 -- key: lookup_key, post
 -- endpoint: post-search
--- purpose: Posts that a search found, in the order of the service; what they say is in posts.
+-- purpose: Posts that a search found, in the order of the service; posts has their content.
 -- columns:
---   lookup_key: Names the search: the same for the same question.
---   subject: What was searched for, in words.
+--   lookup_key: The key of the search: equal questions have the same key.
+--   subject: The search, in words.
 --   post: The post: its URN.
---   position: Its place among all that the newest answer shows, from 1; null where that shows it no more.
+--   position: Its position in the newest answer, from 1; null once it is missing there.
 --   first_received_at: When the search first found it, UTC.
 --   received_at: When the search last found it, UTC.
 with

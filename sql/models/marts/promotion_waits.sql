@@ -1,37 +1,37 @@
--- grain: One row per organisation, level that people came to, and level that they went up to; all stands for any higher level.
+-- grain: One row per organisation, level that people came to, and level that they rose to; all stands for any higher level.
 -- key: organization_id, from_level, to_level
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
--- purpose: How long people are at a level before they go up: those who still wait count as long as they were seen to wait.
+-- purpose: How long people stay at a level before they rise; those who still wait count as long as they were observed.
 -- incremental_by: organization_id
--- note: Kaplan-Meier, in the rows of to_level all. The wait begins with the joining, or the change of title, that led to the level, and
--- note: ends with the first title of a higher one. Until cutoff_on of organizations, until they left, or until they went to
--- note: a level that is not higher, people wait (censored): the figures are those of people who stay. Waits that began before
--- note: observed_from_on of organizations are left out, and so are side roles and levels whose beginning was not seen.
--- note: Organisations that were seen through filters alone are not in it.
--- note: promotions, and what is named of_promoted, are of those alone who were promoted, by step, also of steps inside a level such as
--- note: Director to Senior Director: to_level is from_level then. Only promotions whose start in the title before was seen can be timed.
--- note: People who still wait are not in these, so that young organisations look faster than they are.
+-- note: The rows of to_level all use Kaplan-Meier. The wait begins with the joining, or the change of title, that led to the
+-- note: level, and ends with the first title of a higher one. People wait until cutoff_on of organizations, until they left, or
+-- note: until they moved to a level that is not higher (censored): the figures describe people who stay. Waits that began
+-- note: before observed_from_on of organizations are left out, and so are side roles and levels whose start was not seen.
+-- note: Organisations seen only through filters are left out.
+-- note: promotions and the columns named of_promoted cover only people who were promoted, by step, including steps inside a
+-- note: level such as Director to Senior Director: to_level is from_level then. Only promotions whose start in the title before
+-- note: was seen can be timed. People who still wait are not included, so young organisations look faster than they are.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   from_level: Level that people came to: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   to_level: Level of the new title, the same as from_level for a step inside a level; all for any step.
---   waits: How many times somebody came to the level; null but in rows of all.
---   promoted: How many of them were seen to go up from it; null but in rows of all.
---   longest_calendar_months: The longest wait that was followed: later than that, nothing is known.
---   promoted_share_12_months: Share that is promoted within 12 calendar months, 0 to 1; null where no wait was followed so long.
+--   waits: How often people came to the level; null except in rows of all.
+--   promoted: The number of people seen to rise from it; null except in rows of all.
+--   longest_calendar_months: The longest wait that was followed: nothing is known beyond that.
+--   promoted_share_12_months: Share that is promoted within 12 calendar months, 0 to 1; null where no wait was followed that long.
 --   promoted_share_24_months: Share that is promoted within 24 calendar months.
 --   promoted_share_36_months: Share that is promoted within 36 calendar months.
---   calendar_months_p25: 25 of 100 are promoted within so many calendar months; null where fewer are as far as is known.
---   calendar_months_median: Half are promoted within so many.
---   calendar_months_p75: 75 of 100 are promoted within so many.
+--   calendar_months_p25: 25 of 100 are promoted within this many calendar months; null where fewer are known to be.
+--   calendar_months_median: Half are promoted within this many.
+--   calendar_months_p75: 75 of 100 are promoted within this many.
 --   promotions: Promotions of the step, into side roles left out.
---   timed_promotions: Those of them of which it is known since when the person had the title before.
---   months_of_promoted_p25: 25 of 100 timed promotions came after so many months in the title before, or fewer; null without any.
+--   timed_promotions: Those for which the start of the title before is known.
+--   months_of_promoted_p25: 25 of 100 timed promotions came after this many months in the title before, or fewer; null without any.
 --   months_of_promoted_median: Median of these months.
---   months_of_promoted_p75: 75 of 100 came after so many months or fewer.
---   months_of_promoted_median_min: The median, had every wait been as short as its dates allow.
---   months_of_promoted_median_max: The median, had every wait been as long as its dates allow.
+--   months_of_promoted_p75: 75 of 100 came after this many months or fewer.
+--   months_of_promoted_median_min: The median if every wait had been as short as its dates allow.
+--   months_of_promoted_median_max: The median if every wait had been as long as its dates allow.
 with
 
 exposed as (

@@ -1,16 +1,16 @@
--- grain: One row per post that was asked for and one who shared it.
+-- grain: One row per requested post and person or organisation who shared it.
 -- key: url, page, place
 -- endpoint: post-reposts
--- purpose: Who carried a post further, and in what words.
+-- purpose: Who shared a post, and with what text.
 -- columns:
---   url: Address of the post, as it was asked for.
+--   url: Address of the post, as requested.
 --   page: Page of the answer, from 1.
 --   place: Place on it, from 1.
---   actor_name: Who shared it, as written.
+--   actor_name: The person or company that shared it, as written.
 --   actor_urn: The network's name for a person; null for a company.
 --   actor_company_id: The network's id of a company; null for a person.
 --   headline: Headline of a person, or the followers of a company, as written.
---   commentary: What they said; null when they only shared it.
+--   commentary: The text added to the share; null when there is none.
 --   received_at: When it was received, UTC.
 -- Where items went while the list was read, a page was read twice.
 with

@@ -3,19 +3,19 @@
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: known_to: service | warehouse
--- purpose: The vintages of each month's figures: what was added to them after the month was over, against what was known before.
+-- purpose: The vintages of each month's figures: the additions after the month was over, against the figures known before.
 -- incremental_by: organization_id
--- note: A month's figure as it was known at the end of month k, the month itself or a later one, is …_before of its first
--- note: row with a known_month_on after k; where there is none, that of organization_monthly (summed).
--- note: What stands today is counted by when it became known: a joining that was taken back later is in no vintage; as_known_on
--- note: reads whole tables as they were. Of a corrected event the first detection counts. What takes two events to tell, an
--- note: internal move or a return after a leaving, is known when both are. Side roles are left out.
+-- note: A month's figure as it was known at the end of month k, the month itself or a later one, is …_before of its first row
+-- note: with a known_month_on after k; without such a row, it is that of organization_monthly (summed).
+-- note: Today's facts are counted by when they became known: a joining that was taken back later is in no vintage; as_known_on
+-- note: reads whole tables as they were. The first detection of a corrected event counts. A fact that takes two events, such as
+-- note: an internal move or a return after a leaving, is known when both are. Side roles are left out. Transfers are among
+-- note: joiners and leavers here, because they are often recognised as transfers later.
 -- partition: year of month_start_on
--- note: Transfers are among joiners and leavers here: that they are transfers is often found later.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: First day of the month in which the changes took effect, UTC.
---   known_to: service: by the time of detection; warehouse: by the time of first receipt, what counts for a backtest of one's own decisions.
+--   known_to: service: by the time of detection; warehouse: by the time of first receipt, which matters for a backtest of one's own decisions.
 --   known_month_on: First day of the later month in which more became known, UTC; always after month_start_on.
 --   joiners_before: Joinings of the month known before that later month.
 --   joiners_added: Joinings of the month that became known in that later month.
@@ -23,7 +23,7 @@
 --   leavers_added: Leavings that became known then.
 --   promotions_before: Promotions known before.
 --   promotions_added: Promotions that became known then.
---   corrected_events: Events of the month, of any type, that became known before and of which a correction became known then.
+--   corrected_events: Events of the month, of any type, that were known before and whose correction became known then.
 with
 
 facts as (
@@ -50,7 +50,7 @@ dated as (
     from facts
 ),
 
--- What was known by the end of the month itself is one vintage, the first.
+-- Everything known by the end of the month is one vintage, the first.
 known as (
     select organization_id, month_start_on, 'service' as known_to, greatest(month_start_on, detected_month_on) as known_month_on, fact
     from dated

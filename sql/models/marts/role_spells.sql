@@ -1,34 +1,34 @@
 -- grain: One row per role: one title that a person held without a break in a stint at an organisation.
 -- key: profile_id, organization_id, stint_number, role_number
 -- tier: detail
--- purpose: What each person was at an organisation, from when until when.
+-- purpose: The roles of each person at an organisation, from when until when.
 -- incremental_by: profile_id
--- note: A role begins with the stint or with a step of title_steps, without flips, and ends with the next one, or with a leaving that
--- note: names it, which can be later: then the two roles overlap. A title of which only the end was told, because a step was
--- note: missed, is a role whose beginning was not seen; the end of the one before it was not seen either. Retitles begin a role, too.
--- note: Side roles beside a main job are roles of a stint of their own.
+-- note: A role begins with the stint or with a step of title_steps, without flips, and ends with the next one, or with a
+-- note: leaving that names it, which can be later: then the two roles overlap. A title whose end alone was reported, because a
+-- note: step was missed, is a role whose start was not seen; the end of the one before it was not seen either. Retitles also
+-- note: begin a role. Side roles alongside a main job are roles of a stint of their own.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which the role was held; see stints.
 --   role_number: 1 for the first role of the stint, then 2, 3, …
 --   person_full_name: The person's name in the last event of the stint.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name in the last event of the stint.
 --   title: The title as written; null for a stint in which no title was ever named.
 --   level: Level of the title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   rank: Rank of the title, which orders levels and the steps inside one; null when unknown.
+--   rank: Rank of the title, which orders levels and the steps inside a level; null when unknown.
 --   is_management: Whether the title manages people; null when unknown.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   is_primary: False for a side role such as board member or adviser.
 --   started_at: When the role began, UTC; null when that was not seen.
 --   started_on: The day of started_at, UTC.
---   started_by: What began it: joined or title_change; null when that was not seen.
+--   started_by: The event that began it: joined or title_change; null when that was not seen.
 --   started_event_key: event_key of that event; null when it was not seen.
 --   ended_at: When the role ended, UTC; null when it is open, or its end was not seen.
 --   ended_on: The day of ended_at, UTC.
---   ended_by: What ended it: left, joined (another role) or title_change; null when it is open, or its end was not seen.
---   is_open: True when the person still has the role as far as is known.
+--   ended_by: The event that ended it: left, joined (another role) or title_change; null when it is open, or its end was not seen.
+--   is_open: True when the person still has the role according to the data.
 with
 
 steps as (
@@ -73,7 +73,7 @@ roles as (
         and steps.stint_number = stints.stint_number
         and steps.nth = 1
     union all
-    -- Steps that were missed: of the title before, only the end was told.
+    -- Missed steps: only the end of the title before was reported.
     select
         steps.profile_id,
         steps.organization_id,
@@ -129,8 +129,8 @@ numbered as (
     from roles
 ),
 
--- Leavings that name the role: the first of them after it began, and before it began again. The role that somebody came with can
--- last until the stint ends, and the one that they joined later be over before.
+-- Leavings that name the role: the first of them after it began, and before it began again. The role that the person came with
+-- can last until the stint ends, and the one that they joined later can end before.
 named_ends as (
     select
         numbered.profile_id,

@@ -1,14 +1,14 @@
 -- grain: One row per signal and profile that it watches.
 -- key: signal_id, profile_url
 -- endpoint: signal-create, signal-delivery
--- purpose: Who is watched since when, and from whom nothing has come yet: a baseline that was lost is seen here.
+-- purpose: Who is watched since when, and who has delivered nothing yet: a lost baseline shows here.
 -- columns:
 --   signal_id: The service's id of the signal.
---   profile_url: The person's page, as it was asked for or delivered.
+--   profile_url: The person's page, as requested or delivered.
 --   profile_id: The person in job changes, by that page; null where no event shows it, or several people have it.
---   added_at: When it was asked for here, UTC; null where it was asked for elsewhere.
---   baseline_at: When its first delivery was received, UTC: from then on what the person does is delivered; null where none came.
---   activities: Activities that were delivered.
+--   added_at: When it was requested here, UTC; null where it was requested elsewhere.
+--   baseline_at: When its first delivery was received, UTC: from then on the person's activity is delivered; null without a delivery.
+--   activities: The number of activities delivered.
 --   last_activity_at: When the last of them happened, UTC; null where there is none.
 with
 

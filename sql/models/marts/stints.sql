@@ -1,11 +1,11 @@
 -- grain: One row per stint: one person's unbroken time at one organisation.
 -- key: profile_id, organization_id, stint_number
--- purpose: When each person came to an organisation and went, as what, and whether they came back.
--- note: Main jobs and side roles (boards, advisers) have stints of their own, which can overlap.
+-- purpose: When each person joined and left an organisation, as what, and whether they came back.
+-- note: Main jobs and side roles (boards, advisers) have stints of their own, which can overlap. ambiguous_events has the rules
+-- note: by which events become stints. A stint with neither end seen is known from changes of title, or from a left and a
+-- note: joined event that are an internal move. Events at one instant are ordered by detection, then joined before title_change
+-- note: before left, then by key.
 -- incremental_by: profile_id
--- note: By which rules events become stints stands in ambiguous_events. A stint of which neither end was seen is known from
--- note: changes of title, or from a left and a joined event that are an internal move. Events of one instant are ordered by
--- note: detection, then joined before title_change before left, then by key.
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: first_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: employer_kind: self_employed | hidden | none (or null)
@@ -16,9 +16,9 @@
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
---   previous_stint_number: The stint before it there, of main jobs or of side roles as this one; null for the first of them.
+--   previous_stint_number: The previous stint there of the same kind, main job or side role; null for the first.
 --   person_full_name: The person's name in the last event of the stint.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name in the last event of the stint.
 --   joined_at: When the stint began, UTC; null when the joining was never seen.
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
@@ -26,7 +26,7 @@
 --   left_on: The day of left_at, UTC; null when no leaving was seen.
 --   joined_event_key: event_key of the joined event that began the stint; null when never seen.
 --   left_event_key: event_key of the left event that ended the stint; null when never seen.
---   joined_precision: How well joined_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected; null when never seen.
+--   joined_precision: How well joined_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection; null when never seen.
 --   left_precision: How well left_at is known, as for joined_precision; null when never seen.
 --   joined_detected_at: When the service saw the joining, UTC; null when never seen.
 --   left_detected_at: When the service saw the leaving, UTC; null when never seen.
@@ -36,40 +36,40 @@
 --   first_title: The first title known in the stint as written: that of the joining where it has one.
 --   first_level: Level of first_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   first_level_order: Level of first_title as a number, 1 (intern) to 9 (cxo); null when unknown.
---   first_rank: Rank of first_title, which orders levels and the steps inside one; null when unknown.
+--   first_rank: Rank of first_title, which orders levels and the steps inside a level; null when unknown.
 --   first_is_management: Whether first_title manages people; null when unknown.
---   first_function: Field of work of first_title; other where it names none, unknown where nothing is understood.
+--   first_function: Field of work of first_title; other where it names none, unknown where it is not understood.
 --   last_title: The last title known in the stint as written: that of the leaving where it has one; after an internal move the new one.
 --   level: Level of last_title, as for first_level.
 --   level_order: Level of last_title as a number, as for first_level_order.
---   rank: Rank of last_title, which orders levels and the steps inside one; null when unknown.
+--   rank: Rank of last_title, which orders levels and the steps inside a level; null when unknown.
 --   is_management: Whether last_title manages people; null when unknown.
 --   function: Field of work of last_title, as for first_function.
---   is_open: True when no leaving was seen, nor a later stint of the kind: the person is there as far as is known.
+--   is_open: True when neither a leaving was seen nor a later stint of the kind: the person is there according to the data.
 --   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation; internships do not count as the first.
---   is_conversion: True where the person had been there before as an intern only.
---   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen, or the date of this one is unknown.
---   is_primary: False where every known title of the stint, also one before a change of title, is a side role such as board member or adviser, and where employer_kind is none.
---   employer_kind: Where the name is that of no organisation (config/pseudo-employers.yaml): self_employed, hidden (Stealth Startup) or none (Career Break, Retired); null otherwise.
+--   is_conversion: True where the person had been there before only as an intern.
+--   months_away: Whole months from the leaving before to this joining; null for a first stint, and where one of them was not seen, or the date of this one is unknown.
+--   is_primary: False where every known title of the stint, including one before a change of title, is a side role such as board member or adviser, and where employer_kind is none.
+--   employer_kind: self_employed, hidden (Stealth Startup) or none (Career Break, Retired), where the name does not name an organisation (config/pseudo-employers.yaml); null otherwise.
 --   cohort_year: Year of joined_at, UTC; null when the joining was never seen, or its date is unknown.
 --   first_event_at: When the first change in the stint took effect, UTC.
 --   last_event_at: When the last change in the stint took effect, UTC.
---   last_event_type: What that last event was to the stint: joined, left or title_change. A change of title to a side role, or to Retired, left.
+--   last_event_type: The effect of that last event on the stint: joined, left or title_change. A change of title to a side role, or to Retired, counts as left.
 --   last_event_key: event_key of that last event.
 --   last_detected_at: When that last event was detected, UTC.
---   events: How many events the stint is made of.
---   interruptions: How many times the person was seen to leave inside the stint without really leaving.
+--   events: The number of events in the stint.
+--   interruptions: How often the person was seen to leave inside the stint without really leaving.
 with
 
--- Of all titles only a few: those that are no main job.
+-- The few titles that are not a main job.
 side_roles as (
     select ladder, title
     from titles
     where is_side_role or is_end_marker
 ),
 
--- Most stints are an arrival, a departure, or both. So these are put side by side, which costs a fraction of folding all
--- events by stint; only what else happened in a stint is folded.
+-- Most stints are an arrival, a departure, or both. Joining these costs a fraction of folding all events by stint; only the other
+-- events of a stint are folded.
 arrivals as (
     select
         events.profile_id,
@@ -154,7 +154,7 @@ ends as (
         and departures.stint_number = arrivals.stint_number
 ),
 
--- Every change of title, and of the joinings and leavings that neither begin nor end a stint those that are kept apart.
+-- Every change of title, and those joinings and leavings that neither begin nor end a stint, which are kept separately.
 inside as (
     select
         profile_id,
@@ -195,7 +195,7 @@ inside as (
     where part in ('interruption', 'role_start', 'role_end', 'repeat')
 ),
 
--- Each of these: how late it is in its stint, and what all of them add up to.
+-- Each of these: how late it is in its stint, and the totals of all.
 others as (
     select
         inside.profile_id,
@@ -249,14 +249,14 @@ others as (
         )
 ),
 
--- Where some of them have no title, the first and the last that have. Where some are leavings, too: a leaving names what was
--- left, so that of titles of one instant it has the earlier one, and one said again has the last only where no other has.
+-- The first and the last event with a title, where some have none. A leaving names the title that was left, so at one instant it
+-- has the earlier title, and a repeated leaving gives the last title only where no other event does.
 recalled as (
     select
         last.profile_id,
         last.organization_id,
         last.stint_number,
-        -- None where only leavings inside the stint name titles: that of the joining comes before those.
+        -- Null where only leavings inside the stint name titles: the title of the joining comes before those.
         max_by(
             case when not titled.is_left_again then titled.title_at end,
             (
@@ -336,7 +336,7 @@ returns as (
     where came_back.part = 'arrival' and gone.part = 'departure'
 ),
 
--- Stints that followed another one of their track, and which that was.
+-- Stints that follow another one of their track, and its number.
 sequels as (
     select distinct profile_id, organization_id, stint_number, previous_stint_number
     from ambiguous_events
@@ -351,7 +351,7 @@ tracks as (
         on sequels.profile_id = events.profile_id and sequels.organization_id = events.organization_id
 ),
 
--- Names that say that somebody works for no employer, or not for one that is known: a few of many.
+-- Names that mean no employer, or not a known one: a few of many.
 employers as (
     select names.organization_name, pseudo.kind
     from (select distinct organization_name from dated_events where organization_name is not null) as names
@@ -422,7 +422,7 @@ stints as (
         and rest.stint_number = ends.stint_number
 ),
 
--- Stints before which the person had another job there, and not only internships.
+-- Stints before which the person had another job there, other than internships.
 worked_before as (
     select distinct later.profile_id, later.organization_id, later.stint_number
     from tracks as later

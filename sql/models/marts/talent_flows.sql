@@ -1,21 +1,21 @@
--- grain: One row per pair of organisations between which anybody moved, in that direction.
+-- grain: One row per pair of organisations with at least one move, in that direction.
 -- key: from_organization_id, to_organization_id
 -- kind: view
 -- purpose: Who loses people to whom. Counts moves (see moves): each departure and each arrival at most once.
--- note: Transfers, people who came with an acquisition or the like, make no flow (see is_transfer in moves).
--- note: People who leave an organisation and come back to it make no flow. Side roles (boards, advisers) make none either.
--- note: A view: every leaving changes the shares of all flows from there, so that it would be written again every night.
+-- note: Transfers, people who came with an acquisition or the like, are not flows (see is_transfer in moves). Neither are
+-- note: returns to the same organisation or side roles (boards, advisers). This is a view: every leaving changes the shares of
+-- note: all flows from that organisation, so a table would be rewritten every day.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
 --   from_organization_name: Name of the organisation that was left, as in organizations.
 --   to_organization_name: Name of the organisation that was joined, as in organizations.
---   people: How many different people moved.
---   moves: How many moves; more than people when somebody moved twice.
---   reverse_moves: How many moves went the other way.
+--   people: The number of different people who moved.
+--   moves: The number of moves; more than people when one person moved twice.
+--   reverse_moves: The number of moves the other way.
 --   net_moves: moves minus reverse_moves.
---   share_of_leavers: moves divided by all leavings of main jobs at the organisation that was left, transfers left out, 0 to 1; leavings without a known destination are among them; null where that organisation was seen through filters alone.
---   share_of_joiners: moves divided by all joinings of main jobs at the organisation that was joined, transfers left out, 0 to 1; null where that organisation was seen through filters alone.
+--   share_of_leavers: moves divided by all leavings of main jobs at the organisation that was left, excluding transfers, 0 to 1; leavings without a known destination are included; null where that organisation was seen through filters alone.
+--   share_of_joiners: moves divided by all joinings of main jobs at the organisation that was joined, excluding transfers, 0 to 1; null where that organisation was seen through filters alone.
 --   direct_moves: Moves with at most 31 days between leaving and joining.
 --   up_moves: Moves to a clearly higher level.
 --   down_moves: Moves to a clearly lower level.

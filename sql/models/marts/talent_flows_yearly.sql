@@ -1,27 +1,27 @@
--- grain: One row per pair of organisations and year in which anybody left the one whose next joining was at the other.
+-- grain: One row per pair of organisations and year in which at least one person left the first and joined the second next.
 -- key: from_organization_id, to_organization_id, year
 -- tier: detail
 -- kind: view
 -- purpose: Who loses people to whom, year by year, and how much more than others do. Counts as talent_flows does, by the year of leaving.
--- note: Sums of moves pool: the lift of several years, sources or destinations together is that of their sums. Rows are of flows only:
--- note: for a share of all leavers of several years take leavers of organization_monthly, which has years without a flow, too.
--- note: Only between organisations that are observed: moves that came through filters alone would change every share.
--- note: A view: one leaving changes the shares of its organisation, and the lifts of all flows of its year.
+-- note: Sums of moves can be pooled: the lift of several years, sources or destinations together is that of their sums. Only
+-- note: flows have rows: for a share of all leavers of several years use leavers of organization_monthly, which also has years
+-- note: without a flow. Only observed organisations have rows: moves seen through filters alone would change every share. This
+-- note: is a view: one leaving changes the shares of its organisation, and the lifts of all flows of its year.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined next; never the one that was left.
 --   year: Calendar year of leaving, UTC.
 --   from_organization_name: Name of the organisation that was left, as in organizations.
 --   to_organization_name: Name of the organisation that was joined, as in organizations.
---   people: How many different people moved.
---   moves: How many moves; more than people when somebody moved twice.
---   leavers: Leavings of main jobs in the year at the organisation that was left, transfers left out.
---   known_leavers: Those of them whose destination is known: moves from there to anywhere.
+--   people: The number of different people who moved.
+--   moves: The number of moves; more than people when one person moved twice.
+--   leavers: Leavings of main jobs in the year at the organisation that was left, excluding transfers.
+--   known_leavers: Those whose destination is known: moves from there to anywhere.
 --   known_share: known_leavers divided by leavers, 0 to 1.
 --   share_of_known: moves divided by known_leavers, 0 to 1.
 --   share_of_leavers: moves divided by leavers, 0 to 1.
---   expected_moves: Moves if the known leavers went there as often as all known leavers of the year do: known_leavers * moves there from anywhere / all moves of the year.
---   lift: moves divided by expected_moves: more than 1 where people go there more often than others do. Little is known below 5 expected_moves.
+--   expected_moves: The moves if the known leavers went there as often as all known leavers of the year do: known_leavers * moves there from anywhere / all moves of the year.
+--   lift: moves divided by expected_moves: more than 1 where people go there more often than others do. It is unreliable below 5 expected_moves.
 with
 
 flows as (

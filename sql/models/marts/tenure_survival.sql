@@ -1,20 +1,20 @@
--- grain: One row per organisation and year of joining, and one of all years.
+-- grain: One row per organisation and year of joining, and one for all years.
 -- key: organization_id, cohort
 -- tier: detail
 -- kind: view
 -- purpose: How many stay 12, 24 and 36 months, and how long half of them stay, with 95 % confidence intervals.
--- note: Kaplan-Meier, as in tenure_at_exit, which says who counts and how long. The intervals are Greenwood's, of log(-log
--- note: survival); null where nobody or everybody has left.
--- note: The row of all years (cohort all) pools the years that are fully observed; an organisation without one has none.
+-- note: The method is Kaplan-Meier, as in tenure_at_exit, which defines who counts and how long. The intervals are Greenwood's,
+-- note: of log(-log survival); null where none or all have left. The row of all years (cohort all) pools the years that are
+-- note: fully observed; an organisation without one has no such row.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   cohort: Calendar year of joining, UTC, as text; all for all fully observed years together.
 --   cohort_year: That year as a number; null for all.
---   is_fully_observed: Whether joinings and leavings were looked for during the whole year of joining; see tenure_at_exit.
+--   is_fully_observed: Whether joinings and leavings were requested during the whole year of joining; see tenure_at_exit.
 --   joiners: People who joined before the data cutoff.
---   exits: Those of them who left before it.
---   longest_calendar_months: The longest that anybody of them was followed: later than that, nothing is known.
---   survival_12_months: Share that stays longer than 12 calendar months, 0 to 1; null where nobody was followed so long.
+--   exits: Those who left before it.
+--   longest_calendar_months: The longest time that any of them was followed: nothing is known beyond that.
+--   survival_12_months: Share that stays longer than 12 calendar months, 0 to 1; null where none was followed that long.
 --   survival_12_months_low: Lower end of its confidence interval.
 --   survival_12_months_high: Upper end of its confidence interval.
 --   survival_24_months: Share that stays longer than 24 calendar months.
@@ -23,9 +23,9 @@
 --   survival_36_months: Share that stays longer than 36 calendar months.
 --   survival_36_months_low: Lower end of its confidence interval.
 --   survival_36_months_high: Upper end of its confidence interval.
---   median_calendar_months: Calendar months after which half of them or more have left; null where more than half stay as far as is known.
---   median_calendar_months_low: Lower end of its confidence interval; it can be known where the median is not.
---   median_calendar_months_high: Upper end of its confidence interval; null where it is not known.
+--   median_calendar_months: Calendar months after which half of them or more have left; null where more than half are known to stay.
+--   median_calendar_months_low: Lower end of its confidence interval; it can be known where the median is unknown.
+--   median_calendar_months_high: Upper end of its confidence interval; null where it is unknown.
 with
 
 yearly as (
@@ -43,7 +43,7 @@ yearly as (
     inner join organization_observation as observed on observed.organization_id = counts.organization_id
 ),
 
--- All cohorts together are one without a year.
+-- The row of all cohorts has no year.
 pooled as (
     select
         organization_id,

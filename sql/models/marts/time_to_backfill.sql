@@ -3,12 +3,12 @@
 -- tier: detail
 -- kind: view
 -- purpose: How long a place stays empty: who left, and who was hired for the same function and level within 12 months.
--- note: Which joining fills which place stands in filled_vacancies: the nearest, first of the same role. Joinings only: a promotion
--- note: inside the organisation fills a place here too, but opens another one (executive_changes counts them).
--- note: Only of organisations that are observed: what came through filters alone tells no vacancy.
+-- note: filled_vacancies decides which joining fills which place: the nearest, first of the same role. Only joinings count: a
+-- note: promotion inside the organisation also fills a place here, but opens another one (executive_changes counts them). Only
+-- note: observed organisations have rows: data from filtered requests alone shows no vacancies.
 -- note: Many vacancies are never filled, or by a joining that was not seen. So speed and share are two questions:
--- note: backfill_speed answers both. For curves of your own take days_observed and is_censored: the mean of the filled ones alone
--- note: leaves out those that are open.
+-- note: backfill_speed answers both. For curves of your own use days_observed and is_censored: the mean of the filled ones
+-- note: alone leaves out those that are open.
 -- partition: year of left_at
 -- columns:
 --   left_event_key: event_key of the leaving; unique.
@@ -17,19 +17,19 @@
 --   level: Level of the title that was left; never unknown.
 --   profile_id: The person who left.
 --   person_full_name: Full name of the person who left, as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
 --   title: The title that was left as written.
 --   left_at: When the person left, UTC.
---   joined_event_key: event_key of the joining that filled the place; null where none did; unique.
+--   joined_event_key: event_key of the joining that filled the place; unique; null where none did.
 --   joined_profile_id: The person who filled the place; can be the one who had left it.
 --   joined_at: When the place was filled, UTC.
---   is_same_core: Whether who joined has the same role (core of titles) as who left; null where nobody filled the place.
---   days_to_backfill: Calendar days from leaving to joining as dated, 0 to 365; null where nobody filled the place.
+--   is_same_core: Whether the new hire has the same role (core of titles) as the person who left; null while the place is vacant.
+--   days_to_backfill: Calendar days from leaving to joining as dated, 0 to 365; null while the place is vacant.
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows.
---   is_open: Whether nobody was seen to fill the place.
---   is_expired: Whether it stayed open for 365 days before the cutoff_on of organizations: nobody fills it any more.
+--   is_open: Whether no joining was seen to fill the place.
+--   is_expired: Whether it stayed open for 365 days before the cutoff_on of organizations: it can no longer be filled.
 --   is_censored: Whether the end of the wait was not seen before that day: the place was open then, or expired.
 --   days_observed: Days from leaving to joining, or, where is_censored, to that day, 365 at most; 0 or more: the duration for a survival curve.
 with
@@ -54,14 +54,14 @@ vacancies as (
         filled.days_to_backfill_min,
         filled.days_to_backfill_max,
         filled.left_event_key is null as is_open,
-        -- A joining of the cutoff or later is not one yet.
+        -- A joining at the cutoff or later does not count yet.
         filled.left_event_key is null
         or utc_date(filled.joined_at) >= observed.cutoff_on
         or utc_date(leavers.left_at) >= observed.cutoff_on as is_censored,
         greatest(0, days_between_dates(utc_date(leavers.left_at), observed.cutoff_on)) as days_to_cutoff
     from leavers
     inner join organization_observation as observed on observed.organization_id = leavers.organization_id
-    -- By the organisation, too, so that a query for one reads the rest of neither table.
+    -- The join also names the organisation, so that a query for one skips the rest of both tables.
     left join filled_vacancies as filled
         on filled.organization_id = leavers.organization_id
         and filled.left_event_key = leavers.event_key

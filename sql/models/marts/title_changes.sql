@@ -2,48 +2,48 @@
 -- key: event_key
 -- purpose: Who changed title, from what to what, after how long, and whether it was a promotion.
 -- incremental_by: profile_id
--- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
--- note: title_pairs, by the rules of src/titles/compare.ts.
+-- note: title_steps defines a change of title; title_pairs says whether it is a promotion, with which rule and how sure, by the
+-- note: rules of src/titles/compare.ts.
 -- partition: year of changed_at
 -- columns:
---   event_key: event_key of the title_change, or of the joined event of somebody who was there.
+--   event_key: event_key of the title_change, or of the joined event of a person who was already there.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which it happened.
 --   person_full_name: The person's full name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
---   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   changed_at: When the title changed, UTC. Often known to the month only: then it is the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   week_start_on: The Monday of the week of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   source: title_change, or joined for a joining of somebody who was there.
+--   source: title_change, or joined for a joining of a person who was already there.
 --   label: promotion (clearly up), demotion (clearly down), lateral (another role at about the same level), retitle (the same job in other words), or unclassified.
---   rule: By which rule it has its label.
+--   rule: The rule that set its label.
 --   confidence: How likely the label is right, 0 to 1; 0 where it is unclassified.
 --   is_flip: True where the change undoes the one before within 60 days, or is undone by the next.
 --   is_primary: False where the new title is a side role such as board member or adviser.
---   was_primary: False where the title before is one.
+--   was_primary: False where the title before is a side role.
 --   previous_title: The title before as written; null when not known.
 --   title: The new title as written.
 --   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   level: Level of title, as for previous_level.
---   previous_rank: Rank of previous_title, which orders levels and the steps inside one; null when unknown.
+--   previous_rank: Rank of previous_title, which orders levels and the steps inside a level; null when unknown.
 --   rank: Rank of title; null when unknown.
 --   was_management: Whether previous_title manages people; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
---   previous_function: Field of work of previous_title; other where it names none, unknown where nothing is understood.
+--   previous_function: Field of work of previous_title; other where it names none, unknown where it is not understood.
 --   function: Field of work of title, as for previous_function.
 --   previous_step_at: When the person came to previous_title, UTC; null when not seen.
---   months_in_previous_title: Whole months with previous_title, flips that led back to it included; null when its beginning was not seen.
---   months_in_previous_title_min: The least it can be where only months are known.
---   months_in_previous_title_max: The most it can be where only months are known.
---   precision: How well changed_at is known: day, month (then it is the first of it), year where it is 1 January, which may stand for the year, or unknown where the date sent is one that no career has: then it is when the change was detected.
+--   months_in_previous_title: Whole months with previous_title, including flips that led back to it; null when its start was not seen.
+--   months_in_previous_title_min: The minimum where only months are known.
+--   months_in_previous_title_max: The maximum where only months are known.
+--   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the change was announced before it happened: changed_at is after detected_at. It stays true afterwards.
---   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
---   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
---   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; of a joining also the title before.
+--   detected_at: When the service had seen the change, UTC; for a joining also that the person was there.
+--   known_at: When the service first knew the change, UTC, whatever corrections followed; for a joining also the title before.
+--   detection_lag_days: Whole days from the change to its detection, as sent with the event.
+--   first_seen_at: When the change was first received, UTC; for a joining also the title before.
 select
     steps.event_key,
     steps.profile_id,
@@ -57,7 +57,7 @@ select
     week_start(steps.changed_at) as week_start_on,
     month_start(steps.changed_at) as month_start_on,
     steps.source,
-    -- Who was interim CEO and is CFO again did not fall.
+    -- An interim CEO who is CFO again was not demoted.
     case
         when pairs.label = 'demotion' and previous.is_interim and not understood.is_interim then 'lateral'
         else coalesce(pairs.label, 'unclassified')

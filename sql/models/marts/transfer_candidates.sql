@@ -1,23 +1,25 @@
--- grain: One row per pair of organisations between which people moved at once, as an acquisition, a rename or a spin-off moves them.
+-- grain: One row per pair of organisations between which people moved at once, as in an acquisition, a rename or a spin-off.
 -- key: from_organization_id, to_organization_id
 -- tier: detail
--- purpose: Deals that show in the data, with the evidence, and how sure it is. Moves of what counts as a transfer are is_transfer in moves.
--- note: Read are direct moves, those of duplicate people once. Their window is 5 months of joining: those with the most people, and
--- note: of equal ones those around the month with the most; the earliest, if still equal. At least 3 people have to move in it.
--- note: Shares are damped: 2 is added to what is divided by, so that 3 of 3 people prove less than 30 of 30.
--- note: A deal is what people who each change jobs do not give by chance (evidence): one name that holds the other, or one slug; 4 or more,
--- note: and most of them, who joined on one known day (3 where they are a quarter of the source, or the target is new); half of all
--- note: who were at the source (of 5 or more, or all of 4); or, where only months are known, 5 or more in one month, who are a third of the source or, of 10 or
--- note: more, most who joined the target; or most who ever joined a new target, where 4 came in a month, or 8 on any days of one. And most of the moves of the pair are in the window: rivals exchange people all the time. What else looks
--- note: like a deal is a candidate, for config/transfers.yaml to decide, which decides before all evidence.
--- note: confidence multiplies three: that not all of the shares are chance, 1 - (1 - share of the source's leavers in the window)
--- note: * (1 - share of all of them) * (1 - share of the target's joiners in the window) * (1 - half where the names are alike);
--- note: half, rising to whole with the share of people on the commonest day; half, rising to whole with the share of the pair's
--- note: direct moves that are in the window.
--- note: kind: duplicate people where at most one in three can be told apart, of 10 or more people only where most joinings at the
--- note: source were seen: many of those who are known by two events look alike;
--- note: rename where the names are alike; spin-off where the target was hardly there before, and the source is more than that part;
--- note: else acquisition. How often that is right on public data, docs/careers.md says.
+-- purpose: Deals that show in the data, with the evidence and the confidence. In moves, is_transfer marks the moves that count as transfers.
+-- note: The model reads direct moves, those of duplicate people once. Their window is 5 months of joining: the months with the
+-- note: most people, or on a tie those around the month with the most; the earliest, if still equal. At least 3 people have to
+-- note: move in it. Shares are damped: 2 is added to the divisor, so that 3 of 3 people prove less than 30 of 30.
+-- note: A deal is a pattern that people who each change jobs do not produce by chance (evidence): one name that holds the
+-- note: other, or one slug; 4 or more, and most of them, who joined on one known day (3 where they are a quarter of the source,
+-- note: or the target is new); half of all who were at the source (of 5 or more, or all of 4); or, where only months are known,
+-- note: 5 or more in one month, who are a third of the source or, of 10 or more, most who joined the target; or most who ever
+-- note: joined a new target, where 4 came in a month, or 8 on any days of one. And most of the moves of the pair are in the
+-- note: window: rivals exchange people all the time. Everything else that resembles a deal is a candidate for
+-- note: config/transfers.yaml, which overrides all evidence.
+-- note: confidence multiplies three factors: that the shares are not all chance, 1 - (1 - share of the source's leavers in the
+-- note: window) * (1 - share of all of them) * (1 - share of the target's joiners in the window) * (1 - half where the names
+-- note: are alike); half, rising to whole with the share of people on the commonest day; half, rising to whole with the share
+-- note: of the pair's direct moves that are in the window.
+-- note: kind is duplicate people where at most one in three can be distinguished (with 10 or more people only where most
+-- note: joinings at the source were seen: many people known by two events look alike); rename where the names are alike;
+-- note: spin-off where the target was hardly there before, and the source is more than that part; else acquisition.
+-- note: docs/careers.md says how often that is right on public data.
 -- values: kind: rename | acquisition | spin-off | duplicate people
 -- values: evidence: names | same day | share of people | same month (or null)
 -- columns:
@@ -26,26 +28,26 @@
 --   from_organization_name: Name of the organisation that was left, as in the stint there that was detected last.
 --   to_organization_name: Name of the organisation that was joined, likewise.
 --   kind: rename, acquisition, spin-off, or duplicate people: profiles of one person, who may have changed jobs.
---   confidence: How much it looks as if they did not each change jobs, 0 to 1; without evidence or decision none below 0.25 are here.
---   evidence: What proves it: names (alike, or one slug), same day, share of people (of the source), or same month; null where nothing does.
---   decision: What config/transfers.yaml says of the pair; null where it says nothing.
---   is_transfer: decision, else true where there is evidence, and kind is not duplicate people: their moves count as transfers.
---   needs_decision: True from a confidence of 0.45, where there is neither evidence nor a decision: worth a look.
---   people: How many people moved directly, with at most 31 days between, in the window.
+--   confidence: How likely it is that they did not each change jobs, 0 to 1; rows without evidence or decision start at 0.25.
+--   evidence: The proof: names (alike, or one slug), same day, share of people (of the source), or same month; null without any.
+--   decision: The decision in config/transfers.yaml on the pair; null without one.
+--   is_transfer: The decision; without one, true where there is evidence and kind is not duplicate people: their moves count as transfers.
+--   needs_decision: True from a confidence of 0.45 without evidence or decision: worth a look.
+--   people: The number of people who moved directly, with at most 31 days between, in the window.
 --   window_start_on: First day of the first month of the window, by joining, UTC.
 --   window_end_on: First day of its last month.
---   same_day_people: How many of people joined on the commonest day.
---   same_known_day_people: How many of people joined on the commonest day of those that are known to the day.
---   same_month_people: How many of people joined in the commonest month.
---   people_there: Who was at the source in the window, as far as is known.
+--   same_day_people: The number of people who joined on the commonest day.
+--   same_known_day_people: The number of people who joined on the commonest of the days that are known to the day.
+--   same_month_people: The number of people who joined in the commonest month.
+--   people_there: The number of people known to be at the source in the window.
 --   share_of_leavers: people divided by all who left the source in the window; some of people left just before it or after.
 --   share_of_all_leavers: people divided by all who ever left the source.
 --   share_of_joiners: people divided by all who joined the target in the window.
---   moves: All direct moves from the source to the target, whenever.
+--   moves: All direct moves from the source to the target, at any time.
 --   reverse_moves: All direct moves from the target to the source.
 --   people_before: People who were seen at the target before the window.
---   joinings_seen: How many of people were seen to join the source.
---   histories: How many of people can be told apart: by name, or by the days of joining the source, moving, and leaving the target.
+--   joinings_seen: The number of people seen to join the source.
+--   histories: The number of people who can be distinguished: by name, or by the days of joining the source, moving, and leaving the target.
 --   name_likeness: 1 where one name holds the other, else the share of letters that are the same; legal forms do not count.
 with
 
@@ -119,7 +121,8 @@ ranked as (
     from windows
 ),
 
--- Who moved in the window, and what tells them apart: names, and when they had joined the source and left the target.
+-- The people who moved in the window, and the facts that distinguish them: names, and when they had joined the source and left
+-- the target.
 movers as (
     select
         frequent.from_organization_id,
@@ -250,7 +253,7 @@ sources as (
     group by counted.from_organization_id, counted.to_organization_id
 ),
 
--- Who was at the source when the window began, or came in it, as far as is known.
+-- The people known to be at the source when the window began, or to come in it.
 people_there as (
     select
         counted.from_organization_id,
@@ -387,9 +390,9 @@ weighed as (
         or has_one_slug
         or (name_likeness >= 0.8 and cast(people as double) / (people_there + 2) >= 0.3) as has_one_name,
         cast(people as double) / (people_there + 2) as damped_share_of_people,
-        -- A target that hardly had anybody before, and hardly anybody else who joined.
+        -- A target with hardly any people before, and hardly any other joiners.
         people_before <= people * 0.2 + 1 and damped_share_of_joiners >= 0.6 as is_new,
-        -- Days that are known and differ are evidence against a deal, and months hide them.
+        -- Known days that differ are evidence against a deal; months hide them.
         people_of_known_day * 2 <= people as is_known_to_months,
         people * 10 >= moves * 6 as is_once
     from evidence

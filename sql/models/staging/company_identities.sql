@@ -2,13 +2,13 @@
 -- key: kind, name
 -- tier: detail
 -- kind: view
--- purpose: Which organisation a page or a number is, and by what it is known; without organization_id it is the list of what is not.
+-- purpose: The organisation of each page or number, and the evidence; rows without organization_id list the unknown ones.
 -- columns:
 --   kind: page (the last part of an address, in lower case) or company_id (the network's own number).
 --   name: The page or the number.
---   organization_id: The organisation in job changes; null where that is not known.
---   evidence: events (its events show the page) or profile (the profile of a page that events show has the number); null where it is not known.
---   reason: Why it is not known: no event shows it, or several organisations do; null where it is.
+--   organization_id: The organisation in job changes; null where it is unknown.
+--   evidence: events (its events show the page) or profile (the profile of a page that events show has the number); null where it is unknown.
+--   reason: Why it is unknown: no event shows it, or several organisations do; null where it is known.
 with
 
 pages as (

@@ -1,39 +1,40 @@
 -- grain: One row per organisation and month, from its first change that was seen to observed_until_on of organizations.
 -- key: organization_id, month_start_on
 -- kind: view
--- purpose: How many people each organisation has, at least and at most, and at what rates they came, went and rose.
--- note: A view over headcount_changes, and not published: it has a row also for months in which nothing changed.
--- note: Main jobs. The column to use is headcount. While an organisation is observed, joinings are seen, so that who was not seen to
--- note: join was there before: headcount counts them from the beginning on. headcount_min counts them from their first change on,
--- note: and rises with every month of observation, whatever the organisation does. Who never changed anything in the time looked at
--- note: is in neither bound. They are as many in every month, and headcount adds them: as many as the organisation's page tells, or
--- note: half of those that core.unseen_people expects. Profiles of one person count as several.
--- note: A rate is what was seen in the month, divided by the mean of the headcount at its beginning and at its end: the least with
--- note: the mean of headcount_max, the most with that of headcount_min; null where that is 0. Who was seen to leave or to change
--- note: title in the month was there when it began. Rates are null until an organisation was observed for a year: people become
--- note: visible when they change something, so that a rate over those visible at first is far too high.
+-- purpose: The headcount of each organisation with its bounds, and its attrition, hiring, promotion and growth rates.
+-- note: This is a view over headcount_changes, with a row also for months in which nothing changed. It is not published.
+-- note: Main jobs only. Use the column headcount. While an organisation is observed, joinings are seen, so a person who was not
+-- note: seen to join was there before: headcount counts them from the start. headcount_min counts them from their first change
+-- note: on, and rises with every month of observation, whatever the organisation does. People who changed nothing in the
+-- note: observed period are in neither bound. headcount adds the same number of them to every month: as many as the
+-- note: organisation's page reports, or half of those that core.unseen_people expects. Several profiles of one person count as
+-- note: several people.
+-- note: A rate is the number of changes seen in the month, divided by the mean of the headcount at its start and its end: the
+-- note: lower bound uses headcount_max, the upper bound headcount_min; null where that is 0. A person who was seen to leave or
+-- note: to change title in the month was there at its start. Rates are null until an organisation was observed for a year:
+-- note: people become visible when they change something, so a rate over those visible at first is far too high.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
---   headcount: People at the end of the month, the best figure and the one to use: headcount_max, and in every month as many more as were never seen.
---   headcount_min: People who were there at the end of the month for sure: they joined, or were seen there before, and have not left.
---   headcount_max: Those who may have been there, too: people whose joining was not seen, before their first event, as if they had been there all along, and people whose leaving was not seen.
---   reported_headcount: People by the organisation's own page, as it was last received in the month; null where it was not (pipelines/companies.yaml asks for it).
---   joiners: Joinings in the month, side roles and transfers left out.
---   leavers: Leavings in the month, side roles and transfers left out.
+--   headcount: People at the end of the month, the best figure and the one to use: headcount_max plus, in every month, the same number of people who were never seen.
+--   headcount_min: People who were certainly there at the end of the month: they joined, or were seen there before, and have not left.
+--   headcount_max: headcount_min and the people who may have been there: those whose joining was not seen, before their first event, as if they had been there from the start, and those whose leaving was not seen.
+--   reported_headcount: People according to the organisation's own page, as last received in the month; null where it was not received (pipelines/companies.yaml requests it).
+--   joiners: Joinings in the month, excluding side roles and transfers.
+--   leavers: Leavings in the month, excluding side roles and transfers.
 --   transfers_in: People whom an acquisition or the like brought in the month; see is_transfer in joiners.
---   transfers_out: People whom one took along in the month.
---   promotions: Promotions in the month, those into side roles left out.
---   mean_headcount_min: The mean of headcount_min at the beginning and at the end of the month.
---   mean_headcount_max: The mean of headcount_max at the beginning and at the end of the month.
+--   transfers_out: People whom a transfer took along in the month.
+--   promotions: Promotions in the month, excluding those into side roles.
+--   mean_headcount_min: The mean of headcount_min at the start and at the end of the month.
+--   mean_headcount_max: The mean of headcount_max at the start and at the end of the month.
 --   attrition_rate_min: leavers divided by mean_headcount_max.
 --   attrition_rate_max: leavers divided by mean_headcount_min.
 --   hiring_rate_min: joiners divided by mean_headcount_max.
 --   hiring_rate_max: joiners divided by mean_headcount_min.
 --   promotion_rate_min: promotions divided by mean_headcount_max.
 --   promotion_rate_max: promotions divided by mean_headcount_min.
---   growth_rate_min: joiners minus leavers, divided by that mean with which it is less.
---   growth_rate_max: joiners minus leavers, divided by the other.
+--   growth_rate_min: joiners minus leavers, divided by whichever of the two means gives less.
+--   growth_rate_max: joiners minus leavers, divided by the other mean.
 --   attrition_rate_with_transfers_min: The same as attrition_rate_min, with transfers_out among leavers.
 --   attrition_rate_with_transfers_max: The same as attrition_rate_max, with transfers_out among leavers.
 --   hiring_rate_with_transfers_min: The same as hiring_rate_min, with transfers_in among joiners.
@@ -106,7 +107,7 @@ spans as (
     inner join organization_observation as observed on observed.organization_id = added_up.organization_id
 ),
 
--- Between two changes, each month begins and ends as the first of them left it.
+-- Between two changes, each month starts and ends as the first of them left it.
 counted as (
     select
         spans.organization_id,

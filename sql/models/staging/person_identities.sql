@@ -2,13 +2,13 @@
 -- key: kind, name
 -- tier: detail
 -- kind: view
--- purpose: Who a page or a URN is, and by what that is known; without profile_id it is the list of what is not.
+-- purpose: The person of each page or URN, and the evidence; rows without profile_id list the unknown ones.
 -- columns:
---   kind: page (the last part of an address, in lower case) or urn (what searches and lists of reposts call a person).
+--   kind: page (the last part of an address, in lower case) or urn (the name of a person in searches and lists of reposts).
 --   name: The page or the URN.
---   profile_id: The person in job changes; null where that is not known.
---   evidence: events (the person's events show the page); null where it is not known.
---   reason: Why it is not known: no event shows it, several people show it, or nothing says whose URN it is; null where it is.
+--   profile_id: The person in job changes; null where unknown.
+--   evidence: events (the person's events show the page); null where it is unknown.
+--   reason: Why it is unknown: no event shows it, several people show it, or nothing says whose URN it is; null where it is known.
 with
 
 shown as (

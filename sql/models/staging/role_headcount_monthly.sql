@@ -1,20 +1,21 @@
--- grain: One row per organisation, month, function and level in which anybody was there, or may have been.
+-- grain: One row per organisation, month, function and level with at least one person who was there, or may have been.
 -- key: organization_id, month_start_on, function, level
 -- tier: detail
 -- kind: view
--- purpose: How many people were seen to be at each organisation in which function and at which level, at least and at most.
--- note: A person counts once, in the role that they have at the end of the month. Over all functions and levels of a month it adds up
--- note: to organization_headcount_monthly, where the bounds are told; name the organisation in the query: there are many rows.
+-- purpose: The headcount of each organisation by function and level, at least and at most.
+-- note: A person counts once, in the role that they have at the end of the month. The functions and levels of a month add up to
+-- note: organization_headcount_monthly, which defines the bounds. Name the organisation in the query: there are many rows.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
---   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   headcount_min: People who were there in the role at the end of the month for sure.
---   headcount_max: Those who may have been there in the role, too.
+--   headcount_min: People who were certainly there in the role at the end of the month.
+--   headcount_max: headcount_min and the people who may have been there in the role.
 with
 
--- Who may have been there all along was so from the organisation's first month on, also before the first change in the role.
+-- People who may have been there from the start count from the organisation's first month, also before the first change in the
+-- role.
 changes as (
     select
         organization_id,

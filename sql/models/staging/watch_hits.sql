@@ -1,27 +1,27 @@
--- grain: One row per watch-list and change that it asks for, with the surest of the entries that name the person or organisation.
+-- grain: One row per watch-list and change that it asks for, with the most certain of the entries that name the person or organisation.
 -- key: pipeline, watch_list, event_key, change
--- purpose: What happened to those on the watch-lists of pipelines, and how sure it is that it is them: what is new since a day is one condition on first_seen_at.
+-- purpose: The changes of the people and organisations on watch-lists, and how sure each match is. For new ones, filter on first_seen_at.
 -- kind: view
--- note: Of an entry the surest way in which it names anybody counts alone. Not published: a snapshot would show its readers whom a
--- note: pipeline watches. A view, because it takes all people to say that a name means one of them: of a million events, handles,
--- note: pages or names take one to two seconds of CPU, ids half of one, and no list at all nothing.
+-- note: Only the most certain match of an entry counts. The table is not published: a snapshot would show its readers whom a
+-- note: pipeline watches. It is a view, because deciding that a name means one person takes all people: with a million events,
+-- note: handles, pages or names take one to two seconds of CPU, ids half a second, and no list at all nothing.
 -- columns:
 --   pipeline: The pipeline whose file names the watch-list.
 --   watch_list: Name of the watch-list.
 --   entry: Place of the entry in the list, from 1.
---   listed_as: What the list says there; of a company_url its slug.
---   matched_by: What the entry was found by: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
---   confidence: How sure it is that the entry means this one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6, divided by candidates.
---   candidates: How many people, or organisations, the entry may mean: all of them are shown.
+--   listed_as: The text of the entry; for a company_url its slug.
+--   matched_by: The kind of match: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
+--   confidence: How likely the entry means this one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6, divided by candidates.
+--   candidates: The number of people, or organisations, the entry may mean: all of them are shown.
 --   is_ambiguous: True where it may mean several.
 --   change: What happened; see career_changes.
---   event_key: event_key of the event that tells it.
+--   event_key: event_key of the event that reports it.
 --   profile_id: The service's stable id of the person.
 --   person_full_name: The person's name as written.
---   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_id: Where it happened.
 --   organization_name: The organisation's name as written.
---   changed_on: The day it took effect, UTC; how well that is known, precision says.
+--   changed_on: The day it took effect, UTC; precision says how well that is known.
 --   precision: day, month or year; see career_changes.
 --   previous_title: The title before; null when not known.
 --   previous_level: Level of previous_title; null where there is none.
@@ -29,9 +29,9 @@
 --   title: The title after; null when not known.
 --   level: Level of title, or unknown.
 --   function: Field of work of title; null for a leaving.
---   other_organization_id: Where the person came from or went to; null when not known, and for changes inside an organisation.
+--   other_organization_id: The organisation that the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
---   was_announced: True where it was announced before it happened: it was detected before it took effect. It stays true afterwards.
+--   was_announced: True where it was detected before it took effect. It stays true afterwards.
 --   detected_at: When the service saw it, UTC.
 --   first_seen_at: When it was first received here, UTC.
 with
@@ -101,7 +101,7 @@ from ranked
 inner join career_changes as career on career.event_key = ranked.event_key and career.change = ranked.change
 where
     ranked.nth = 1
-    -- What is not known matches no condition.
+    -- An unknown value matches no condition.
     and (ranked.changes is null or contains(ranked.changes, ',' || career.change || ','))
     and (
         ranked.levels is null

@@ -1,20 +1,20 @@
--- grain: One row per way in which an entry of a watch-list names a person or organisation, and each that it may mean; one with a null found_id where it means none.
+-- grain: One row per match of a watch-list entry with a person or organisation; one with a null found_id where it matches none.
 -- key: pipeline, watch_list, entry, kind, found_id
 -- tier: detail
--- purpose: Whom the entries of watch-lists mean, and which of them mean nobody that the warehouse knows.
+-- purpose: The people and organisations that watch-list entries match, and the entries that match none in the warehouse.
 -- kind: view
--- note: Not published, as watch_hits is not.
+-- note: The table is not published, for the reason given in watch_hits.
 -- columns:
 --   pipeline: The pipeline whose file names the watch-list.
 --   watch_list: Name of the watch-list.
 --   entry: Place of the entry in the list, from 1.
---   kind: What the entry names: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
---   listed_as: What the list says there; of a company_url its slug.
---   changes: Changes that the list asks for, between commas; null for all.
---   levels: Levels that it asks for, between commas; null for all.
---   functions: Fields of work that it asks for, between commas; null for all.
---   sureness: How sure the entry is where it means one alone, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6.
---   found_id: profile_id or organization_id of one that it may mean; null where there is none.
+--   kind: The kind of name in the entry: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
+--   listed_as: The text of the entry; for a company_url its slug.
+--   changes: Changes that the list asks for, comma-separated; null for all.
+--   levels: Levels that it asks for, comma-separated; null for all.
+--   functions: Fields of work that it asks for, comma-separated; null for all.
+--   sureness: How likely the entry is right where it means only one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6.
+--   found_id: profile_id or organization_id of a possible match; null where there is none.
 with
 
 entries as (
@@ -37,7 +37,7 @@ entries as (
     from ops.watch_entries
 ),
 
--- By everything that any event ever said of them.
+-- Matches on everything that any event ever said of them.
 found as (
     select entries.*, events.profile_id as found_id
     from entries
