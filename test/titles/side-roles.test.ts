@@ -23,7 +23,7 @@ describe('a role beside a main job', () => {
   it.each([
     'Technical Advisor; Senior Advisor; Special Advisor to the Minister; Advisor to the Minister of Finance; Advisor, Public Affairs; Policy Advisor; Financial Advisor; Tax Advisor; Travel Advisor; Asesor; Conseiller clientèle; Steuerberater; Adviseur; 技術顧問',
     'Clerk; Patron; Community Organizer; Sales Advisor; Board Operator; Board Certified Physician; Board Secretary; Vice President, Board Relations; Board Support Specialist; Governor of the State; Governor of the Bank of England; Deputy Governor, Central Bank; Speaker of the House; Member of the European Parliament; City Council Member; Council Tax Officer; Works Council Lawyer; Union Organizer; Works Manager',
-    'Investor Relations Manager; Investment Manager; Volunteer Coordinator; Volunteer Program Manager; Manager (Volunteer Services); Trustee in Bankruptcy; Mentor Teacher; Vocal Coach; Panel Beater; General Partner; Chair, Department of Physics; Member of Technical Staff; Executive Chairman',
+    'Investor Relations Manager; Investment Manager; Open Source Contributor; Volunteer Coordinator; Volunteer Program Manager; Manager (Volunteer Services); Trustee in Bankruptcy; Mentor Teacher; Vocal Coach; Panel Beater; General Partner; Chair, Department of Physics; Member of Technical Staff; Executive Chairman',
     'Founder, CEO & Board Member; CTO @ Lumen | Advisor; Managing Director & Board Member; Member of the Executive Board; Member of the Management Board; Vorstandsmitglied; Vorsitzender des Verwaltungsrats und CEO; Membre de la direction; Consejero delegado; Lid van de raad van bestuur; Commissaris van politie; 取締役; 常務取締役; 상무이사',
   ])('is none of %s', (titles) => {
     expect(wrong(titles, 'isSideRole', false)).toEqual([])
