@@ -1,4 +1,4 @@
--- question: How late do joinings and leavings become known: what share is there after so many months?
+-- question: How late do joinings and leavings become known?
 select
     event_type,
     months_late,

@@ -1,4 +1,4 @@
--- question: Up to when was each organisation read, and when was anything last detected there?
+-- question: Up to when was each organisation read, and when was its last change detected?
 select
     organizations.name,
     organizations.organization_id,

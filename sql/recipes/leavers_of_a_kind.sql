@@ -1,4 +1,4 @@
--- question: Whom of one function and level did an organisation lose, and where to?
+-- question: Which people of one function and level did an organisation lose, and where did they go?
 -- parameter: organization: its organization_id, or its name
 -- parameter: function = engineering: a field of work
 -- parameter: level = senior: a level
