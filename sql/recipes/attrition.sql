@@ -1,4 +1,4 @@
--- question: Which share of its people did each organisation lose in the newest twelve months, and in the twelve before?
+-- question: Which share of its people did each organisation lose in the newest twelve months, and was it more than the year before?
 -- parameter: function = all: a field of work, such as engineering
 -- parameter: level = all: a level, such as director
 select

@@ -1,4 +1,4 @@
--- question: Which share of an organisation's joiners had worked there before, year by year?
+-- question: What share of an organisation's joiners had worked there before, year by year?
 -- parameter: organization: its organization_id, or its name
 select
     year(month_start_on) as year,

@@ -1,5 +1,5 @@
--- question: What has happened to people since a day, as this warehouse first saw it?
--- parameter: since = 2000-01-01: the first day on which this warehouse saw it
+-- question: What happened to the people who are here, by when it was first seen here?
+-- parameter: since = 2000-01-01: the first day on which it was first here
 -- parameter: change = %: joined, left, promoted, stepped_down and the others, or % for all
 select
     utc_date(first_seen_at) as first_seen_on,

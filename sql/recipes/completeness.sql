@@ -1,4 +1,4 @@
--- question: How late do joinings and leavings become known?
+-- question: How late do joinings and leavings become known: what share is there after so many months?
 select
     event_type,
     months_late,

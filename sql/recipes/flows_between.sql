@@ -1,6 +1,6 @@
--- question: How many people moved between two organisations, year by year?
+-- question: How many people moved from an organisation to another and back, year by year?
 -- parameter: organization: its organization_id, or its name
--- parameter: other: the organization_id of the other organisation
+-- parameter: other: the organization_id of the other one
 select
     year(month_start_on) as year,
     count(*) filter (where from_organization_id = getvariable('organization')) as went_there,

@@ -1,4 +1,4 @@
--- question: Where did the leavers of an organisation go in each year, and how much more often than those of others (lift)?
+-- question: Where did the leavers of an organisation go in each year, and how much more often than those of others do (lift)?
 -- parameter: organization: its organization_id, or its name
 -- parameter: least = 3: the fewest people of a year
 select

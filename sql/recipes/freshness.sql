@@ -1,4 +1,4 @@
--- question: Up to when was each organisation read, and when was its last change detected?
+-- question: Up to when was each organisation read, and when was anything last detected there?
 select
     organizations.name,
     organizations.organization_id,

@@ -1,4 +1,4 @@
--- question: In which fields of work does an organisation hire, year by year?
+-- question: In which fields of work does an organisation hire, and how did that change from year to year?
 -- parameter: organization: its organization_id, or its name
 select
     year,

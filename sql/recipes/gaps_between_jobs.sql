@@ -1,4 +1,4 @@
--- question: How long are people who leave an organisation without a job?
+-- question: How long are people between two jobs when they leave an organisation?
 -- parameter: organization: its organization_id, or its name
 select
     count(*) as moves,

@@ -1,4 +1,4 @@
--- question: How did the headcount of an organisation change from year to year?
+-- question: How did the headcount of an organisation grow or shrink from year to year?
 -- parameter: organization: its organization_id, or its name
 select
     year,

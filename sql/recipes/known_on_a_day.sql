@@ -1,4 +1,4 @@
--- question: How many joiners of each month were known on a day, and how many are known now?
+-- question: What was known on a day of an organisation's joiners of each month, and what is known now?
 -- parameter: organization: its organization_id, or its name
 -- parameter: day: the day
 with

@@ -1,4 +1,4 @@
--- question: Which people of one function and level did an organisation lose, and where did they go?
+-- question: Whom of one function and level did an organisation lose, and where to?
 -- parameter: organization: its organization_id, or its name
 -- parameter: function = engineering: a field of work
 -- parameter: level = senior: a level

@@ -1,4 +1,4 @@
--- question: Who was at an organisation on a day, and in which role?
+-- question: Who was at an organisation on a day, and as what, side roles included?
 -- parameter: organization: its organization_id, or its name
 -- parameter: day: the day
 select

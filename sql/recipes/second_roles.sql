@@ -1,4 +1,4 @@
--- question: Who has main jobs at several organisations at once?
+-- question: Who has main jobs at several organisations at the same time?
 select
     person_full_name,
     count(*) as organizations,

@@ -1,4 +1,4 @@
--- question: Who joined an organisation as vice president or above, and from where?
+-- question: Who joined any organisation at the top (vice presidents and above), and from where?
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select

@@ -1,4 +1,4 @@
--- question: From where does an organisation hire more than others do? The lift is its share of a source over that of all.
+-- question: From where does an organisation hire more than others do? The lift is its share of a source over that of all organisations.
 -- parameter: organization: its organization_id, or its name
 -- parameter: least = 5: the fewest people from a source
 with

@@ -1,4 +1,4 @@
--- question: How long do people stay at an organisation, by year of joining?
+-- question: How long do people stay at an organisation, by the year in which they joined?
 -- parameter: organization: its organization_id, or its name
 select
     cohort,

@@ -1,5 +1,5 @@
--- question: What happened to the people and organisations on the watch-lists, and how sure is the match?
--- parameter: since = 2000-01-01: the first day on which this warehouse saw it
+-- question: What happened to those on the watch-lists, by when it was first seen here, and how sure is it that it is them?
+-- parameter: since = 2000-01-01: the first day on which it was first here
 -- parameter: list = %: the name of a watch-list, or % for all
 select
     utc_date(first_seen_at) as first_seen_on,

@@ -1,4 +1,4 @@
--- question: Which entries of the watch-lists match nothing in the warehouse?
+-- question: Which entries of the watch-lists match nothing that the warehouse knows?
 -- parameter: list = %: the name of a watch-list, or % for all
 select
     pipeline,
