@@ -1,16 +1,27 @@
 /** The list of recipes in docs/recipes.md, made of their heads. */
 
-import { readRecipe, recipeNames } from '../../src/cli/recipes.ts'
+import { readRecipe, recipeNames, type Parameter } from '../../src/cli/recipes.ts'
 import { wrapped } from './tables-page.ts'
 
+/** A parameter of so many recipes is explained once, above them. */
+const SHARED_BY = 5
+
 export function recipesList(): string {
-  const entries = recipeNames().map((name) => {
-    const { question, parameters } = readRecipe(name)
-    const lines = parameters.map(({ name: parameter, standard, about }) => {
-      return `- \`${parameter}\`: ${about}${standard === null ? '' : `; else \`${standard}\``}`
-    })
-    const indented = lines.map((line) => `  ${wrapped(line, '    ')}`)
+  const recipes = recipeNames().map((name) => readRecipe(name))
+  const lines = recipes.flatMap(({ parameters }) => parameters.map(lineOf))
+  const isShared = (line: string) => lines.filter((one) => one === line).length >= SHARED_BY
+  const shared = [...new Set(lines.filter(isShared))]
+  const entries = recipes.map(({ name, question, parameters }) => {
+    const common = parameters.filter((one) => isShared(lineOf(one)))
+    const named = common.map((one) => `\`${one.name}\``).join(', ')
+    const own = parameters.map(lineOf).filter((line) => !isShared(line))
+    const items = [...(named === '' ? [] : [`- ${named}`]), ...own]
+    const indented = items.map((line) => `  ${wrapped(line, '    ')}`)
     return [wrapped(`- **\`${name}\`**: ${question}`, '  '), ...indented].join('\n')
   })
-  return `${entries.join('\n')}\n`
+  return `Parameters of several recipes:\n\n${shared.join('\n')}\n\nAll recipes:\n\n${entries.join('\n')}\n`
+}
+
+function lineOf({ name, standard, about }: Parameter): string {
+  return `- \`${name}\`: ${about}${standard === null ? '' : `; else \`${standard}\``}`
 }
