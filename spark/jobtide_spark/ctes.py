@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[A-Za-z_][A-Za-z0-9_]*|\s+|.", re.DOTALL)
-# What makes rows of others, and not only of one.
+# Whether a CTE makes rows from several rows, rather than from one.
 _WORK = {"join", "group", "over", "distinct", "union", "window"}
 
 

@@ -7,9 +7,10 @@
 import { SECOND } from '../support/units.ts'
 
 /**
- * What came of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not (5xx but
- * 503; no answer; a 200 that is no page). `deferred`: it wants to be asked later (503). `throttled`: the request was one too
- * many (429). `undecided`: unknown, because we broke the request off, or it was never sent.
+ * The outcome of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not
+ * work (a 5xx other than 503; no answer; a 200 that is not a page). `deferred`: it asks us to retry later (503).
+ * `throttled`: we sent one request too many (429). `undecided`: unknown, because we aborted the request or never sent
+ * it.
  */
 export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 'undecided'
 
@@ -33,7 +34,7 @@ export class CircuitBreaker {
     return this.#openUntil
   }
 
-  /** The next request is a trial, and nothing else is sent beside it. */
+  /** The next request is a trial; until it ends, no other request is sent. */
   get isHalfOpen(): boolean {
     return this.#isHalfOpen
   }
@@ -63,11 +64,11 @@ export class CircuitBreaker {
       return
     }
     if (outcome === 'failed') this.#weigh(1)
-    // The first order to wait says nothing of the service's health, nor do those to requests that were in flight with it. When
-    // it orders the trial after it to wait, too, and again, it is asked less often than it says.
+    // The first order to wait says nothing about the service's health, nor do those to requests that were in flight
+    // with it. When the service orders each trial to wait again, we ask it less often than it allows.
     else if (!isTrial) return
     this.#failuresInARow += 1
-    // What was in flight when the circuit opened fails, too; that does not put the first trial off.
+    // Requests in flight when the circuit opened also fail; that does not delay the first trial.
     const opens = isTrial
       ? this.#failuresInARow >= FAILURES_TO_OPEN
       : this.#failuresInARow === FAILURES_TO_OPEN

@@ -11,7 +11,7 @@ import { isoInstant } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** The service is down, or told us to come back later than we may wait. The run can be resumed. */
+/** The service is down, or asked us to retry later than we may wait. The run can be resumed. */
 export class UnavailableError extends JobtideError {
   /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
   readonly notBefore: number | null
@@ -27,8 +27,9 @@ export class UnavailableError extends JobtideError {
 }
 
 /**
- * There was no connection, and why is for the operator to mend. A certificate that is not accepted is a matter of configuration
- * (exit 2); a name or a connection may also be away for a while (exit 5). Either way nothing was sent.
+ * No connection could be made, and the operator has to fix the cause. A certificate that is not accepted is a
+ * configuration error (exit 2); a name or a connection may also be unavailable for a while (exit 5). Nothing was sent
+ * in either case.
  * @param reason names host and port
  */
 export function unreachableError(obstacle: Obstacle, reason: string): JobtideError {

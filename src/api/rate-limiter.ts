@@ -24,9 +24,9 @@ export interface SentRequest {
 
 // The shortest round trip that is known is still a little longer than the shortest there can be.
 const SURE_SHARE = 0.01
-// A single late answer (a server that thought for long) may not hold its place for ever.
+// One late answer (from a server that took long) must not hold its place forever.
 const LONGEST_HOLD_MS = SECOND
-// How late a request may be sent without the next one being late, too: timers are late by some milliseconds, each time.
+// How late a request may be sent without delaying the next one: timers are late by some milliseconds each time.
 const CATCH_UP_MS = 50
 // Until so many round trips are known, the shortest may still be one that opened its connection, and would be too long.
 const ROUND_TRIPS_TO_TRUST = 20

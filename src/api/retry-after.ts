@@ -53,8 +53,8 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
 }
 
 /**
- * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to 1e10),
- * epoch milliseconds (1e12 to 1e13), a date; anything else is no answer.
+ * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to
+ * 1e10), epoch milliseconds (1e12 to 1e13), a date; anything else is ignored.
  */
 function parseWait(text: string | undefined, serverNow: number): number | undefined {
   if (text === undefined) return undefined
@@ -68,7 +68,7 @@ function parseWait(text: string | undefined, serverNow: number): number | undefi
   return notPast(parseDate(text), serverNow)
 }
 
-// A time that has passed says nothing of how long to wait: it is no answer.
+// A time in the past does not say how long to wait: it is ignored.
 function notPast(at: number | undefined, serverNow: number): number | undefined {
   return at === undefined || at < serverNow ? undefined : at - serverNow
 }

@@ -1,6 +1,8 @@
 /**
- * What to do after an attempt: when a request, or a run, gives up because of an answer. Pure; one condition is one rule. Three other files decide, too: src/extract/retries.ts of an answer that is another page than the asked one,
- * src/extract/paging-guard.ts of a list that pages without end, pacer.ts of how fast requests follow each other, and when a wait is too long.
+ * Decides what to do after an attempt: when a request, or a run, gives up because of an answer. Pure; one condition is
+ * one rule. Three other files also decide: src/extract/retries.ts about an answer that is a page other than the
+ * requested one, src/extract/paging-guard.ts about pagination that never ends, pacer.ts about how fast requests follow
+ * each other and when a wait is too long.
  */
 
 import { DAY, SECOND } from '../support/units.ts'
@@ -8,7 +10,7 @@ import { isMistakenWait, obeyedWait } from '../support/waits.ts'
 import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** What came of one attempt, other than a good page. */
+/** The outcome of one attempt, other than a good page. */
 export type Failure =
   | {
       readonly kind: 'status'
@@ -30,9 +32,10 @@ export type Failure =
   | { readonly kind: 'not-a-page'; readonly reason: string; readonly headers?: Headers }
 
 /**
- * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are no pages, and each may
- * be billed. `outage`: nothing was answered for as long as a run may wait. `long-wait`: the service ordered a longer wait
- * than that. `mistaken-wait`: it ordered one of more than a day. `unreachable`: there never was a connection.
+ * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are not pages, and
+ * each may be billed. `outage`: the service answered nothing for as long as a run may wait. `long-wait`: the service
+ * ordered a longer wait than that. `mistaken-wait`: it ordered a wait of more than a day. `unreachable`: no connection
+ * was ever made.
  */
 export type GiveUpReason =
   'page' | 'unreadable' | 'outage' | 'long-wait' | 'mistaken-wait' | 'unreachable'
@@ -53,13 +56,16 @@ export type RetryDecision =
 
 export interface RetryState {
   /**
-   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does the failure of a trial,
-   * unless it is no page or the service was never reached.
+   * Failed attempts at this request so far, including this one. Orders to wait do not count, nor does a failed trial,
+   * unless its answer is not a page or the service was never reached.
    */
   readonly attempts: number
   /** Of these, how many may have been billed. */
   readonly billable: number
-  /** Answers in a row, to all requests, that were no page, this one included; those that came together count once. */
+  /**
+   * Consecutive answers, to all requests, that were not pages, including this one; answers that came together count
+   * once.
+   */
   readonly unreadableInARow: number
   /** Waits ordered by the service in a row, over all requests, this one included if it is one; from 1. */
   readonly pausesInARow: number
@@ -106,7 +112,7 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   const decision = decide(failure, state)
   const headers = failure.kind === 'not-a-page' ? failure.headers : undefined
   if (decision.kind !== 'retry' || headers?.['retry-after'] === undefined) return decision
-  // What is no page may name a time all the same.
+  // An answer that is not a page may still name a time.
   return pauseAll(200, headers, state)
 }
 
@@ -114,7 +120,8 @@ function decide(failure: Failure, state: RetryState): RetryDecision {
   if (failure.kind === 'status') {
     const { status } = failure
     if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
-    // Every 5xx is asked again: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
+    // Every 5xx is retried: gateways have their own in addition to 500, 502 and 504 (520 to 530), and all of them are
+    // free.
     const isAskedAgain = status >= 500 || isPassing(status) || isUnreadable(failure)
     if (!isAskedAgain) return { kind: 'refused', status }
   }
@@ -147,13 +154,15 @@ export function isNeverReached(
   return failure.kind === 'no-answer' && failure.obstacle !== null && !wasReached
 }
 
-/** Whether the service takes it for an answer, and it is no page: a 200 of something else, or 204 and its like. */
+/**
+ * Whether the service considers it an answer although it is not a page: a 200 with other content, or a 204 and similar.
+ */
 export function isUnreadable(failure: Failure): boolean {
   if (failure.kind === 'status') return failure.status >= 200 && failure.status < 300
   return failure.kind === 'not-a-page'
 }
 
-/** 429 and 503, and what else is asked again where it says when (a gateway's 502): everybody is to wait. */
+/** 429 and 503, and any other retryable answer that names a time (a gateway's 502): all workers wait. */
 export function isOrderToWait(failure: Failure): boolean {
   if (failure.kind !== 'status') return false
   const { status, headers } = failure
@@ -161,7 +170,7 @@ export function isOrderToWait(failure: Failure): boolean {
   return (status >= 500 || isPassing(status)) && headers['retry-after'] !== undefined
 }
 
-/** Whether a status below 500 speaks of the service and not of the question. */
+/** Whether a status below 500 is about the service rather than the question. */
 export function isPassing(status: number): boolean {
   return PASSING_4XX.has(status)
 }

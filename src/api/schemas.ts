@@ -69,7 +69,7 @@ const optionalText = z
   .transform(
     (text) => text?.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replace(/^\uFEFF+/, '') ?? null,
   )
-// Keys are compared byte by byte for ever, so one that is damaged, or would be when it is stored, is no key.
+// Keys are compared byte by byte forever, so a key that is damaged, or would be damaged when stored, is not accepted.
 const IDENTIFIER = /^[^\p{Surrogate}\p{Cc}\uFFFD]*$/u
 const identifier = z
   .string()

@@ -30,7 +30,7 @@ interface CountReport {
 export class ServiceQuota {
   /** Those that no later question has overtaken; none when the service does not tell. */
   #reports: readonly CountReport[] = []
-  /** The longest time until a reset that was ever told: no window is shorter. */
+  /** The longest reported time until a reset: no window is shorter. */
   #longestResetMs = 0
 
   /** Learns from the answer to a request. @returns whether it tells a count, which has that request */

@@ -1,6 +1,6 @@
 /**
- * One HTTP attempt, and nothing more: no retry, no redirect, no meaning. An answer that did not arrive whole is no
- * answer: a cut body, a damaged gzip stream or a body over the limit is an error, never a short page.
+ * Makes one HTTP attempt: no retry, no redirect, no interpretation. An incomplete answer is an error: a cut body, a
+ * damaged gzip stream or a body over the limit never counts as a short page.
  */
 
 import { promisify } from 'node:util'

@@ -5,7 +5,10 @@
 
 import { messageOf, systemCode } from '../support/errors.ts'
 
-/** `certificate`: what the address shows is not trusted, or is no TLS. `proxy`: a proxy did not let us through. */
+/**
+ * `certificate`: the certificate of the address is not trusted, or it does not speak TLS. `proxy`: a proxy refused the
+ * connection.
+ */
 export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' | 'proxy'
 
 export interface Unreachable {

@@ -1,6 +1,6 @@
 /**
- * The stage that spends money in a run of `kind: collect`: asks an endpoint for one thing after another, several at a time, the
- * pages of each in order. What is in the journal is not asked for again. Knows endpoints by their declaration alone.
+ * Spends the money in a run of `kind: collect`: asks an endpoint for one item after another, several at a time, the
+ * pages of each in order. It never asks for data that is in the journal. It knows endpoints only by their declaration.
  */
 
 import PQueue from 'p-queue'
@@ -67,7 +67,7 @@ const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
 /** Attempts at one thing before the others are asked for; in each later round it is one. */
 const PATIENCE = 3
-/** Things in a row that are not answered, none of which was alone at fault: the run ends, for each may be billed. */
+/** Consecutive items without an answer, none of them alone at fault: the run ends, because each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
 /**
@@ -86,9 +86,9 @@ class Collection {
   readonly #halt = new AbortController()
   readonly #stop: AbortSignal
   #failure: { readonly error: unknown } | null = null
-  /** What is asked for again. */
+  /** Items that are requested again. */
   #later: Unanswered[] = []
-  /** What is asked for by the next run. */
+  /** Items that the next run requests. */
   readonly #left: Unanswered[] = []
   #round = 1
   /** How many things this round asks for, and how many in a row were not answered. */
@@ -101,7 +101,7 @@ class Collection {
   #unexpectedCharges = 0
   #listsCut = 0
   readonly #filterErrors = new Set<string>()
-  /** What was refused. */
+  /** Items that the service refused. */
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
@@ -127,7 +127,7 @@ class Collection {
     honourEarlierPause(this.#options)
     const open = [...run.lookups.values()].filter(({ isDone }) => !isDone)
     this.#done = run.lookups.size - open.length
-    // What was begun is finished first, so that a small budget finishes something.
+    // Unfinished items come first, so that a small budget finishes something.
     let wanted = [...open.filter(isLookupBegun), ...open.filter((lookup) => !isLookupBegun(lookup))]
     for (this.#round = 1; wanted.length > 0; this.#round += 1) {
       if (this.#round > 1) await clock.sleep(LATER_WAIT_MS * this.#round, this.#stop)
@@ -307,7 +307,7 @@ class Collection {
       credits_used: credits,
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
-      // One page for ever is no list.
+      // One page repeated forever is not a list.
       next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : wanted,
       body_sha256: sha256,
     }
@@ -362,7 +362,7 @@ function isFreeError(json: unknown): boolean {
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
-/** Takes a member out of a JSON value. @returns whether it was there, and not empty */
+/** Removes a member from a JSON value. @returns whether it was there and not empty */
 function cutMember(json: unknown, [name = '', ...rest]: readonly string[]): boolean {
   if (json === null || typeof json !== 'object' || !Object.hasOwn(json, name)) return false
   const object = json as Record<string, unknown>

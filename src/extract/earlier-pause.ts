@@ -1,4 +1,4 @@
-/** A time that the service named holds for every later run, too. */
+/** A time that the service named also holds for every later run. */
 
 import { UnavailableError } from '../api/errors.ts'
 import { isoInstant } from '../support/clock.ts'

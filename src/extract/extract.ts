@@ -1,7 +1,7 @@
 /**
- * The stage that spends money: reads every batch of a run to its end into the journal, the pages of a batch in order,
- * several batches at a time. What is in the journal is never asked for again; a batch that was read in part goes on where
- * it stopped. Knows nothing of the warehouse.
+ * Spends the money: reads every batch of a run to its end into the journal, the pages of a batch in order, several
+ * batches at a time. It never asks for data that is in the journal; an unfinished batch continues where it stopped. It
+ * knows nothing about the warehouse.
  */
 
 import PQueue from 'p-queue'
@@ -101,7 +101,7 @@ class Extraction {
       ({ state, batch }) => state === 'planned' && (only?.has(batch.batch_id) ?? true),
     )
     this.#report()
-    // What was begun is finished first, so that a small budget finishes something.
+    // Unfinished batches come first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
     // The others in random order: what is read first is to tell what the rest will cost.
     const others = wanted.filter((one) => !isBegun(one))
@@ -124,7 +124,7 @@ class Extraction {
   async #work(history: BatchHistory): Promise<void> {
     if (this.#stop.aborted) return
     try {
-      // Not `||=`, which would undo what another worker was told while this one waited for its answer.
+      // Not `||=`, which would undo the answer that another worker got while this one waited for its own.
       const isHeldBack = this.#isHeldBack || (await this.#options.mayBegin?.()) === false
       if (isHeldBack) this.#isHeldBack = true
       if (this.#isHeldBack) return
@@ -167,7 +167,8 @@ class Extraction {
           throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
-        // Its pages are no list: a later attempt that went on behind them would miss what the service has by then.
+        // Its pages are not one list: a later attempt that continued after them would miss events that the service has
+        // by then.
         if (error instanceof EndlessListError && history.state === 'planned') {
           await this.#split(history, fromPage1(batch), error.message)
         }
@@ -232,7 +233,7 @@ class Extraction {
     )
   }
 
-  /** Quarantines the companies because of which the service refuses a batch, and goes on with the others. */
+  /** Quarantines the companies that make the service refuse a batch, and continues with the others. */
   async #withoutUntracked(history: BatchHistory, refusal: BadRequestError): Promise<void> {
     const { batch } = history
     const reason = shortened(refusal.serverMessage)
@@ -329,7 +330,7 @@ class Extraction {
   }
 }
 
-/** What replaces a batch whose pages were no list. */
+/** Replaces a batch whose pages were not one list. */
 function fromPage1(batch: BatchRecord): BatchRecord[] {
   return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }

@@ -29,8 +29,8 @@ export interface PageAttempts {
 }
 
 /**
- * One thing is not answered, while others may be: a run of `kind: collect` goes on without it. Its cause is the error that ends a
- * run of which nothing is answered.
+ * One item gets no answer, while others may: a run of `kind: collect` continues without it. Its cause is the error that
+ * ends a run in which nothing is answered.
  */
 export class UnansweredError extends JobtideError {
   /** In the words of the service or the network. */
@@ -92,7 +92,7 @@ export interface FailedAttempt {
   readonly notBefore: number
 }
 
-/** What was wrong, in the words of the service or the network, not too many of them. */
+/** The cause in the words of the service or the network, shortened. */
 export function wordsOf(failure: Failure): string {
   return shortened(failure.reason)
 }

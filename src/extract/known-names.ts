@@ -1,6 +1,6 @@
 /**
- * Which organisations of a batch were read under another name: a list may name one by its page and by its id, and that they
- * are the same is known only when events have told. What stands in one batch the service counts once.
+ * Finds which organisations of a batch were read under another name: a list may name one by its page and by its id, and
+ * only events show that both are the same. The service counts duplicates within one batch once.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
@@ -21,7 +21,7 @@ export class KnownNames {
     for (const { batch, state } of batches) if (state === 'finished') this.add(batch, [])
   }
 
-  /** Adds a batch that was read to its end, and what its pages told. */
+  /** Adds a batch that was read to its end, and the ids that its pages showed. */
   add(batch: BatchRecord, learnt: readonly LearntId[]): void {
     for (const { organization, organization_id: id } of learnt) {
       this.#ids.set(organization.value, id)

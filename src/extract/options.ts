@@ -40,7 +40,9 @@ export interface ExtractOptions extends BuyingOptions {
   readonly ids?: ReadonlyMap<string, string>
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
-  /** Credits that count against the limit and may have been spent under another run: this command's, before it gave way. */
+  /**
+   * Credits that count against the limit and may have been spent under another run: this command's, before it yielded.
+   */
   readonly creditsSpent?: number
   /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
   readonly monthlyCredits?: BudgetOptions['month']

@@ -1,7 +1,7 @@
 /**
- * Paging must end. A service that sends pages again under other numbers, or pages that are nearly empty and promise more,
- * would be paid until the budget is gone; the guard stops it within three such pages and names the cause. Full pages of
- * new events without end cannot be told from a long list by looking: what is asked then, long-list.ts knows.
+ * Stops pagination that never ends. A service that repeats pages under other numbers, or sends nearly empty pages that
+ * promise more, would be paid until the budget is spent; the guard stops it within three such pages and names the
+ * cause. Full pages of new events without end look like a long list: long-list.ts knows what to ask then.
  */
 
 import { UnavailableError } from '../api/errors.ts'
@@ -11,8 +11,8 @@ import { decodeMarks } from '../journal/page-keys.ts'
 import type { PageReceived } from '../journal/records.ts'
 import type { BoughtPage } from './page-buyer.ts'
 
-// The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
-// a page is chosen, and three in a row: one that was cut by accident is no reason to stop.
+// The service fills its pages, but one that drops some events after counting them still ends. The limit of half a page,
+// three times in a row, is chosen: one page that was cut by accident must not stop the run.
 const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
 // The events of others can fill a page when some arrive above, but hardly three times.
@@ -22,7 +22,9 @@ const FIRST_PAGES_MAX = 20
 // Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
 const PUSHED_MAX = 20
 
-/** Watches the pages of one batch, for as long as one process reads it: what came in since an earlier day is no fault. */
+/**
+ * Watches the pages of one batch while one process reads it: events that arrived since an earlier day are not a fault.
+ */
 export class PagingGuard {
   /** How often a page came whose events were on others. */
   #repeats = 0
@@ -33,9 +35,9 @@ export class PagingGuard {
   #firstPages = 0
 
   /**
-   * Looks at a page before it is taken. The same page asked for again is no repeat.
-   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page
-   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
+   * Checks a page before it is taken. The same page requested again is not a repeat.
+   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page that
+   *   only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
    */
   look(history: BatchHistory, { record, limit }: BoughtPage): void {
     const { page } = record
@@ -99,7 +101,7 @@ function isPushedDown(pages: readonly number[]): boolean {
 export class EndlessListError extends UnavailableError {
   constructor(what: string, batchId: string) {
     super(`batch ${batchId}: ${what}`, null, {
-      hint: 'No list is read to its end like that: report it to the provider. What was bought is kept.',
+      hint: 'Pagination never ends: report it to the provider. The pages bought so far are kept.',
     })
   }
 }

@@ -28,17 +28,18 @@ import {
 import type { BuyingOptions } from './options.ts'
 import { Retries } from './retries.ts'
 
-// An answer takes a second or so. Who starts a run by hand is told within ten that none comes, on a slow machine too.
+// An answer takes a second or so. An operator who starts a run by hand learns within ten seconds that none comes, even
+// on a slow machine.
 const SILENT_MS = 5 * SECOND
 
-/** What is asked for, again and again until it is answered. */
+/** The request, repeated until it is answered. */
 export interface PaidRequest {
   readonly path: string
   /** Null for a request by GET. */
   readonly body: object | null
   /** The most that it may cost: what a request in doubt is counted with. */
   readonly credits: number
-  /** Statuses beside 200 that `read` knows. */
+  /** Statuses other than 200 that `read` knows. */
   readonly statuses?: readonly number[]
   readonly attempts: PageAttempts
   /** Where others are to be asked for, whatever becomes of this one; absent: a run ends with what it fails with. */
@@ -52,7 +53,7 @@ export interface SentRequest {
   readonly requestedAt: number
 }
 
-/** What was bought and is on the disk, and what it is counted with. */
+/** A bought page that is on the disk, and how it is counted. */
 export interface Bought<T> {
   readonly bought: T
   readonly charged: number
@@ -190,7 +191,7 @@ export class RequestBuyer {
       const { message, inDoubt, obstacle } = error
       return { kind: 'no-answer', reason: message, inDoubt, obstacle }
     } finally {
-      // With a reason: by itself it would make an error, and note where, for each page.
+      // With a reason: without one it would create an error and its stack for each page.
       answered.abort('answered')
     }
   }

@@ -74,7 +74,7 @@ export interface Drift {
   hidden: number
   /** How often the batch had to be read again from page 1, because its order changed. */
   readings: number
-  /** Why its pages are no list: it is to be read from page 1. Null while they may be. */
+  /** Why its pages are not one list, so that it is read from page 1. Null while they may be. */
   fault: string | null
 }
 
@@ -237,7 +237,7 @@ export function isDoubted(
   return true
 }
 
-/** How often the next page was asked for and not believed; 0 for a page that was not asked for. */
+/** How often the next page was fetched again because it was not believed; 0 for a page that was not requested. */
 export function timesDoubted({ pages, drift: { doubted } }: BatchHistory): number {
   return doubted.page === pages + 1 ? doubted.times : 0
 }

@@ -82,9 +82,10 @@ export interface EarlyAnswer {
 }
 
 /**
- * What remains of a time that was reached, or covered up to, when an early answer shows that it was too late (or is itself
- * too early, which cannot be told): as much less as it was ahead, where the machine's uptime tells, and else the last time
- * before it that the answer does not contradict; 0 for none.
+ * The part of a time (reached, or covered up to) that still holds when an early answer shows that it was too late. The
+ * answer itself may also be too early; the two cannot be told apart. Where the machine's uptime shows by how much the
+ * clock was ahead, the time is reduced by that; otherwise it is the last earlier time that the answer does not
+ * contradict; 0 for none.
  */
 export function soundTime(times: readonly ReachedTime[], to: number, answer: EarlyAnswer): number {
   const { said, uptime } = answer

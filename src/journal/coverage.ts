@@ -21,9 +21,10 @@ export interface CoveredInterval extends Stretch {
 }
 
 /**
- * Adds what a batch has read. An answer without any event is not believed for ever: a service in trouble answers so, too, and
- * asking again costs nothing while there is nothing. It stands apart until an answer with events has read that time, which of
- * an organisation that never had one may begin later: then only from there on is known to be read. Pure.
+ * Adds what a batch has read. An answer without any event is not believed forever: a service in trouble also answers
+ * so, and asking again is free while there is nothing. Such an answer stays separate until an answer with events has
+ * read that time. For an organisation that never had an event, that answer may begin later: only the time from there on
+ * counts as read. Pure.
  */
 export function addAnswer(
   known: readonly CoveredInterval[],
@@ -93,8 +94,8 @@ export function addInterval(
 }
 
 /**
- * The detection time that a record says was read. What was read by then is not later than then, whatever a clock has said:
- * it ends at most minutes after the record was written.
+ * The detection time up to which a record says that events were read. Events read by then are not later than then,
+ * whatever the clock said: the time ends at most minutes after the record was written.
  */
 export function coveredBy(
   record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>,

@@ -13,7 +13,7 @@ export interface HeldRun {
   readonly started?: RunStarted
   /** Pages received, by batch_id. */
   readonly pages: Readonly<Record<string, number>>
-  /** What was asked and charged, by UTC day. */
+  /** Requests and charges, by UTC day. */
   readonly days: Readonly<Record<string, Counts>>
 }
 
@@ -45,7 +45,7 @@ export class Holdings {
     if (cost !== null) addCounts((run.days[dayOf(cost.sentAt)] ??= noCounts()), cost.counts)
   }
 
-  /** What was added so far, without the pages of each batch: as small however long the segment is. */
+  /** The totals so far, without the pages of each batch: small for a segment of any length. */
   totals(): HeldRun[] {
     return [...this.#runs.values()].map((run) => ({ ...run, pages: {} }))
   }
@@ -83,7 +83,7 @@ export function totalsOf(runs: readonly HeldRun[]): Counts {
 const BATCHES_SHOWN = 6
 const RUNS_SHOWN = 3
 
-/** What is lost, for people: `11 pages with 534 events for 110 credits (run 01J…: 8 pages of batch s1, …)`. */
+/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…: 8 pages of batch s1, …)`. */
 export function lossText(runs: readonly HeldRun[]): string {
   if (runs.length === 0) return 'nothing that a run has bought'
   const { pages, events, charged, inDoubt } = totalsOf(runs)

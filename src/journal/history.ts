@@ -178,7 +178,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
   }
 }
 
-/** What was read by the questions with these filters. */
+/** Coverage of the questions with these filters. */
 function readBy(history: History, filters: Filters | undefined): ReadByQuestion {
   return filters === undefined ? history : readByFilters(history, filters)
 }
@@ -260,7 +260,7 @@ export function newerList(
   return isNewer ? record : known
 }
 
-/** Adds what was spent before the journal began, to budgets and not to a run. */
+/** Adds the spending from before the journal began, to budgets but not to a run. */
 export function addSpentBefore(
   history: Pick<History, 'spending'>,
   spent: readonly SpentBefore[] = [],
@@ -331,7 +331,7 @@ export function canonicalName(
   return by === 'id' ? value : (ids.get(value) ?? value)
 }
 
-// What was known under a URL is known of the id.
+// Facts known under a URL also hold for the id.
 function learn(
   history: History,
   { organization, organization_id: id, at }: OrganizationLearnt,

@@ -1,6 +1,7 @@
 /**
- * Which journal this is: a ULID in a small file beside its segments, made once. It moves with the journal, outlives the
- * warehouse, and is lost when the journal is lost. Snapshots carry it, so that a destination knows whose rows it shows.
+ * Identifies the journal: a ULID in a small file next to its segments, made once. It moves with the journal, outlives
+ * the warehouse, and is lost when the journal is lost. Snapshots carry it, so that a destination knows whose rows it
+ * shows.
  */
 
 import { join } from 'node:path'

@@ -125,7 +125,7 @@ class SegmentWriter implements JournalWriter {
   async append(record: JournalRecord, payload?: Payload): Promise<void> {
     const segment = this.#writeFrame(record, payload)
     segment.nextSync ??= this.#afterDiskWork(() => {
-      // What is written from here on is not certain to be covered by this fsync.
+      // This fsync may not cover bytes written from here on.
       segment.nextSync = null
       return this.#sync(segment)
     })
@@ -146,7 +146,7 @@ class SegmentWriter implements JournalWriter {
 
   async #end(segment: OpenSegment): Promise<void> {
     try {
-      // Each writer to a broken segment was told so: recover() says what there is to save.
+      // Each writer to a broken segment got this error: recover() says what can be saved.
       if (this.#broken === null && segment.records > 0) {
         // The seal says of everything before it that it is on the disk.
         if (segment.durable < segment.bytes) await this.#sync(segment)
@@ -209,7 +209,7 @@ class SegmentWriter implements JournalWriter {
   // A failed fsync is never tried again: the kernel may already have dropped the pages that it could not write.
   async #sync(segment: OpenSegment): Promise<void> {
     if (this.#broken !== null) throw this.#broken
-    // What is written while it goes on may not be covered by it.
+    // It may not cover bytes written while it runs.
     const { name, bytes, holdings } = segment
     const mark = markLine({ segment: name, bytes, held: holdings.totals() })
     try {

@@ -1,15 +1,16 @@
 /**
- * Whether the pages of a batch are one list. Where a service breaks ties in another way for each request, or by another
- * rule on each of its machines, an event stands on two pages that were read, and another one on none. Pure.
+ * Decides whether the pages of a batch are one list. Where a service breaks ties differently for each request, or
+ * differently on each of its machines, one event appears on two of the pages that were read, and another on none. Pure.
  *
- * An event that comes in, at the top or in the middle, pushes one from a page to the next, too. So where a page shows events
- * of pages before it, the last of those is asked for again. There every event has moved down in its old order, and none
- * that came again is left: the list was pushed. Or the page is as it was, however often it is asked for: the list holds an
- * event twice. Else it has no order.
+ * A new event, at the top or in the middle, also pushes one from a page to the next. So where a page shows events of
+ * pages before it, the last of those is requested again. If every event there has moved down in its old order and no
+ * repeated event is left, the list was pushed. If the page is unchanged, however often it is requested, the list holds
+ * an event twice. Otherwise it has no order.
  *
- * What pushed is looked for, too, at the end on the last page and on page 1: a machine that does not show the newest events yet
- * pulls others up between two pages, and only their coming again on a page of another machine is seen. Where it is not found,
- * or there is no order, the list is read again until as many events are known as it is long.
+ * The event that pushed is also searched for, at the end, on the last page and on page 1: a machine that does not show
+ * the newest events yet pulls others up between two pages, which is seen only when they appear again on a page of
+ * another machine. Where it is not found, or there is no order, the list is read again until as many events are known
+ * as the list is long.
  */
 
 import { crc32Hex } from '../support/hash.ts'
@@ -31,7 +32,7 @@ export function fingerprintOf({ keys = '' }: PageReceived): string {
   return crc32Hex(Buffer.from(keys))
 }
 
-/** Asks for a look at the last page before this one of which it shows events again. Later readings are judged by their end. */
+/** Asks to recheck the last earlier page whose events this one shows again. Its end decides about later readings. */
 export function noteLook(
   history: BatchHistory,
   { server_at: serverAt }: PageReceived,
@@ -41,7 +42,7 @@ export function noteLook(
   if (drift.readings > 0) return
   const pages = marks.flatMap((mark) => placeOf(history, mark)?.page ?? [])
   if (pages.length === 0) return
-  // After a longer while, such as a day in which a budget was spent, it is no wonder that events have come in.
+  // After a longer time, such as a day in which a budget was spent, new events are expected.
   const isAfterPause = serverAt - (read.at(-1)?.serverAt ?? 0) > PAUSE_MS
   const repeats = isAfterPause ? 0 : pages.length
   drift.look = { page: Math.max(...pages), times: 0, repeats, isAtEnd: false }
@@ -98,7 +99,7 @@ export function isIncomplete({ read, hasMore, drift }: BatchHistory): boolean {
   // Asked with each page, and a batch can have ten thousand.
   if (drift.readings === 0 || hasMore) return false
   const length = sum(read.map(({ events, twins }) => events - twins))
-  // A list that keeps versions holds those that were corrected, too.
+  // A list that keeps versions also holds corrected events.
   return drift.met.size + (drift.keepsVersions ? drift.older.size : 0) < length
 }
 

@@ -17,7 +17,7 @@ export interface LookupHistory {
   next: string | number | null
   /** Of a list that says how many items it has: `next` is the number of a page then. */
   list: ListState | null
-  /** SHA-256 of the last answer: a service that sends one page for ever is found by it. */
+  /** SHA-256 of the last answer: it detects a service that sends one page forever. */
   lastSha256: string | null
   /** Whether there is nothing more to ask for in this run. */
   isDone: boolean
@@ -34,7 +34,7 @@ export interface Answered {
 
 const KEY_LENGTH = 32
 
-/** Names what is asked for: the same for the same request to the same endpoint, for ever. */
+/** Names a request: the same request to the same endpoint always has the same key. */
 export function lookupKey(endpoint: string, request: LookupRecord['request']): string {
   return sha256Hex(stableJson([endpoint, request])).slice(0, KEY_LENGTH)
 }
@@ -89,7 +89,7 @@ export function foldLookup(
   run.batchesDone += 1
   const { lookup_key: key } = lookup.lookup
   const outcome = record.kind === 'request_failed' ? 'refused' : record.outcome
-  // What is free to hear again is asked again: it may be there by then.
+  // Free answers are requested again: the data may exist by then.
   const isFree = outcome === 'absent' && 'credits_used' in record && record.credits_used === 0
   const isNewest = (answered.get(key)?.at ?? 0) <= record.at
   if (isNewest && !isFree && outcome !== 'later') answered.set(key, { at: record.at, outcome })

@@ -1,13 +1,13 @@
 /**
- * Whether every segment that was sealed is still there as it was, by the list of them (seals.ts).
+ * Checks that every sealed segment is still there and unchanged, by the list of them (seals.ts).
  *
- * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, and one whose
- * last record is no whole seal: deleted, cut, or zeroed at its end. The thorough one hashes every byte and finds any change;
- * `verify`, `replay` and `--accept-loss` make it. A change in the middle that nobody hashed is found by the checksum of its
- * record when that is read. A segment that went together with its line at the end of the list is missed by the checkpoint
- * of the history, which names what it has read. Not found: the loss of all segments, the list and the checkpoint together.
- * Segments that are not listed are being written, or are closed by the next recovery: there is as much of them as their
- * mark says (open-marks.ts).
+ * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, or whose
+ * last record is not a complete seal: deleted, cut, or zeroed at its end. The thorough check hashes every byte and
+ * finds any change; `verify`, `replay` and `--accept-loss` make it. The checksum of a record finds a change in the
+ * middle that was not hashed, when that record is read. The checkpoint of the history, which names the segments it has
+ * read, misses a segment that went together with its line at the end of the list. Not found: the loss of all segments,
+ * the list and the checkpoint together. Unlisted segments are being written, or the next recovery closes them: their
+ * mark says how much of them there is (open-marks.ts).
  */
 
 import { createHash } from 'node:crypto'
@@ -40,7 +40,7 @@ export interface JournalState {
   /** Sealed segments that are there, and their bytes. */
   readonly segments: number
   readonly bytes: number
-  /** What was lost and accepted to be, by segment. */
+  /** Losses that were accepted, by segment. */
   readonly losses: ReadonlyMap<string, readonly HeldRun[]>
   /** The newest segment when a loss was accepted last: of all runs up to it records may be lost. Empty for never. */
   readonly gapsUpTo: string
@@ -163,7 +163,7 @@ function openDamageOf(
   return bytes < marked ? `is damaged at byte ${bytes}, and ${marked} were on the disk` : null
 }
 
-/** What is lost of a segment, as it is now: what stands behind the first damage. */
+/** The loss of a segment, as it is now: everything after the first damage. */
 function lostOf(folder: string, { segment, held }: SealedSegment): readonly HeldRun[] {
   const path = join(folder, segment)
   if (!isFile(path)) return held

@@ -51,7 +51,7 @@ import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 // read has the pages between them read again, so it must not be long.
 const CORRECTION_LATENESS_MS = 10 * MINUTE
 
-// A service whose clock stands still must not be paid for ever.
+// A service whose clock stands still must not be paid forever.
 const REREADS_MAX = 2
 
 // Of several machines that answer, another one is likely to answer next.
@@ -164,7 +164,7 @@ function isBehind({ clocks, server_at: serverAt }: PageReceived): boolean {
   return clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS
 }
 
-/** Why pages with this one are no list, in whatever process each was read; null where they may be. */
+/** Why pages with this one are not one list, whichever process read each; null where they may be. */
 function faultOf(history: BatchHistory, record: PageReceived, same: number | null): string | null {
   const { page, counted_by: countedBy = PAGE_EVENTS } = record
   const before = (history.drift.countedBy ??= countedBy)

@@ -16,7 +16,7 @@ export function addPause(pauses: readonly Pause[], record: Paused): Pause[] {
   return [...pauses.filter((one) => one === pauses[0] && endOf(one) > endOf(pause)), pause]
 }
 
-// Jobtide up to 0.12 noted what it was told, up to 30 days.
+// Jobtide up to 0.12 recorded the wait that was sent, up to 30 days.
 function endOf({ at, not_before: notBefore }: Pause): number {
   return at + obeyedWait(notBefore - at)
 }

@@ -93,7 +93,7 @@ function noteRead(folder: string, { history, positions }: Checkpoint): void {
  */
 export function saveCheckpoint({ folder }: JournalFolder): void {
   if (listSegments(folder).length === 0) return
-  // What is not listed may not be on the disk.
+  // Segments that are not listed may not be on the disk.
   const body = serialize(foldAll(folder, new Set(listedIn(folder, 'refuse').keys())))
   const line = `jobtide history ${CHECKPOINT_FORMAT} ${crc32Hex(body)}\n`
   writeFileAtomic(join(folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))

@@ -21,7 +21,7 @@ import type { JournalRecord } from './records.ts'
 
 export const SEGMENT_SUFFIX = '.journal'
 
-/** A journal segment holds bytes that are no record, and they are not a torn end. */
+/** A journal segment holds bytes that are not a record, before its torn end. */
 export class JournalDamagedError extends JobtideError {
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
@@ -106,9 +106,9 @@ const READ_BYTES = MIB
 const LONGEST_SEAL_BYTES = 1_024
 
 /**
- * The records of one segment from byte `from` on. Ends quietly before a torn record at the end of the file.
- * A payload is only valid until the next record is asked for.
- * @throws JournalDamagedError when bytes that are no record stand before later records
+ * Reads the records of one segment from byte `from` on. Ends without an error before a torn record at the end of the
+ * file. A payload is valid only until the next record is requested.
+ * @throws JournalDamagedError when bytes that are not a record precede later records
  * @throws JournalTooNewError at a record of a later format, or of a kind that this version does not know
  */
 export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
@@ -172,7 +172,7 @@ export interface Prefix {
   readonly records: number
   /** Whether the last of them is a seal. */
   readonly sealed: boolean
-  /** Whether more bytes follow that are no record. */
+  /** Whether more bytes follow that are not a record. */
   readonly torn: boolean
 }
 
@@ -224,7 +224,7 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
       const isShort = read.kind === 'short'
       const durable = isShort ? durableAt(file, searchAt + hit) : durableOf(read)
       if ((durable ?? 0) <= at) continue
-      // Another process may have written on since: records are only appended, so that this one is whole by now, too.
+      // Another process may have continued writing: records are only appended, so this one is complete by now.
       if (durableAt(file, at) !== null) return
       throw new JournalDamagedError(path, at, reason)
     }

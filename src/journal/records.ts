@@ -21,9 +21,9 @@ export interface BatchRecord {
   readonly filters?: Filters
   /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
-  /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
+  /** A part of a batch that was too wide: before its first page we ask whether it is still too wide. */
   readonly part_of_wide?: true
-  /** Its pages were no list when it was read before: whether lists end is asked before its first page. */
+  /** Its pages were not one list when it was read before: before its first page we ask whether lists end. */
   readonly was_endless?: true
 }
 
@@ -47,7 +47,7 @@ export interface OrganizationRef {
 export interface LookupRecord {
   /** Named within its run, as a batch is. */
   readonly batch_id: string
-  /** Names the request for ever; see lookupKey. */
+  /** Names the request permanently; see lookupKey. */
   readonly lookup_key: string
   /** What it is about, as the list spells it. */
   readonly subject: string
@@ -92,7 +92,7 @@ export interface RunStarted extends OfRun<'run_started'> {
   readonly expected_credits?: number
   /** Hash of what was asked for: a run is only resumed for the same question. */
   readonly question_sha256: string
-  /** What was spent before, as a warehouse whose journal was lost knew it: the run began again; absent for any other. */
+  /** Earlier spending, as known to a warehouse whose journal was lost: the run began again; absent for any other. */
   readonly spent_before?: readonly SpentBefore[]
   /** Where the journal is backed up: known by it where journal.backup.json is lost. Absent before 0.17. */
   readonly backups?: readonly { readonly place: string; readonly s3: object }[]
@@ -154,7 +154,9 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly keys?: string
   /** Events of each organisation in the page. */
   readonly seen: readonly SeenOrganization[]
-  /** Ids of organisations in it that the batch did not ask for: their events are rejects, and not in `seen`. */
+  /**
+   * Ids of organisations in it that the batch did not ask for: their events are rejects and are missing from `seen`.
+   */
   readonly foreign?: readonly string[]
   /**
    * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`

@@ -125,8 +125,8 @@ function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buf
 }
 
 /**
- * Makes the list say what is there, and what of each segment is lost. Runs that had begun by then are not resumed: what of
- * their plans is lost cannot be told in every case. Stopped at any point, it can be called again.
+ * Makes the list say which segments exist, and what is lost of each. Runs that began before are not resumed, because
+ * the lost part of their plans is not always known. Stopped at any point, it can be called again.
  */
 function acceptLosses(folder: string, clock: Clock): string[] {
   refuseOlderVersion(folder, listSegments(folder))

@@ -17,7 +17,7 @@ export interface RunHistory extends Counts {
   readonly lookups: Map<string, LookupHistory>
   /** True once its batches were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
   isForgotten: boolean
-  /** Records of it may be lost: it is not resumed, and may speak of batches that nobody knows. */
+  /** Records of it may be lost: it is not resumed, and may mention unknown batches. */
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number

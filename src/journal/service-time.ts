@@ -48,7 +48,7 @@ export interface ClockDispute {
 
 /** The service's time when an answer was made. */
 export interface ServiceTime {
-  /** What is believed, milliseconds since 1970 UTC. */
+  /** The believed time, milliseconds since 1970 UTC. */
   readonly at: number
   /** Null when the clocks agree within CLOCK_TOLERANCE_MS. */
   readonly dispute: ClockDispute | null

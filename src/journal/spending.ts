@@ -3,15 +3,15 @@
 import { isoInstant } from '../support/clock.ts'
 import type { AnswerReceived, JournalRecord, PageReceived, RequestFailed } from './records.ts'
 
-/** The price of a page with events; a request in doubt is counted with it, too. */
+/** The price of a page with events, also used for a request in doubt. */
 export const CREDITS_PER_PAGE = 10
 
 export function expectedCredits(events: number): number {
   return events === 0 ? 0 : CREDITS_PER_PAGE
 }
 
-// The price list knows 10 and 0. A price that rose is believed up to ten times as much; what is beyond is no price. One that
-// fell is not: a service that says 0 would never reach a budget.
+// The price list has 10 and 0. A higher price is believed up to ten times as much; anything above is not a price. A
+// lower one is not believed: a service that says 0 would never reach a budget.
 const MOST_TIMES = 10
 const MOST_CREDITS_PER_PAGE = MOST_TIMES * CREDITS_PER_PAGE
 const LONGEST_SENT = 40
@@ -19,7 +19,7 @@ const LONGEST_SENT = 40
 export interface PageCharge {
   /** A whole number, 0 to 100. */
   readonly credits: number
-  /** What was sent, as text, where it is not believed, so that the page is counted as expected; else null. */
+  /** The charge as sent, as text, where it is not believed, so that the page is counted as expected; else null. */
   readonly sent: string | null
 }
 
@@ -54,7 +54,7 @@ export function chargeOf(sent: unknown, { least, most, believed }: Price): PageC
 /** What requests cost and brought. Sums over records, so that of any part of them they can be taken away again. */
 export interface Counts {
   requests: number
-  /** Requests of which neither an answer nor a failure is known: under way, or their process was killed. */
+  /** Requests without a known answer or failure: under way, or their process was killed. */
   unanswered: number
   /** Pages with events: those that cost. */
   pages: number

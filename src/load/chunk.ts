@@ -51,7 +51,7 @@ export class Chunk {
   /** Pages received, and events in them. */
   received = 0
   events = 0
-  /** Bytes of the bodies that nobody took yet. */
+  /** Bytes of the bodies that wait to be taken. */
   waiting = 0
   #bodies: PageBody[] = []
   #answerSize = 0

@@ -12,7 +12,7 @@ import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
 
-/** What was taken out. */
+/** The rows that were removed. */
 export interface LeftOut {
   /** People on the list who were in the warehouse. */
   readonly people: number
@@ -39,7 +39,7 @@ export async function leaveOut(
   const rows = await deleteErasable(warehouse, {
     profileIds: [...new Set([...people, ...also])],
     eventsBefore: suppression.eventsBefore,
-    // One that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody.
+    // A value nested too deeply to be kept has a fixed text, which is not JSON and does not name a person.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
   const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, suppression.coversText)

@@ -49,8 +49,8 @@ export interface LoadProgress {
   readonly bytes: number
 }
 
-// Each chunk looks its events up among all that are known, so an engine that has more memory gets large ones.
-// While a chunk is merged, the next one waits in memory, too. More than this, and a stop or the progress would wait long.
+// Each chunk looks its events up among all known ones, so an engine with more memory gets larger chunks. While a chunk
+// is merged, the next one also waits in memory. With more than this, a stop or the progress would wait long.
 const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
 // For each connection: the engine holds up to twenty times as much while it reads them.
@@ -96,7 +96,8 @@ class Load {
     this.#warehouse = options.warehouse
     this.#journal = options.journal
     this.#notRead = history.notRead
-    // By the journal's place, and not an option: no caller can forget it, and bring a person back.
+    // Follows from the place of the journal instead of an option, so that no caller can forget it and bring a person
+    // back.
     this.#suppression = readSuppression(this.#journal, history.suppression)
   }
 
@@ -147,12 +148,13 @@ class Load {
         await merger.merging
         await readers.handOver()
         next = frames.next()
-        // Nothing is read beside the last merge.
+        // The last merge runs alone: no reading goes on.
         if (next.done === true && isLast) await readers.giveThreadsBack()
         // Of a delivery, more was parsed than is kept.
         if (chunk.answers.length > 0) collectGarbage()
         merger.merge(chunk, notes, { segment: name, bytes: end })
-        // A delivery of 10,000 activities has 10 MB, and is several times in memory: not beside the next one.
+        // A delivery of 10,000 activities has 10 MB and is in memory several times, so it is not read while the next
+        // one is.
         if (chunk.answers.length > 0) {
           await merger.merging
           collectGarbage()

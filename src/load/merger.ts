@@ -50,7 +50,7 @@ export class Merger {
     this.#warehouse = warehouse
   }
 
-  /** What was merged so far. */
+  /** The events merged so far. */
   get report(): LoadReport {
     return { ...this.#report, newUnknownFields: this.#newUnknownFields }
   }
@@ -122,7 +122,7 @@ export class Merger {
     this.#report.updated += changes?.updated ?? 0
   }
 
-  /** Notes for the publisher of which years events are new, or will say something else in a snapshot. */
+  /** Records for the publisher which years have events that are new or will read differently in a snapshot. */
   async #noteChangedEvents(): Promise<void> {
     const warehouse = this.#warehouse
     const changed = `(select changed_at from single_sightings union all

@@ -22,7 +22,7 @@ export interface PageBody {
 /** Why an event is refused whose organisation is none of those that its batch asked for. */
 export const NOT_ASKED_FOR = 'organisation was not asked for'
 
-/** What reading found beside the events that are kept. */
+/** Everything that reading found other than the events that are kept. */
 export class ReadingNotes {
   /** Rows of ops.rejects. */
   readonly rejects: Row[] = []

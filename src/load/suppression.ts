@@ -1,10 +1,10 @@
 /**
- * Whose events are not kept: erased people, and events from before a day. The service goes on sending those events; `load`
- * leaves them out, so neither a page bought later nor a replay brings a person back.
+ * Lists whose events are not kept: erased people, and events from before a day. The service goes on sending those
+ * events; `load` leaves them out, so neither a page bought later nor a replay brings a person back.
  *
- * The list lies in the data directory beside the journal and names nobody: it holds keyed hashes of ids. Losing it would
- * bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that there was a
- * list, and how new it was. The loss of all of them at once is noticed where snapshots tell (src/publish/guard.ts).
+ * The list is in the data directory next to the journal and does not name people: it holds keyed hashes of ids. Losing
+ * it would bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that
+ * there was a list, and how new it was. Snapshots show the loss of all of them at once (src/publish/guard.ts).
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
@@ -32,7 +32,7 @@ const contentSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
-  /** Of all hashes, so that nobody can test an id without this file. Never published. */
+  /** The key of all hashes, so that an id cannot be tested without this file. Never published. */
   key: hashSchema,
   /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
@@ -73,7 +73,7 @@ export interface Erasable {
   readonly eventsBefore: number | null
 }
 
-/** What is not kept in one data directory. */
+/** Everything that is not kept in one data directory. */
 export class Suppression {
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
@@ -115,8 +115,9 @@ export class Suppression {
   }
 
   /**
-   * Whether a text of an answer is the id, the page, the mail address or the handle of somebody who is not kept. A word is a handle only where the
-   * service writes handles: there are names that are the handles of others, and pages of companies.
+   * Whether a text of an answer is the id, the page, the mail address or the handle of a person who is not kept. A word
+   * is a handle only where the service writes handles: some names are the handles of other people, or pages of
+   * companies.
    * @param member whose value it is
    */
   readonly coversText = (text: string, member = ''): boolean => {
@@ -181,8 +182,8 @@ export async function suppress(
   return { people: hashes, list: mark }
 }
 
-// In the journal, so that the loss of the list, or an older one in its place, is noticed from here on. A journal without
-// records stays so: it holds nobody.
+// Written to the journal, so that the loss of the list, or an older one in its place, is noticed from here on. An empty
+// journal stays empty: it names no people.
 async function noteList(
   journal: Journal,
   list: List | null,
@@ -292,7 +293,7 @@ function parseList(path: string, bytes: Buffer): List {
 
 function lost(sentence: string): StorageError {
   return new StorageError(sentence, {
-    hint: `Put the newest ${SUPPRESSED_FILE} back; it fits an older journal as well. Without it, erased people would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget everybody of them again.`,
+    hint: `Put the newest ${SUPPRESSED_FILE} back; it fits an older journal as well. Without it, erased people would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget all their people again.`,
   })
 }
 

@@ -69,7 +69,7 @@ export function lastFingerprint(warehouse: Warehouse): Promise<string | undefine
   return noteOf(warehouse, FINGERPRINT)
 }
 
-/** Notes what the tables are made from, and that nobody has changed since. */
+/** Records the inputs of the tables, and that nothing has changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
   await warehouse.run('delete from ops.changed_people')
   await replaceNotes(warehouse, [[FINGERPRINT, project.fingerprint], ...ownNotes(project)])
@@ -100,7 +100,7 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
     ? 'there are events that were loaded after the last build'
     : await fullRefreshReasonOf(warehouse, project, 1)
   if (reason === null) return null
-  throw new ConfigError(`--select builds some models beside the others as they are: ${reason}`, {
+  throw new ConfigError(`--select builds some models and keeps the others as they are: ${reason}`, {
     hint: 'Run `jobtide build` once, without --select. Nothing was built.',
   })
 }
@@ -114,7 +114,7 @@ export async function writePartialState(
   const built = new Set([...(await partlyBuilt(warehouse)), ...selected])
   const { own } = project
   const waiting = withReaders(project.nodes, selected)
-  // What is stale stays so until it is built; what reads a model that was built becomes so.
+  // A stale model stays stale until it is built; models that read a built one become stale.
   const isMade = ({ name }: { readonly name: string }) =>
     selected.has(name) || (!waiting.has(name) && own?.stale.has(name) !== true)
   const files = project.nodes.filter(({ isOwn }) => isOwn === true)

@@ -35,7 +35,7 @@ const CHECKS_AT_ONCE = 16
 
 /**
  * Runs checks, many in one statement.
- * @param finished told after each statement: the name of the last check, and how many it asked
+ * @param finished called after each statement with the name of the last check and how many it asked
  */
 export async function runChecks(
   warehouse: Warehouse,

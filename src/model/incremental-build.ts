@@ -1,5 +1,6 @@
 /**
- * Refreshes the tables after a load. The result is, row for row, that of a full refresh. Part of the build's transaction.
+ * Refreshes the tables after a load. The result is, row for row, that of a full refresh. Part of the build's
+ * transaction.
  *
  * | a model                                               | is made again          |
  * |-------------------------------------------------------|------------------------|
@@ -10,11 +11,11 @@
  * | of an endpoint that had no answer before              | for the first time     |
  * | any other                                             | whole                  |
  *
- * A model of the user's own whose file is new or edited, or reads such a one, is made from nothing; one whose file is gone goes.
- * A build of some models makes each of them whole, and the checks that read one.
+ * One of the user's own models is made from nothing when its file, or that of a model it reads, is new or edited; it is
+ * dropped when its file is gone. A build of some models makes each of them whole, and runs the checks that read one.
  *
- * What was made is compared with what was there. Where the rows are the same, the table counts as unchanged, and so do the models
- * that read nothing else.
+ * The new rows are compared with the old ones. Where they are the same, the table counts as unchanged, and so do the
+ * models that read nothing else.
  */
 
 import {

@@ -47,7 +47,7 @@ export interface Project {
   readonly macros: string
   /** Changes whenever the same rows could give other tables or other checks. */
   readonly fingerprint: string
-  /** What is the user's own among them; absent where nothing is. It is not in the fingerprint. */
+  /** The user's own models and checks; absent where there are none. Not part of the fingerprint. */
   readonly own?: OwnProject
 }
 
@@ -125,7 +125,7 @@ interface NamedSql {
   readonly sql: string
 }
 
-// Beside the code that `npm run build` made; beside src there is none.
+// Exists next to the code that `npm run build` made, but not next to src.
 const KEPT = join(import.meta.dirname, '..', 'reads.json')
 
 /** By the SHA-256 of a select the tables that it reads, as they were found when the package was built. */

@@ -12,9 +12,9 @@ const kindSchema = z.strictObject({
   kind: z
     .enum(PSEUDO_KINDS)
     .describe(
-      'self_employed: works for nobody else; hidden: an employer whose name is withheld; none: no employer.',
+      'self_employed: works for no one else; hidden: an employer whose name is withheld; none: no employer.',
     ),
-  reason: z.string().min(1).describe('Why these names are no organisation.'),
+  reason: z.string().min(1).describe('Why these names are not organisations.'),
   names: z
     .array(z.string().min(1))
     .min(1)

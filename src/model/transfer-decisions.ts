@@ -1,4 +1,4 @@
-/** What somebody decided on candidates for transfers (config/transfers.yaml): by pair of organisations, yes or no. */
+/** Decisions of people on candidates for transfers (config/transfers.yaml): by pair of organisations, yes or no. */
 
 import { z } from 'zod'
 import { readYaml } from '../titles/yaml-file.ts'

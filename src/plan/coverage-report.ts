@@ -1,6 +1,6 @@
 /**
- * What was looked at and what was not, for each organisation, from the journal's coverage. Pure. "Not looked at" is
- * whatever no batch covers that was read to its end; it is never taken for "no change".
+ * Lists which time was read and which was not, for each organisation, from the journal's coverage. Pure. "Not looked
+ * at" is the time that no completely read batch covers; it is never taken for "no change".
  */
 
 import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
@@ -55,8 +55,8 @@ export interface OrganizationCoverage {
   /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
   readonly watermark: number | null
   /**
-   * Up to when answers with events have read it, the watermark at most; null where none ever had one. What was answered
-   * with nothing since is asked for again.
+   * The time up to which answers with events have read it, the watermark at most; null where none ever had one. The
+   * time since then was answered without events and is requested again.
    */
   readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]

@@ -22,7 +22,7 @@ export function ratesOf(
   list: readonly (Sightings | undefined)[],
 ): (seen: Sightings | undefined) => number {
   const looked = list.filter((one) => one !== undefined).filter(({ days }) => days > 0)
-  // Half an event more, so that a list that was silent so far is not taken to be silent for ever.
+  // Adds half an event, so that a list without events so far is not expected to stay empty forever.
   const typical =
     (sum(looked.map(({ events }) => events)) + 0.5) /
     (sum(looked.map(({ days }) => days)) + 0.5 / UNKNOWN_RATE)
@@ -42,7 +42,7 @@ const REACH = 5
 const STEEPNESS = 1.702
 
 /**
- * Pages with events, ⌈N / 50⌉ of a count N of which only the expectation is known: the sum of the probabilities that there is
+ * Pages with events, ⌈N / 50⌉ of a count N with only its expectation known: the sum of the probabilities that there is
  * a first page, a second, and so on. Within 0.02 pages of the exact sum over a negative binomial distribution.
  */
 export function expectedPages(events: number): number {
@@ -81,7 +81,7 @@ export function billRange(
   runs: Iterable<RunHistory>,
   pipeline: string,
 ): BillRange | null {
-  // One page more on both sides, so that a night without any is compared, too.
+  // Adds one page on both sides, so that a night without any is also compared.
   const factors = [...runs]
     .filter(({ started }) => started.pipeline === pipeline)
     .filter(isWhole)

@@ -216,7 +216,7 @@ function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): 
 function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Facts): Found | null {
   if (maxAgeMs === null || runs.last === null) return null
   const { name } = pipeline
-  // Without a file nobody knows whose coverage to look at.
+  // Without a file it is unknown whose coverage to judge.
   const asOf = coverage === null ? runs.doneAt : coverage.oldestWatermark
   const ageMs = (coverage === null ? nowMs : serverNowMs) - (asOf ?? 0)
   if (ageMs <= maxAgeMs) return null

@@ -52,7 +52,9 @@ export const s3Schema = z.strictObject({
 
 const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success', 'digest'] as const
 const toldSchema = z.array(z.enum(TOLD)).min(1)
-const ownTold = toldSchema.optional().describe('What is told here, in place of `notify.on`.')
+const ownTold = toldSchema
+  .optional()
+  .describe('The events reported here, instead of those in `notify.on`.')
 const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
 const addressSchema = z.string().regex(ADDRESS, 'expected an address such as team@example.com')
 // Who writes a pipeline file chooses where its messages go: they carry addresses, never a key or a password.
@@ -76,7 +78,7 @@ export const notifySchema = z
     webhook: z
       .strictObject({
         url: urlSchema.describe(URL_TEXT),
-        format: z.enum(['json', 'slack']).default('json').describe('What is posted.'),
+        format: z.enum(['json', 'slack']).default('json').describe('The body that is posted.'),
         on: ownTold,
       })
       .optional()
@@ -98,15 +100,15 @@ export const notifySchema = z
       .describe(`An address that gets a GET after each run that ends with 0. ${URL_TEXT}`),
     on: toldSchema
       .default(['failure', 'budget', 'stale', 'recovered'])
-      .describe('What is told, each thing once.'),
+      .describe('The events to report, each once.'),
   })
   .refine(({ webhook, email, heartbeat }) => webhook ?? email ?? heartbeat, {
     error: 'expected webhook, email or heartbeat',
   })
 
-/** Who is told what. */
+/** Who gets which notification. */
 export type NotifySpec = z.infer<typeof notifySchema>
-/** What a destination can be told. */
+/** The events that a destination can receive. */
 export type Told = (typeof TOLD)[number]
 
 export const databaseSchema = z.strictObject({
@@ -240,7 +242,7 @@ export const commonFields = {
     ),
   notify: notifySchema
     .optional()
-    .describe('Who is told how runs end and what changed; absent: nobody.'),
+    .describe('Who is notified of how runs end and of changes; absent: no one.'),
 }
 
 /** Milliseconds of a duration such as `15m`. */

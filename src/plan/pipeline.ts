@@ -77,7 +77,7 @@ export const collectSchema = z.strictObject({
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),
   endpoint: z
     .enum([...ENDPOINTS.keys()], { error: `expected one of ${[...ENDPOINTS.keys()].join(', ')}` })
-    .describe('What is asked.'),
+    .describe('The items to request.'),
   for_each: z
     .union([z.string().min(1), z.strictObject({ sql: z.string().min(1) })], {
       error: 'expected a file, or {sql: …}',
@@ -109,7 +109,7 @@ export const collectSchema = z.strictObject({
     .min(1)
     .max(3650)
     .default(30)
-    .describe('What was answered so many days ago, or fewer, is not asked for again.'),
+    .describe('An answer that is so many days old, or fewer, is not requested again.'),
 })
 
 export type PipelineSpec = z.infer<typeof pipelineSchema>

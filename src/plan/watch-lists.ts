@@ -131,7 +131,7 @@ export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
       return [{ entry: index + 1, ...asWritten(kind, text) }]
     })
     refuseOdd(row, heads.length, named.length, file)
-    // An id says it all: a name beside it could only be that of another person.
+    // An id is enough: a name in addition could only be that of another person.
     if (named[0]?.kind === 'profile_id') return named.slice(0, 1)
     return named.filter(({ kind }, at) => named.findIndex((one) => one.kind === kind) === at)
   })

@@ -76,7 +76,7 @@ export async function updateCurrent(
 ): Promise<void> {
   const { store, clock } = options
   const found = await readCurrentRecord(store)
-  /** What is copied here: whatever the record says of the same file was before. */
+  /** The files copied here: an older record about the same file does not count. */
   const copied = new Map<string, string>()
   const hasChanged = await bringTo(options, manifest, { record: found.record, copied, again })
   let shown = manifest

@@ -1,4 +1,7 @@
-/** What stops a publish. The warehouse is never touched by it, so the answer is always: mend and publish again. */
+/**
+ * An error that stops a publish. The warehouse is never changed by it, so the answer is always: fix the cause and
+ * publish again.
+ */
 
 import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 
@@ -28,14 +31,16 @@ export class PublishError extends JobtideError {
   }
 }
 
-/** A publish that no later run fixes by itself: the operator has to decide, or to use another version. Nothing was uploaded. */
+/**
+ * A publish that later runs cannot fix: the operator has to decide, or to use another version. Nothing was uploaded.
+ */
 export class RefusedError extends PublishError {
   override whilePublishing(): PublishError {
     return this
   }
 }
 
-/** Of a format that this version does not know: nothing was changed, and the version that wrote it goes on. */
+/** Has a format that this version does not know: nothing was changed, and the version that wrote it still works. */
 export class NewerFormatError extends RefusedError {
   override readonly exitCode = EXIT.usage
 

@@ -50,7 +50,7 @@ export interface ExportOptions {
   readonly warehouse: Warehouse
   /** Of the tables those that were made elsewhere: their files are in the store, and may be several for a partition. */
   readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
-  /** What goes into the snapshot, in this order. */
+  /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
@@ -95,7 +95,7 @@ export async function exportTables(
     tables.push(made?.tables.get(name)?.table ?? (await exportTable(work, definition, known)))
     onProgress?.({ phase: 'export', done: tables.length, total: definitions.length, name })
   }
-  // A column that a Delta table cannot hold is refused now, and not when readers have the snapshot already.
+  // A column that a Delta table cannot hold is refused now, before readers have the snapshot.
   for (const table of tables) schemaString(table)
   return { tables, files: work.files }
 }
@@ -115,7 +115,7 @@ async function changesOf(
 }
 
 interface Work extends ExportOptions {
-  /** What is in the store: key → bytes. */
+  /** The objects of the store: key → bytes. */
   readonly sizes: ReadonlyMap<string, number>
   readonly changes: ChangedTables | null
   readonly files: ScratchFile[]
@@ -203,7 +203,7 @@ async function partitionsOf(
     `select ${year} as year, count(*)::double as rows from ${source} group by all order by all`,
   )
   const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
-  // A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
+  // A range instead of `year(…) = …`: the scan can apply it, which saves a third of the work in 9 partitions.
   const within = (of: number) =>
     `${quoteIdentifier(split)} >= ${startOf(of)} and ${quoteIdentifier(split)} < ${startOf(of + 1)}`
   const partitions = found.map((one) => ({
@@ -322,7 +322,7 @@ export async function sha256OfFile(path: string): Promise<string> {
 
 export type PublishedColumn = ManifestTable['schema'][number]
 
-/** The columns of a published table, with the ids that they keep for ever. */
+/** The columns of a published table, with their permanent ids. */
 export interface PublishedColumns {
   readonly columns: readonly PublishedColumn[]
   readonly lastFieldId: number
@@ -394,7 +394,7 @@ export function listOfColumns(columns: readonly PublishedColumn[]): string {
   return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
 }
 
-/** Whether files with the columns of `previous` can stand beside files with these. */
+/** Whether files with the columns of `previous` and files with these can be parts of one table. */
 export function hasSameColumns(
   previous: Pick<ManifestTable, 'schema'>,
   columns: readonly PublishedColumn[],

@@ -104,7 +104,7 @@ function refuseOtherJournal(
     before,
     destination,
     `erased people would come back: the suppression list here knows of ${erased(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${erased(was)}`,
-    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
+    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget again everyone who was erased since, and publish once with --adopt-destination.`,
     { before: was, now: is },
   )
 }
@@ -147,9 +147,12 @@ export function isEmpty({ tables, coverage }: StoredManifest): boolean {
   return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
 }
 
-/** The table whose rows are never fewer by themselves: events are merged, and only erased on purpose. */
+/** The table whose rows never become fewer on their own: events are merged, and only erased on purpose. */
 const EVENTS = 'job_change_events'
-/** The share of events or organisations that may go without a word: events that a newer version rejects, ids that merge. */
+/**
+ * The share of events or organisations that may disappear silently: events that a newer version rejects, ids that
+ * merge.
+ */
 const SMALL_SHARE = 0.05
 /** A table with fewer rows can lose all of them by one correction. */
 const FEW_ROWS = 20
@@ -161,12 +164,12 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const losses: string[] = []
   const lose = (what: string, was: number | string, is: number | string | null) =>
     losses.push(`${what} ${shown(was)} → ${shown(is)}`)
-  // What Jobtide erased itself is no loss; it never takes coverage away.
+  // Rows that Jobtide erased are not a loss; erasing never removes coverage.
   const { people, events_before: eventsBefore } = now.not_kept
   const hasErased =
     people > before.not_kept.people || eventsBefore !== before.not_kept.events_before
   for (const { name, rows } of hasErased ? [] : before.tables) {
-    // A table that is gone is a change of schema, which is refused by itself.
+    // A missing table is a change of schema, which has its own refusal.
     const left = now.tables.find((table) => table.name === name)?.rows ?? rows
     const isLost = name === EVENTS ? isFarLess(left, rows) : left === 0 && rows >= FEW_ROWS
     if (isLost) lose(`rows of ${name}`, rows, left)
@@ -176,7 +179,7 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
     lose('organisations covered', was.organizations, is.organizations)
   }
   const [to, end] = [was.covered_to.max, is.covered_to.max]
-  // What was covered up to a time that has not come was said by clocks that were ahead, and is void.
+  // Coverage up to a time in the future was reported by clocks that were ahead, and is void.
   const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS
   if (canBe && (end === null || Date.parse(end) < Date.parse(to))) {
     lose('covered up to', to, end)

@@ -57,11 +57,11 @@ export interface PublishOptions extends ExportOptions, PublishChoices {
   }
   readonly store: ObjectStore
   readonly clock: Clock
-  /** The run that publishes; null for a publish by itself. */
+  /** The run that publishes; null for a publish outside a run. */
   readonly runId: string | null
   /** The journal that the warehouse is made from, a ULID. */
   readonly journalId: string
-  /** What was erased on purpose: fewer rows are no loss then. */
+  /** Rows erased on purpose: fewer rows are not a loss then. */
   readonly notKept: NotKept
   /** The MACs of the suppression list and of those before it. */
   readonly lists: readonly string[]
@@ -141,7 +141,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   return report
 }
 
-/** What is in the store below `tables/`: key → bytes. */
+/** The objects below `tables/`: key → bytes. */
 async function sizesOfTables(store: ObjectStore): Promise<Map<string, number>> {
   return new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
 }
@@ -300,7 +300,7 @@ async function putSnapshot(
   const text = formatJson(manifest)
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
-  // An answer of a store is no proof, and something else may delete there.
+  // The answer of a store does not prove it, and another program may delete there.
   const sizes = await sizesOfTables(store)
   const stored = Buffer.from((await store.get(keys.manifest))?.bytes ?? []).toString()
   const missing = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)

@@ -48,10 +48,11 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
 }
 
 /**
- * The manifests of these snapshots that can be read, by id, with the SHA-256 of their bytes. What was listed may be gone: a
+ * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. A listed one may be gone: garbage
  * collection deletes it.
  * @param parse reads it whole or in outline
- * @param onWrong takes what is wrong with another one: it is none, or that of another snapshot; by default it is thrown
+ * @param onWrong takes the fault of a file that is not a manifest, or is that of another snapshot; by default it is
+ *   thrown
  */
 export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
   store: ObjectStore,

@@ -37,7 +37,7 @@ export interface RestoreOptions {
 export type RestoreReport = Awaited<ReturnType<typeof restoreSnapshot>>
 
 /**
- * Proves a snapshot before anything is made of it, as `verify` does; findings about what only stands beside it are left out.
+ * Proves a snapshot before anything is made from it, as `verify` does; findings about objects next to it are left out.
  * @throws DamagedSnapshotError naming the first findings
  * @throws PublishError when there is no such snapshot, or the store refuses
  */

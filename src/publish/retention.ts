@@ -147,7 +147,7 @@ async function takeInventory(store: ObjectStore) {
   // Another collection may have deleted one: then that one does the work.
   const lost = wrong.length > 0 ? undefined : ids.find((id) => !found.has(id))
   if (lost !== undefined) {
-    wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed and not there`)
+    wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed but missing`)
   }
   if (wrong.length > 0) return `${wrong[0]}; nothing is deleted as long as that is so`
   return { manifests, currentId, pointerMovedAt: pointer.modifiedAt, objects }

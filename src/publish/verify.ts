@@ -31,7 +31,10 @@ import { readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/** What is wrong. `format`: an older one, of which nothing else is looked at. `delta` and `current` the next publish fixes. */
+/**
+ * The kind of fault. `format`: an older format, whose other parts are not examined. The next publish fixes `delta` and
+ * `current`.
+ */
 export type FindingKind =
   | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows' | 'columns')
   | ('views' | 'delta' | 'current')
@@ -83,7 +86,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
     report('format', snapshotKeys(subject.snapshot_id).manifest, older)
   }
   const snapshotId = subject?.snapshot_id ?? null
-  // A snapshot that is no longer kept goes manifest first; what is missing of it then is no damage.
+  // The manifest of an expired snapshot goes first; objects missing from it after that are not damage.
   if (findings.length > 0 && snapshotId !== null) {
     if ((await store.head(snapshotKeys(snapshotId).manifest)) === null) {
       const what = `snapshot ${snapshotId} was deleted by garbage collection while it was verified`
@@ -103,8 +106,8 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
 }
 
 /**
- * Reads pointer and manifests, and holds each against the one that names its hash: the pointer names the newest, each the one
- * before. What is wrong is reported; there is no subject when there is no manifest to go on with.
+ * Reads pointer and manifests, and compares each with the one that names its hash: the pointer names the newest, each
+ * manifest the one before. Faults are reported; there is no subject when there is no manifest to continue with.
  */
 async function verifyChain(store: ObjectStore, snapshotId: string | null, report: Report) {
   // The pointer first: what it names was there before it did.
@@ -128,7 +131,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     throw new PublishError(`there is no snapshot ${id} in ${store.destination}`, { hint })
   }
   const found = await readManifests(store, ids, parseManifest, (key, error) => {
-    // What is whole for the version that wrote it is no damage.
+    // Content that is complete for the version that wrote it is not damaged.
     if (error instanceof NewerFormatError) throw error
     report('manifest', key, error.message)
   })
@@ -152,7 +155,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   }
 }
 
-/** Whether the manifest agrees with itself, its views and its files, and what shows these beside it. */
+/** Whether the manifest agrees with itself, its views, its files, and the logs and views that show these. */
 async function verifyContents(
   { store, scratchFolder, signal, onProgress }: VerifyOptions,
   manifest: Manifest,
@@ -187,7 +190,7 @@ async function verifyContents(
     }
     if (pointer !== null) await verifyCurrent(source, manifest, reportBeside)
   })
-  // A publisher that has moved the pointer since is at work on these, too.
+  // A publisher that has moved the pointer since also works on these.
   if ((await store.get(POINTER_KEY))?.version !== pointer) return
   for (const finding of beside) report(...finding)
 }
@@ -205,7 +208,7 @@ export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): st
     .map(([what, said, summed]) => `it says ${said} ${what}, and its parts add up to ${summed}`)
 }
 
-/** What is wrong with the bytes of an object; null for nothing. */
+/** The fault in the bytes of an object; null for none. */
 export async function proveBytes(
   { store, key, bytes, sha256 }: NamedObject & { readonly store: ObjectStore },
   path: string | null,

@@ -1,6 +1,6 @@
 /**
- * Short forms spelled out (config/titles/abbreviations.yaml), with what stands beside them where they mean two things: "Sr. Eng." is
- * an engineer, "VP Eng" is of engineering.
+ * Spells out short forms (config/titles/abbreviations.yaml), using the words next to them where they mean two things:
+ * "Sr. Eng." is an engineer, "VP Eng" is of engineering.
  */
 
 import { z } from 'zod'

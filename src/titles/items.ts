@@ -100,7 +100,7 @@ const endings = remembered((word) => {
   }
 })
 
-/** What stands between "and"s: each is a role or a part of a name. */
+/** The words between "and"s: each is a role or a part of a name. */
 export function groupsOf(items: readonly Item[]): Item[][] {
   const groups: Item[][] = [[]]
   for (const item of items) {

@@ -18,7 +18,7 @@ const headSchema = z.strictObject({
   level,
   rank: rank.optional(),
   management: z.boolean().optional(),
-  /** A learner who is none beside a post. */
+  /** A word for a learner that loses this meaning next to a post. */
   gives_way: z.boolean().default(false),
   with: foldedList.optional(),
   /** As the last word it decides over any post before it. */
@@ -113,7 +113,7 @@ export interface Head {
   readonly rule: string
   /** As the last word it decides over any post before it: "Director Assistant". */
   readonly isDependent: boolean
-  /** Somebody who learns: decides over professions, and over posts unless it gives way to them. */
+  /** A learner: decides over professions, and over posts unless it yields to them. */
   readonly learner: 'gives_way' | 'decides' | null
   /** A field of work rather than a person: "Marketing". */
   readonly isField: boolean
@@ -152,7 +152,7 @@ const made = kept('lexicon', () => {
       head(standing(of, at, management), rule, { ...more, ...asked }),
     )
   }
-  // What is added first counts where two lists hold the same phrase: what a trade knows goes before what words usually mean.
+  // The first entry counts where two lists hold the same phrase: the meaning in a trade precedes the usual meaning.
   addAll(levels.silent, { kind: 'silent' })
   const entriesOfTrades = Object.entries(trades).flatMap(([trade, entries]) =>
     entries.map((entry) => ({ ...entry, rule: `trade:${trade}` })),

@@ -60,7 +60,7 @@ interface OnLadders {
 
 export interface Step {
   readonly rise: number
-  /** Whether everybody of the trade has this ladder, and not some firms of it. */
+  /** Whether everyone of the trade has this ladder, or only some firms. */
   readonly isOfEvery: boolean
   /** Whether the titles say that the firm is one of those. */
   readonly isSure: boolean

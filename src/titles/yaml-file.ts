@@ -69,7 +69,7 @@ export function parseYaml<T>(text: string, name: string, schema: z.ZodType<T>): 
   throw new ConfigError(faults.join('\n'), { hint: HINT })
 }
 
-const HINT = 'Mend the file and run again; nothing was changed.'
+const HINT = 'Fix the file and run again; nothing was changed.'
 
 function valueOf(text: string, name: string): unknown {
   try {

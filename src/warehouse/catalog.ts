@@ -1,7 +1,7 @@
 /**
- * What each table of `main` and `core` is: grain, key, partition, columns. For models it is read from the header of their SQL file,
- * so that a model is described in one place; for the loaded tables it stands here, beside sql/schema.
- * The build orders and comments by it, the publisher sorts and partitions by it.
+ * Describes each table of `main` and `core`: grain, key, partition, columns. For models they are read from the header
+ * of their SQL file, so that a model is described in one place; for the loaded tables they are here, next to
+ * sql/schema. The build uses them for order and comments, the publisher for sorting and partitions.
  */
 
 import { readFileSync, readdirSync } from 'node:fs'
@@ -63,7 +63,7 @@ export interface ModelFile extends TableDefinition {
   readonly values: readonly AcceptedValues[]
   /** Columns whose values are found in another table. */
   readonly references: readonly Reference[]
-  /** Whether it is one of the user's own, and not of those that ship. Default: it ships. */
+  /** Whether it is one of the user's own, rather than one that ships. Default: it ships. */
   readonly isOwn?: boolean
   readonly sql: string
   readonly path: string
@@ -73,7 +73,7 @@ export interface ModelFile extends TableDefinition {
 export interface AcceptedValues {
   readonly column: string
   readonly values: readonly string[]
-  /** Whether it may be null, too. */
+  /** Whether it may also be null. */
   readonly orNull: boolean
 }
 
@@ -138,7 +138,7 @@ export function loadedTable(name: string): TableDefinition {
 /** What table answers calls the endpoint of a delivery of a signal. */
 export const SIGNAL_DELIVERY = 'signal-delivery'
 
-/** What pipelines watch (src/run/watch-lists.ts): models read it beside the loaded tables. */
+/** The entries that pipelines watch (src/run/watch-lists.ts): models read it in addition to the loaded tables. */
 export const WATCH_ENTRIES = 'ops.watch_entries'
 
 const LAYERS = ['staging', 'core', 'marts'] as const

@@ -40,7 +40,7 @@ export class NoSqlError extends JobtideError {
   }
 }
 
-/** What was to be shown is not one statement that only reads. */
+/** The statement to show is not a single statement that only reads. */
 export class NotOneReadingError extends JobtideError {
   constructor(why: string) {
     super(EXIT.usage, `only one statement that reads can be shown: ${why}`, {
@@ -49,7 +49,7 @@ export class NotOneReadingError extends JobtideError {
   }
 }
 
-/** A statement failed when its first rows were fetched already. The engine's client says that it did, and not why. */
+/** A statement failed after its first rows were fetched. The engine's client reports that it failed, but not why. */
 export class BrokenOffError extends JobtideError {
   constructor() {
     super(EXIT.usage, 'the statement failed on its way: the rows that came are not all of them', {
@@ -125,7 +125,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
     })
   }
   if (NO_ROOM_TO_SPILL.test(message)) {
-    return new StorageError(`the disk has no room beside ${path}: ${firstLine(message)}`, {
+    return new StorageError(`the disk has no room next to ${path}: ${firstLine(message)}`, {
       hint: `${storageHint('ENOSPC')} Where there is room: JOBTIDE_TEMP_LIMIT.`,
       cause: error,
     })

@@ -1,6 +1,7 @@
 /**
- * Tables of the warehouse in other forms: a folder of CSV files with a script by which `psql` loads them, or a DuckDB file.
- * Both are written beside their place and then take it: readers see the export before, or all of this one.
+ * Exports tables of the warehouse in other forms: a folder of CSV files with a script that loads them with `psql`, or a
+ * DuckDB file. Both are written next to their place and then replace it: readers see all of the previous export or all
+ * of this one.
  */
 
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -185,7 +186,7 @@ export async function exportTables(
   return tables
 }
 
-// Only with nothing beside it: what else lies there is somebody's, and the folder is replaced as a whole.
+// Only when it holds nothing else: other files there belong to the user, and the folder is replaced as a whole.
 function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
   if (!existsSync(script) || !isFile(script)) return false
@@ -200,7 +201,7 @@ async function isExportedFile(path: string): Promise<boolean> {
   if (!isFile(path)) return false
   try {
     return await withWarehouse({ path, mode: 'read' }, async (found) => {
-      // Not where somebody's own tables lie beside those of the export: the file is replaced as a whole.
+      // Not where it also holds tables of the user: the file is replaced as a whole.
       const others = `select count(*) from (
           select schema_name, table_name from duckdb_tables() where database_name = current_database()
           union all

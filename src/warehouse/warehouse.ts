@@ -81,9 +81,9 @@ async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
 }
 
 /**
- * Looks at a warehouse as it is, before anything is changed for this version, and refuses one that this version does not write.
- * Whatever else is wrong with the file, who opens it says.
- * @param look is told how many files of the schema the warehouse does not have yet
+ * Inspects a warehouse before this version changes it, and refuses one that this version does not write. Opening it
+ * reports all other faults of the file.
+ * @param look called with the number of schema files that the warehouse does not have yet
  * @returns undefined where there is none, or it cannot be read
  * @throws JobtideError when it was made by a newer Jobtide
  */
@@ -126,7 +126,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
     await applySchema(warehouse, SCHEMA_FOLDER)
-    // Closing would write the log into the file, too, but says nothing when the disk refuses.
+    // Closing would also write the log into the file, but reports nothing when the disk refuses.
     await warehouse.run('checkpoint')
   } finally {
     warehouse.close()

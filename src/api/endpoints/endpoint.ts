@@ -26,7 +26,7 @@ export interface Endpoint {
   readonly pages: string | null
   /** Of an endpoint with pages: whether the answer to this request is all there is. */
   readonly isOnePage?: (request: LookupRequest) => boolean
-  /** Statuses beside 200 that are answers. */
+  /** Statuses other than 200 that are answers. */
   readonly statuses?: readonly number[]
   /** What a page may cost, by the price list. */
   readonly price: (request: LookupRequest) => PriceRange
@@ -108,20 +108,20 @@ const failedSchema = z.looseObject({
   credit_used: z.unknown().optional(),
 })
 
-// Whatever else it has: of job changes it is no page either.
+// Whatever else it has, it is not a page of job changes either.
 const noSuccessSchema = z.looseObject({
   success: z.literal(false),
   message: z.string().catch('no message'),
 })
 
 interface Shape<Found> {
-  /** Of an answer that has what was asked for. */
+  /** For an answer that has the requested data. */
   readonly schema: z.ZodType<Found>
   /** Whether it is a search: what finds nothing is an empty list, and an error is none. */
   readonly isSearch?: true
   /** What it may cost to hear that there is nothing; with a status other than 200, and what can be asked again, is free. */
   readonly absent: PriceRange
-  /** What is said of an answer that is neither. */
+  /** The error message for an answer that is neither. */
   readonly otherwise: string
 }
 

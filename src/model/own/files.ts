@@ -88,7 +88,7 @@ export function readOwnFiles(folder: string): OwnFiles {
 }
 
 function filesIn(folder: string): string[] {
-  // Editors keep files of their own beside those that are open.
+  // Editors keep their own files next to those that are open.
   return existsSync(folder)
     ? sqlFilesIn(folder).filter((path) => !basename(path).startsWith('.'))
     : []
@@ -147,7 +147,7 @@ export function placeOf(file: string, text: string, at: number): string {
   return `${file}:${text.slice(0, at).split('\n').length}`
 }
 
-/** What the engine refuses of an own file is told with its line; of others, as {@link naming} does. */
+/** An error of the engine in an own file is shown with its line; in other files, as {@link naming} does. */
 export async function namingFile<T>(
   what: string,
   { file, hint = '' }: { readonly file: string | undefined; readonly hint?: string },

@@ -1,6 +1,6 @@
 /**
- * Adds the user's own models and checks to those that ship, behind them in run order. What the last build made of which file stands
- * in `ops.build_state`: a file that is new, edited or gone is noticed by its bytes, and only those are parsed.
+ * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records what the last
+ * build made of which file: a file that is new, edited or gone is noticed by its bytes, and only such files are parsed.
  */
 
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'

@@ -123,7 +123,7 @@ export function versionsOf(keys: readonly string[]): { commits: number[]; checkp
   }
 }
 
-/** What is kept of a log, the default of `delta.logRetentionDuration`. */
+/** How long a log is kept, the default of `delta.logRetentionDuration`. */
 const LOG_RETENTION_DAYS = 30
 
 /** The keys of a table's log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no version of those needs them. */
@@ -136,7 +136,10 @@ export function expiredLogFiles(objects: readonly StoredObject[], now: number): 
   return logFilesBefore(keys, checkpoint ?? 0)
 }
 
-/** The keys of commits and checkpoints of versions before `version`, and of what other engines keep beside them. */
+/**
+ * The keys of commits and checkpoints of versions before `version`, and of the files that other engines keep next to
+ * them.
+ */
 export function logFilesBefore(keys: readonly string[], version: number): string[] {
   return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
 }

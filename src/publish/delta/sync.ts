@@ -53,9 +53,10 @@ const CHECKPOINT_EVERY = 10
 const MOST_ATTEMPTS = 10
 
 /**
- * Adds one commit to the log of every table that it does not show as the manifest does, unless it shows a later snapshot. What
- * other engines did to a log is undone, and one that cannot be gone on with is begun again: all that it said stands in the
- * manifest. The log of a table that is no longer published stays as it is. Repeatable, and safe beside another publisher.
+ * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot.
+ * Changes that other engines made to a log are undone, and a log that cannot be continued begins again: the manifest
+ * has everything that it said. The log of a table that is no longer published stays as it is. Repeatable, and safe
+ * while another publisher runs.
  * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {

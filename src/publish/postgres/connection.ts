@@ -129,7 +129,7 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
   }
   if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
   return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, {
-    hint: 'Start it, or mend its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.',
+    hint: 'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.',
     context,
     cause: error,
   })

@@ -1,7 +1,7 @@
 /**
- * Keeps objects as files below one folder. A file gets its name by rename() or link() of a finished, synced temporary file in
- * `.incoming`, so a reader never sees half an object. Symbolic links are no objects. The pointer is replaced under a lock of the
- * operating system.
+ * Keeps objects as files below one folder. A file gets its name by rename() or link() of a finished, synced temporary
+ * file in `.incoming`, so a reader never sees half an object. Symbolic links are not objects. The pointer is replaced
+ * under a lock of the operating system.
  */
 
 import { randomUUID } from 'node:crypto'

@@ -85,7 +85,10 @@ export interface ObjectStore {
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
   /** Reads a small object; null when there is none. */
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
-  /** Writes an object of any size to the local file `path`, of which a failure leaves nothing; false when there is no such object. */
+  /**
+   * Writes an object of any size to the local file `path`, and leaves nothing there when it fails; false when there is
+   * no such object.
+   */
   download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
   /** The size of an object; null when there is none. */
   head(key: string): Promise<{ bytes: number } | null>

@@ -56,7 +56,10 @@ const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 // Objects of these classes are readable only hours after a request for them.
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 
-/** Takes `s3://bucket/prefix` apart. @throws ConfigError when it is none, or its prefix is no plain key */
+/**
+ * Takes `s3://bucket/prefix` apart. @throws ConfigError when it is not such an address, or its prefix is not a plain
+ * key
+ */
 export function parseS3Address(address: string): S3Address {
   const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names; nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []

@@ -42,8 +42,8 @@ import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-c
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
-// For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
-// removal of many, which answers 200 all the same, left.
+// Repeats requests that the SDK does not: reading the body of an answer, a write that met another, and keys left by a
+// bulk removal, which answers 200 even then.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
 const REMOVE_AT_ONCE = 1_000
@@ -78,9 +78,9 @@ class S3Store implements ObjectStore {
   readonly destination: string
   readonly #s3: S3Connection
   readonly #clock: Clock
-  /** What is asked of the server with every object. */
+  /** Headers sent with every object. */
   readonly #encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>
-  /** What is asked with data. Servers other than AWS have classes of their own. */
+  /** Headers sent with data. Servers other than AWS have their own classes. */
   readonly #ofData: { StorageClass: StorageClass | undefined }
   /** How `If-Match` must spell an ETag: quoted, as S3 gives it, or bare, as older Ceph wants it. */
   #quote = '"'
@@ -99,8 +99,9 @@ class S3Store implements ObjectStore {
   }
 
   /**
-   * Proves on an object of its own that the server honours conditional writes: many ignore the headers, and two publishers would
-   * overwrite each other in silence. The object stays: credentials that may not delete would leave one for each run.
+   * Proves on a test object that the server honours conditional writes: many ignore the headers, and two publishers
+   * would overwrite each other silently. The object stays: credentials that may not delete would leave one for each
+   * run.
    */
   async probe(): Promise<void> {
     const fault = await this.#probeFault()
@@ -323,8 +324,8 @@ class S3Store implements ObjectStore {
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  // Not the SDK's own paging, which knows neither versions nor uploads, and goes on for ever, or ends as if that were all,
-  // where a server repeats itself. What is missing from a listing could be removed for it.
+  // Replaces the SDK's paging, which knows neither versions nor uploads, and where a server repeats itself either never
+  // ends or ends as if that were all. An object that is missing from a listing could be removed because of it.
   async #pages<Page extends { IsTruncated?: boolean | undefined }>(
     prefix: string,
     send: (input: { Bucket: string; Prefix: string }) => Promise<Page>,
@@ -372,7 +373,7 @@ class S3Store implements ObjectStore {
     }
   }
 
-  /** Removes at most 1,000 objects or versions; which were refused. What is not there counts as removed. */
+  /** Removes at most 1,000 objects or versions; returns those that were refused. Missing ones count as removed. */
   async #removeOnce(objects: readonly ObjectIdentifier[]) {
     const command = new DeleteObjectsCommand({
       Bucket: this.#s3.bucket,
@@ -394,7 +395,7 @@ class S3Store implements ObjectStore {
     const namesOf = (
       some: readonly { Key?: string | undefined; VersionId?: string | undefined }[],
     ) => some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId }))
-    // Markers go last and by themselves: without its marker a removed object would be there again.
+    // Delete markers go last, separately: without its marker a removed object would reappear.
     await this.#removeAll(namesOf(old))
     await this.#removeAll(namesOf(markers))
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
@@ -426,7 +427,7 @@ class S3Store implements ObjectStore {
     )
     let abandoned = 0
     for (const { Key = '', UploadId, Initiated } of pages.flatMap(({ Uploads = [] }) => Uploads)) {
-      // Without a date it cannot be told from one that is under way.
+      // Without a date it cannot be distinguished from one that is under way.
       if (Initiated === undefined || Initiated.getTime() >= begunBefore) continue
       const command = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })
       const abort = () => client.send(command).catch(nullIfAbsent)
