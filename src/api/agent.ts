@@ -70,7 +70,7 @@ function limited(pool: Pool, tunnelMs: number): Pool {
     } catch (error) {
       if (isUnreachable(error)) throw error
       const why = limit.aborted
-        ? `did not open a way to it within ${tunnelMs / SECOND} s`
+        ? `did not open a tunnel within ${tunnelMs / SECOND} s`
         : `hung up: ${messageOf(error)}`
       throw new NoTunnelError(why, error)
     }

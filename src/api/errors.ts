@@ -100,7 +100,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   ],
   402: [
     EXIT.budget,
-    'the service wants to be paid before it answers (402)',
+    'the service requires payment (402)',
     'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
   ],
   // Of validation, as most frameworks say it.

@@ -115,7 +115,7 @@ export function createTransport(options: TransportOptions): Transport {
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (deadline.aborted) {
-        throw new NoAnswerError(`no whole answer within ${deadlineMs / SECOND} s`, true, error)
+        throw new NoAnswerError(`no complete answer within ${deadlineMs / SECOND} s`, true, error)
       }
       const unreachable = whyUnreachable(error, baseUrl)
       if (unreachable !== null) {

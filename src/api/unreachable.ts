@@ -78,9 +78,9 @@ function wordsFor(obstacle: Obstacle, error: unknown): string {
     case 'route':
       return 'no route to it'
     case 'timeout':
-      return 'no connection came about in time'
+      return 'the connection timed out'
     case 'certificate':
-      return `no TLS connection came about: ${messageOf(error).replace(OPENSSL, '$1')}`
+      return `the TLS connection failed: ${messageOf(error).replace(OPENSSL, '$1')}`
     case 'proxy': {
       const refusal = PROXY_ANSWER.exec(messageOf(error))?.[1]
       return `the proxy ${refusal === undefined ? messageOf(error) : `answered ${refusal}`}`

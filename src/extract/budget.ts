@@ -49,14 +49,14 @@ export class BudgetReachedError extends JobtideError {
     const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a request may cost ${price}`}`
     if (month === null) {
       super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
-        hint: 'Finished batches are kept. Run again to go on with a fresh budget, or give more with --credits.',
+        hint: 'Finished batches are kept. Run again to continue with a fresh budget, or raise it with --credits.',
         context,
       })
       return
     }
     const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
     super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${told})`, {
-      hint: `Finished batches are kept. The month's budget is fresh on ${renewsAt.slice(0, 10)} (UTC); the pipeline file can give more.`,
+      hint: `Finished batches are kept. The monthly budget resets on ${renewsAt.slice(0, 10)} (UTC); to continue now, raise it in the pipeline file.`,
       context: { ...context, renews_at: renewsAt },
     })
   }

@@ -52,7 +52,7 @@ interface Unanswered {
   readonly error: JobtideError | null
 }
 
-const NOT_YET = 'the service could not say yet'
+const NOT_YET = 'the service has no answer yet'
 
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
@@ -362,7 +362,7 @@ function isFreeError(json: unknown): boolean {
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
-/** Removes a member from a JSON value. @returns whether it was there and not empty */
+/** Removes a member from a JSON value. @returns whether it was present and had content */
 function cutMember(json: unknown, [name = '', ...rest]: readonly string[]): boolean {
   if (json === null || typeof json !== 'object' || !Object.hasOwn(json, name)) return false
   const object = json as Record<string, unknown>

@@ -228,7 +228,7 @@ class Extraction {
     this.#notCoverable += 1
     if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
     throw new EndlessListError(
-      `${organization.value} has ${reason}, as all that was read so far`,
+      `${organization.value} has ${reason}, like every organisation read so far`,
       batch.batch_id,
     )
   }

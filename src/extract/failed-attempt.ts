@@ -140,7 +140,7 @@ export function errorOf(
 const PAGE_HINT =
   'Run the same command again later: it goes on where it stopped. When this page fails again, report it to the provider.'
 const UNREADABLE_HINT =
-  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, and does something on the way answer instead? Run the same command again later: it goes on where it stopped.'
+  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, or does a proxy answer in its place? Run the same command again later: it goes on where it stopped.'
 
 function giveUpError(
   why: GiveUpReason,
@@ -175,7 +175,7 @@ function giveUpError(
       )
     case 'page':
       return unavailable(
-        `${what} could not be had in ${failures} attempts, while other requests were answered`,
+        `${what} failed in ${failures} attempts, while other requests were answered`,
         PAGE_HINT,
       )
     case 'unreachable': {

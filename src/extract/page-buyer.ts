@@ -154,7 +154,7 @@ export class PageBuyer {
     if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
       // It answers another question.
       attempts.wrongPages += 1
-      const reason = `none of the ${events.length} events of page ${page} is of an organisation that was asked for`
+      const reason = `none of the ${events.length} events of page ${page} is about a requested organisation`
       return { kind: 'not-a-page', reason }
     }
     return this.#keep({ ...question, ...sent }, answer, { envelope, events, shown })

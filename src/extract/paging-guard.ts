@@ -53,7 +53,7 @@ export class PagingGuard {
     if (isPushedDown(others)) this.#pushed += 1
     if (this.#repeats - this.#pushed < REPEATS_MAX && this.#repeats <= PUSHED_MAX) return
     throw new EndlessListError(
-      `${this.#repeats} pages repeat what was on others, the last of them page ${page}`,
+      `${this.#repeats} pages repeat events of other pages, the last of them page ${page}`,
       record.batch_id,
     )
   }
@@ -83,7 +83,7 @@ export function expectSameList({ drift }: BatchHistory, record: PageReceived): v
   const marks = decodeMarks(record.keys ?? '')
   if (marks.length === 0 || marks.some(({ key }) => drift.met.has(key))) return
   throw new EndlessListError(
-    `page ${record.page}, asked for again, shows only other events`,
+    `page ${record.page}, requested again, shows only other events`,
     record.batch_id,
   )
 }

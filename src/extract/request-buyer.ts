@@ -143,7 +143,7 @@ export class RequestBuyer {
       const notBefore = Math.ceil(clock.now() + error.waitMs)
       const { trouble } = this.#retries
       throw new UnavailableError(
-        `the service takes no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
+        `the service accepts no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
         notBefore,
       )
     }

@@ -83,9 +83,9 @@ export interface EarlyAnswer {
 
 /**
  * The part of a time (reached, or covered up to) that still holds when an early answer shows that it was too late. The
- * answer itself may also be too early; the two cannot be told apart. Where the machine's uptime shows by how much the
- * clock was ahead, the time is reduced by that; otherwise it is the last earlier time that the answer does not
- * contradict; 0 for none.
+ * answer itself may also be too early; the two look the same. Where the machine's uptime shows by how much the clock
+ * was ahead, the time is reduced by that; otherwise it is the last earlier time that the answer does not contradict; 0
+ * for none.
  */
 export function soundTime(times: readonly ReachedTime[], to: number, answer: EarlyAnswer): number {
   const { said, uptime } = answer

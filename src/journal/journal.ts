@@ -269,7 +269,7 @@ function nextSegmentName(newest: string | undefined, clock: Clock): string {
 
 function removedError(path: string): StorageError {
   return new StorageError(`journal ${path} was removed while it was written`, {
-    hint: 'Leave the journal alone while Jobtide works. The next command says what is lost, and what can be done.',
+    hint: 'Do not change the journal while Jobtide runs. The next command reports what is lost and what to do.',
   })
 }
 

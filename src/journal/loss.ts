@@ -125,7 +125,7 @@ export function damagesOf(
 
 function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'): string | null {
   if (!isFile(path)) return sealed.bytes === 0 ? null : 'is gone'
-  if (sealed.bytes === 0) return 'is there again, after its loss was accepted'
+  if (sealed.bytes === 0) return 'is back after its loss was accepted'
   const size = sizeOf(path)
   if (sealed.sha256 === null) return openDamageOf(path, size, sealed.bytes, depth)
   const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]

@@ -169,8 +169,8 @@ function faultOf(history: BatchHistory, record: PageReceived, same: number | nul
   const { page, counted_by: countedBy = PAGE_EVENTS } = record
   const before = (history.drift.countedBy ??= countedBy)
   if (history.drift.behind > 0)
-    return `page ${page} comes from a clock behind that of other pages, also when it was asked for ${BEHIND_MAX} times`
-  if (same !== null) return `page ${page} is page ${same} again, also when it was asked for twice`
+    return `page ${page} comes from a clock behind that of other pages, even after ${BEHIND_MAX} requests`
+  if (same !== null) return `page ${page} is page ${same} again, even after two requests`
   if (countedBy === before || (!record.has_more && countedBy < before)) return null
   return `page ${page} is counted by ${countedBy} events, pages before it by ${before}`
 }

@@ -147,7 +147,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
     // Before they are cut off: stopped between the two, the run would seem whole.
     noteGaps(folder)
     accepted.push(
-      `${damage.message}; accepted as lost: what stands behind it, and credits that were charged for it cannot be counted`,
+      `${damage.message}; accepted as lost: everything after it; credits that were charged for it cannot be counted`,
     )
   })
   if (lacksBeginning(folder)) noteGaps(folder)

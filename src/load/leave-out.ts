@@ -98,7 +98,7 @@ export async function refuseOlderList(
   throw new StorageError(
     'the warehouse follows another suppression list than suppressed.json: it may hold people who were erased',
     {
-      hint: 'Nothing was published. Run `jobtide load` and `jobtide build`: they take them out.',
+      hint: 'Nothing was published. Run `jobtide load` and `jobtide build`: they remove these people.',
     },
   )
 }

@@ -26,10 +26,10 @@ export async function fullRefreshReasonOf(
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
   if (fingerprint === undefined || !(await areChangesNoted(warehouse))) {
-    return 'there is no earlier build to go on from'
+    return 'there is no earlier build to continue from'
   }
   if (fingerprint !== project.fingerprint)
-    return 'models, checks, titles or the version are not those of the last build'
+    return 'models, checks, titles or the version changed since the last build'
   const there = await columnCounts(warehouse)
   for (const { schema, name, columns, endpoints = [], isOwn } of project.nodes) {
     // One of the user's own is made where it is not there.
@@ -37,8 +37,9 @@ export async function fullRefreshReasonOf(
     const count = there.get(`${schema}.${name}`)
     // One of endpoints is made when it is first needed.
     if (count === undefined && endpoints.length > 0) continue
-    if (count === undefined) return `the table ${name} is not there`
-    if (count !== columns.size) return `the table ${name} has other columns than it was made with`
+    if (count === undefined) return `the table ${name} is missing`
+    if (count !== columns.size)
+      return `the table ${name} has different columns from those it was made with`
   }
   const [changed] = await warehouse.all<{ events: bigint; all_events: bigint }>(
     `select

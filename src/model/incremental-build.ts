@@ -4,7 +4,7 @@
  *
  * | a model                                               | is made again          |
  * |-------------------------------------------------------|------------------------|
- * | none of whose inputs changed                          | not                    |
+ * | without changed inputs                                | not                    |
  * | with `incremental_by: profile_id`                     | for the changed people |
  * | with `incremental_by: organization_id`                | for those whose rows changed in what it reads |
  * | that is a view                                        | where it is read       |

@@ -42,7 +42,7 @@ export const pseudoEmployersSchema = z.strictObject({
       }
     })
     .default([])
-    .describe('Names that people write where that of an employer belongs.'),
+    .describe('Names that people write in place of an employer.'),
 })
 
 export interface PseudoEmployer {

@@ -142,7 +142,7 @@ type Found = Omit<Judgement, 'pipeline'>
 
 function unreadable({ pipeline: { problem } }: Facts): Found | null {
   if (problem === null) return null
-  const hint = 'Fix the file: as it is the pipeline cannot run.'
+  const hint = 'Fix the file: until then the pipeline cannot run.'
   return { id: 'pipeline_unreadable', message: problem, hint, runId: null, since: 0 }
 }
 
@@ -207,7 +207,7 @@ function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): 
   return {
     id: 'missed_schedule',
     message: `${name} was due at ${minuteText(due)} UTC and has not run since: ${before}`,
-    hint: `Look at what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
+    hint: `Check what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
     runId: null,
     since: due,
   }
@@ -227,7 +227,7 @@ function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Fact
   return {
     id: 'too_old',
     message: `${name} is older than ${age(maxAgeMs)}: ${is}`,
-    hint: `${again(name)} reads what came since.`,
+    hint: `${again(name)} reads the events since then.`,
     runId: null,
     since: asOf ?? 0,
   }
@@ -277,7 +277,7 @@ function hintOf(exitCode: ExitCode, name: string): string {
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.defect]: 'Report the defect with the text that the run printed',
   [EXIT.refused]: 'Set the right key, or ask the provider about the plan',
-  [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget is fresh',
+  [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget resets',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
   [EXIT.publishFailed]: 'Fix the destination of the snapshot',

@@ -84,15 +84,13 @@ export const collectSchema = z.strictObject({
     })
     .optional()
     .describe(
-      'What it is asked for: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse; absent: once, for what the options say.',
+      'The items to request: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse; absent: one request, for what the options say.',
     ),
   fills: z
     .string()
     .min(1)
     .optional()
-    .describe(
-      'The member of a request that a line of it fills; absent: the first of the endpoint.',
-    ),
+    .describe('The member of a request that each item fills; absent: the first of the endpoint.'),
   options: z
     .record(z.string(), z.unknown())
     .default({})
@@ -101,7 +99,7 @@ export const collectSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether mail addresses and telephone numbers in an answer are kept: they may be those of people.',
+      'Whether to keep mail addresses and telephone numbers in answers: they may belong to people.',
     ),
   pages: z.int().min(1).max(10_000).default(10).describe('The most pages of one list.'),
   refresh_days: z

@@ -41,7 +41,7 @@ export const watchListSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('In place of people: a list of organisations, relative to this file.'),
+    .describe('Instead of people: a list of organisations, relative to this file.'),
   changes: z.array(z.enum(CHANGES)).min(1).optional().describe('Which changes; absent: all.'),
   levels: z
     .array(z.enum([...LEVELS, 'unknown']))

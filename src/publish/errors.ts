@@ -21,7 +21,7 @@ export class PublishError extends JobtideError {
   /** This error as it keeps a run from buying. */
   beforeBuying(): PublishError {
     return this.#withHint(
-      'Nothing was bought: a run looks at its destination first. To buy all the same, run with --no-publish.',
+      'Nothing was bought: a run checks its destination first. To buy anyway, run with --no-publish.',
     )
   }
 

@@ -230,7 +230,7 @@ async function copyPartition(
   if (file.rows !== (partition.rows ?? file.rows)) {
     // The last line of defence: a wrong count here would be a wrong table for every reader.
     throw new PublishError(
-      `${name}: ${file.rows} rows would be published where ${partition.rows} belong`,
+      `${name}: ${file.rows} rows would be published instead of ${partition.rows}`,
     )
   }
   const own = keysOfSnapshot(known, snapshotId)(fileKey(name, partition.name, file.sha256))

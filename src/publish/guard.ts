@@ -55,7 +55,7 @@ export async function checkDestination(
   throw refusal(
     before,
     destination,
-    `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, and snapshot ${before.snapshot_id} of ${shown(total)}`,
+    `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, but snapshot ${before.snapshot_id} of ${shown(total)}`,
     'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
     { credits, credits_published: total },
   )
@@ -77,7 +77,7 @@ export function refuseLoss(
     before,
     destination,
     `this warehouse holds less than readers of ${destination} see: ${firstOf(losses, 4)}`,
-    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
+    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is intended, publish once with --accept-shrink.`,
     { losses },
   )
 }
@@ -118,8 +118,8 @@ function anotherJournal(before: StoredManifest, now: Source | StoredManifest, de
   // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
   const advice =
     made?.credits.total === 0 && made.coverage.organizations === 0
-      ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
-      : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
+      ? 'A restored warehouse has no journal of its own: to continue there, publish once with --adopt-destination.'
+      : 'Is this the data directory you mean, and is its volume mounted? If it should replace the other, publish once with --adopt-destination; otherwise name another destination with --snapshot-to.'
   return refusal(
     before,
     destination,
@@ -222,7 +222,7 @@ export function refuseSchemaChange(
   const { jobtide: wrote } = before.versions
   if (wrote !== version) {
     const first = found.slice(0, 3).join('; ')
-    const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} went or changed type: ${first}; CHANGELOG.md has them all`
+    const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} were removed or changed type: ${first}; CHANGELOG.md has them all`
     return logger.warn({ reason }, 'publish.tables_changed')
   }
   throw new PublishError(`queries over ${destination} could break: ${firstOf(found, 3)}`, {

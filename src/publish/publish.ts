@@ -306,7 +306,7 @@ async function putSnapshot(
   const missing = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
   const lost = stored === text ? missing?.key : keys.manifest
   if (lost !== undefined) {
-    throw new PublishError(`${store.urlOf(lost)} was written and is not there`, {
+    throw new PublishError(`${store.urlOf(lost)} was written but is missing`, {
       hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
     })
   }

@@ -34,7 +34,7 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
   const found = await store.get(key)
   const where = store.urlOf(key)
   if (found === null) {
-    throw new PublishError(`${POINTER_KEY} points to ${where}, which is not there`, {
+    throw new PublishError(`${POINTER_KEY} points to ${where}, which is missing`, {
       hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     })
   }

@@ -142,14 +142,14 @@ async function takeInventory(store: ObjectStore) {
     const { snapshot_id: id, manifest_sha256: sha256 } = previous
     if ((hashes.get(id) ?? sha256) === sha256) continue
     const where = store.urlOf(snapshotKeys(id).manifest)
-    wrong.push(`${where} is not what the snapshot after it says that it is`)
+    wrong.push(`${where} differs from its record in the snapshot after it`)
   }
   // Another collection may have deleted one: then that one does the work.
   const lost = wrong.length > 0 ? undefined : ids.find((id) => !found.has(id))
   if (lost !== undefined) {
     wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed but missing`)
   }
-  if (wrong.length > 0) return `${wrong[0]}; nothing is deleted as long as that is so`
+  if (wrong.length > 0) return `${wrong[0]}; nothing is deleted until that is fixed`
   return { manifests, currentId, pointerMovedAt: pointer.modifiedAt, objects }
 }
 

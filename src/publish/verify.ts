@@ -120,7 +120,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   let pointer: ReturnType<typeof parsePointer> | null = null
   try {
     if (stored !== null) pointer = parsePointer(stored.bytes, POINTER_KEY)
-    else report('pointer', POINTER_KEY, 'it is not there, so readers find none of the snapshots')
+    else report('pointer', POINTER_KEY, 'it is missing, so readers find no snapshot')
   } catch (error) {
     if (error instanceof NewerFormatError) throw error
     report('pointer', POINTER_KEY, messageOf(error))
@@ -136,7 +136,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     report('manifest', key, error.message)
   })
   if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
-    report('missing', pointer.manifest_key, `${POINTER_KEY} names it and it is not there`)
+    report('missing', pointer.manifest_key, `${POINTER_KEY} names it but it is missing`)
   }
   const links = [...found.values()].map(({ manifest: { previous, snapshot_id: after } }) => {
     return { ...previous, who: `the snapshot after it, ${after},` }
@@ -145,7 +145,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     const { snapshot_id: of = '', manifest_sha256: sha256, who } = link
     const own = found.get(of)?.sha256
     if (own === undefined || own === sha256) continue
-    const message = `its SHA-256 is ${own}, and ${who} says ${sha256}: it was changed after it was published`
+    const message = `its SHA-256 is ${own}, but ${who} says ${sha256}: it was changed after it was published`
     report('manifest', snapshotKeys(of).manifest, message)
   }
   return {
@@ -169,9 +169,9 @@ async function verifyContents(
   const views = await store.get(keys.views)
   // The first line is for those to change who copied it.
   const withoutRoot = (text: string) => text.replace(/^set variable root = '(?:[^']|'')*';\n/, '')
-  if (views === null) report('missing', keys.views, 'it is not there')
+  if (views === null) report('missing', keys.views, 'it is missing')
   else if (withoutRoot(Buffer.from(views.bytes).toString()) !== withoutRoot(viewsSql(manifest))) {
-    report('views', keys.views, 'it is not the one that belongs to the manifest: it was changed')
+    report('views', keys.views, 'it does not match the manifest: it was changed')
   }
   const beside: Parameters<Report>[] = []
   const reportBeside: Report = (...finding) => beside.push(finding)
@@ -205,7 +205,7 @@ export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): st
   ]
   return sums
     .filter(([, said, summed]) => said !== summed)
-    .map(([what, said, summed]) => `it says ${said} ${what}, and its parts add up to ${summed}`)
+    .map(([what, said, summed]) => `it says ${said} ${what}, but its parts add up to ${summed}`)
 }
 
 /** The fault in the bytes of an object; null for none. */
@@ -215,8 +215,8 @@ export async function proveBytes(
 ): Promise<{ readonly kind: 'missing' | 'size' | 'sha256'; readonly message: string } | null> {
   if (path === null) {
     const isLink = existsSync(store.localPath(key) ?? '')
-    const link = 'it lies behind a symbolic link, which is not followed'
-    return { kind: 'missing', message: isLink ? link : 'it is not there' }
+    const link = 'it is behind a symbolic link, which is not followed'
+    return { kind: 'missing', message: isLink ? link : 'it is missing' }
   }
   const { size } = statSync(path)
   if (size !== bytes) {
@@ -225,7 +225,7 @@ export async function proveBytes(
   }
   const found = await sha256OfFile(path)
   if (found === sha256) return null
-  return { kind: 'sha256', message: `its bytes are others: their SHA-256 is ${found}` }
+  return { kind: 'sha256', message: `its bytes differ: their SHA-256 is ${found}` }
 }
 
 /** Whether a file has the bytes, rows and columns that the manifest says. */
@@ -252,7 +252,7 @@ async function verifyFile(
       )
       const is = found.map(({ name, type, id }) => `${name} ${type} ${id}`).join(', ')
       const belong = schema.map((own) => `${own.name} ${own.type} ${own.field_id}`).join(', ')
-      if (is !== belong) report('columns', file.key, `its columns are ${is} where ${belong} belong`)
+      if (is !== belong) report('columns', file.key, `its columns are ${is} instead of ${belong}`)
     } catch (error) {
       // A disk or memory that is full says nothing of the file.
       if (error instanceof StorageError) throw error

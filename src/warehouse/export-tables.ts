@@ -170,8 +170,8 @@ export async function exportTables(
   const chosen = await tablesToExport(warehouse, names)
   const isDatabase = to.endsWith('.duckdb')
   if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
-    throw new ConfigError(`${to} is there, and no export made all of it`, {
-      hint: 'Name another place, or move what is there away. Nothing was changed.',
+    throw new ConfigError(`${to} exists, but not all of it comes from an export`, {
+      hint: 'Name another place, or move the existing one away. Nothing was changed.',
     })
   }
   const made = `${to}.jobtide-export`

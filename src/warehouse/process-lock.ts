@@ -108,7 +108,7 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
       })
     }
     if (!hasNoLocks(error)) return null
-    throw new StorageError(`the file system of ${path} knows no locks between processes`, {
+    throw new StorageError(`the file system of ${path} has no locks between processes`, {
       hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,
     })

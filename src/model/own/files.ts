@@ -137,7 +137,7 @@ function statementIn(text: string, file: string): string {
   const [, word] = /^[\s(]*(\w*)/.exec(code) ?? []
   if (!/^(?:select|with|from|values)$/i.test(word ?? '')) {
     const found = code.trim() === '' ? 'it has no statement' : `it begins with ${word}`
-    throw new OwnSqlError(file, `${found}, and a file is one select`)
+    throw new OwnSqlError(file, `${found}, but a file must be one select`)
   }
   return `${text.slice(0, end ?? text.length).trimEnd()}\n`
 }

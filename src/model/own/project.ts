@@ -1,6 +1,7 @@
 /**
- * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records what the last
- * build made of which file: a file that is new, edited or gone is noticed by its bytes, and only such files are parsed.
+ * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records the result of
+ * the last build for each file: a file that is new, edited or gone is noticed by its bytes, and only such files are
+ * parsed.
  */
 
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
@@ -26,7 +27,7 @@ const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
 export function refuseOnSpark(files: number): void {
   if (files === 0) return
   throw new ConfigError(
-    'models and checks of your own are built by DuckDB alone, and this pipeline says `engine: spark`',
+    'models and checks of your own are built by DuckDB alone, but this pipeline says `engine: spark`',
     {
       hint: 'Take models/ and checks/ out of the folder of the project, or build with `--engine duckdb`.',
     },
@@ -145,7 +146,7 @@ async function readsOf(
       if (missing === undefined) return [hash, reads]
       throw new OwnSqlError(
         file,
-        `it reads ${missing}, and there is no such table`,
+        `it reads ${missing}, but there is no such table`,
         didYouMean(missing, [...tables]),
       )
     }),

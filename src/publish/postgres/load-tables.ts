@@ -80,7 +80,7 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
     .flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)])
     .find((name) => Buffer.byteLength(name) > LONGEST_NAME)
   if (tooLong !== undefined) {
-    throw new ConfigError(`PostgreSQL takes no name over ${LONGEST_NAME} bytes: ${tooLong}`)
+    throw new ConfigError(`PostgreSQL accepts no name over ${LONGEST_NAME} bytes: ${tooLong}`)
   }
   return withPostgres(address, signal, async (database) => {
     await database.all(BEGIN)
@@ -149,8 +149,8 @@ function refuseOthers(
   const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
   if (others.length === 0) return
   const names = others.map(({ name }) => `${schema}.${name}`).join(', ')
-  throw new RefusedError(`${address.shown}: ${names} is there, and no export made it`, {
-    hint: 'Name another schema (--schema, `schema:` of the pipeline), or move what is there away. Nothing was changed.',
+  throw new RefusedError(`${address.shown}: ${names} exists, but no export made it`, {
+    hint: 'Name another schema (--schema, `schema:` of the pipeline), or move the existing one away. Nothing was changed.',
   })
 }
 

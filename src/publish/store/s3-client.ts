@@ -89,10 +89,10 @@ export class S3Connection {
       ],
       NoSuchBucket: [
         `there is no bucket ${this.bucket} at ${server}`,
-        'Make it, or name another with --snapshot-to.',
+        'Create it, or name another with --snapshot-to.',
       ],
       NotImplemented: [
-        `${server} does not implement what it takes to ${does}`,
+        `${server} does not implement the operations needed to ${does}`,
         'It must support If-None-Match and If-Match on PutObject.',
       ],
       PermanentRedirect: region,

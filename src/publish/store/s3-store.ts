@@ -167,8 +167,8 @@ class S3Store implements ObjectStore {
   // Something on the way may answer 200 in the place of a server, and nothing is stored.
   #proveAnswer(etag: string | undefined, key: string): void {
     if (etag !== undefined) return
-    const what = `the answer to writing ${this.urlOf(key)} is none of S3: it has no ETag`
-    throw new PublishError(what, { hint: 'Is there a proxy on the way? Check the endpoint.' })
+    const what = `the answer to writing ${this.urlOf(key)} is not from S3: it has no ETag`
+    throw new PublishError(what, { hint: 'Is there a proxy in between? Check the endpoint.' })
   }
 
   #inputFor(key: string) {
@@ -365,7 +365,7 @@ class S3Store implements ObjectStore {
         throw new PublishError(`${what} could not be removed (${first.Code})`, {
           hint:
             first.Code === 'AccessDenied'
-              ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and no lock may lie on the object.'
+              ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and the object must not be locked.'
               : 'Try again later.',
           context: { failures: failures.slice(0, 100) },
         })

@@ -123,7 +123,7 @@ describe('garbage collection', () => {
     const hidden = snapshotKeys(idOf(2)).manifest
     nights.store.get = (key) => (key === hidden ? Promise.resolve(null) : get(key))
     const { reason, objects } = await collect(nights.store, { keep: parseKeep(10) })
-    expect(reason).toContain(`${hidden} is listed and not there; nothing is deleted`)
+    expect(reason).toContain(`${hidden} is listed but missing; nothing is deleted`)
     expect(objects).toBe(0)
   })
 
