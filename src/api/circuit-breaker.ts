@@ -18,7 +18,7 @@ export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 
 const FAILURES_TO_OPEN = 5
 /** How long an open circuit lets nothing through before the next trial. */
 const TRIAL_EVERY_MS = 30 * SECOND
-/** What one request counts in the share of failures: about the last 20 decide. */
+/** The weight of one request in the share of failures: about the last 20 decide. */
 const FAILURE_WEIGHT = 0.05
 
 /** The health of a service, as its answers show it. Times are milliseconds on the monotonic clock. */

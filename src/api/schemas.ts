@@ -114,7 +114,7 @@ export interface PageEnvelope {
   /** Events in a page, as the service counted; null when it does not say. */
   readonly limit: number | null
   readonly hasMore: boolean
-  /** What the service says it charged, as sent: any JSON value. */
+  /** The charge as the service sent it: any JSON value. */
   readonly creditsSent: unknown
 }
 
@@ -259,7 +259,7 @@ export function unknownFields(value: unknown): string[] {
   })
 }
 
-/** The JSON of a body; undefined where it is none. */
+/** The JSON of a body; undefined where it is not JSON. */
 export function parseJson(body: Buffer): unknown {
   try {
     // RFC 8259 §8.1 lets a reader ignore a byte order mark, and a page is paid for.

@@ -50,7 +50,7 @@ export class ServiceQuota {
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
     // The service has stopped counting, or telling.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
-    // The request may have been counted all the same.
+    // The service may still have counted the request.
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 

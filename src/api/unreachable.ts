@@ -31,7 +31,7 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
 const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 // Of the address of a thread, the place in OpenSSL's sources and the reason only the last says something.
 const OPENSSL = /^[0-9A-F]+:error:(?:[^:]*:){3}([^:]+):[^]*$/
-// What undici says when the answer to CONNECT is not 200.
+// undici's message when the answer to CONNECT is not 200.
 const PROXY_ANSWER = /^Proxy response \((\d+)\)/
 
 /** A proxy opened no way to the service, and did not say that it will not. */

@@ -16,7 +16,7 @@ export interface BudgetOptions {
     readonly limit: number | null
     readonly spentBy: ReadonlyMap<string, number>
   }
-  /** What a request may cost, in credits, 1 or more; default: the expected price of a page of job changes. */
+  /** The most that a request may cost, in credits, 1 or more; default: the expected price of a page of job changes. */
   readonly price?: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly now: () => number
@@ -27,7 +27,7 @@ export interface BudgetOptions {
 /** The price of one request, reserved. */
 export interface Reservation {
   /**
-   * Says right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
+   * Decides right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
    * then, or the price may have risen. When it may not leave, the credits are given back: reserve again.
    */
   canDispatch(): boolean
@@ -98,7 +98,7 @@ export class Budget {
     }
   }
 
-  /** The limit that so many requests would exceed. */
+  /** The limit that this many requests would exceed. */
   #reachedBy(requests: number): Limit | undefined {
     const { run, month } = this.#options
     const limits = [

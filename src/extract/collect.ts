@@ -39,7 +39,7 @@ export interface CollectOptions extends Omit<
   'ids' | 'only' | 'pagePrice' | 'mayBegin' | 'clocksBefore'
 > {
   readonly endpoint: Endpoint
-  /** What deliveries of signals are signed with; absent: nothing. */
+  /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
   /** The most pages of one list, those that are asked for again with them. */
   readonly pages: number
@@ -194,7 +194,9 @@ class Collection {
     this.#halt.abort(error)
   }
 
-  /** Leaves one thing for later, or for the next run. @returns false where so many are not answered that the run must end */
+  /**
+   * Leaves one thing for later, or for the next run. @returns false when too many are unanswered and the run must end
+   */
   #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
     const { attempts, isAgain } = this.#patience()
     this.#unansweredInARow += 1
@@ -356,7 +358,7 @@ class Collection {
   }
 }
 
-/** Whether an answer says that it is none, and that it cost nothing. */
+/** Whether an answer says that it has nothing, and that it was free. */
 function isFreeError(json: unknown): boolean {
   if (json === null || typeof json !== 'object' || !('success' in json)) return false
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)

@@ -41,7 +41,7 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
   return new Extraction(options).run()
 }
 
-// Where nothing was read to its end, so many organisations that are not coverable are the service's doing.
+// Where no batch was read to its end, the service causes a large number of organisations that are not coverable.
 const NOT_COVERABLE_MAX = 2
 
 const NOT_TRACKED = 'company not tracked'
@@ -55,7 +55,7 @@ class Extraction {
   readonly #halt = new AbortController()
   /** The signal of what ends the run, from outside or because of an error. */
   readonly #stop: AbortSignal
-  /** Batches that are being read, in the order in which they were begun. */
+  /** Batches that are being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
   readonly #quarantined: Quarantined[] = []
@@ -190,7 +190,7 @@ class Extraction {
     return again ?? history.pages + 1
   }
 
-  /** Waits until what is left of the budget is expected to last for the batches begun before, and for this one. */
+  /** Waits until the remaining budget is expected to last for the batches that began before, and for this one. */
   async #untilPayable(history: BatchHistory): Promise<void> {
     while (!this.#isPayable(history)) await this.#progressed.wait(this.#stop)
   }
@@ -264,7 +264,7 @@ class Extraction {
     instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
-    // What replaces a batch is read before others are begun, the smallest part first.
+    // The replacement of a batch is read before other batches begin, the smallest part first.
     for (const one of await this.#split(history, instead, reason)) {
       this.#enqueue(one, one.batch.batch_id.split('.').length)
     }

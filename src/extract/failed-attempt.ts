@@ -79,7 +79,8 @@ export function isOfOneThing(
   return why === 'page' || (isWell && (why === 'unreadable' || (why === 'outage' && isAgain)))
 }
 
-// 400 ends its request alone anyway (BadRequestError). What else is refused may be the address, but then nothing is answered.
+// 400 ends its request alone anyway (BadRequestError). Other refusals may be due to the address, but then nothing is
+// answered.
 const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
 /** A request that brought no page, and what follows from it. */
@@ -105,7 +106,7 @@ export function isInDoubt(failure: Failure): boolean {
   return failure.kind === 'no-answer' ? failure.inDoubt : isUnreadable(failure)
 }
 
-/** What the failure says of the service's health. */
+/** The failure as evidence of the service's health. */
 export function outcomeOf(failure: Failure): RequestOutcome {
   if (failure.kind !== 'status' || isPassing(failure.status)) return 'failed'
   if (failure.status === 429) return 'throttled'

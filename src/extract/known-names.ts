@@ -9,7 +9,7 @@ import { canonicalName } from '../journal/history.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import type { LearntId } from './learn-ids.ts'
 
-/** What a run has read to its end, by the names that it knows by then. */
+/** The batches that a run has read to their end, by the names known by then. */
 export class KnownNames {
   readonly #ids: Map<string, string>
   /** By event types and filters: how far back each was read, in days. */

@@ -32,7 +32,10 @@ export class IdLearner {
     }
   }
 
-  /** What the pages of a batch have shown, each company once in a run. Call it when the batch was read to its end. */
+  /**
+   * The ids that the pages of a batch have shown, each company once in a run. Call it when the batch was read to its
+   * end.
+   */
   learn(batch: BatchRecord): LearntId[] {
     const ids = this.#seen.get(batch.batch_id)
     this.#seen.delete(batch.batch_id)

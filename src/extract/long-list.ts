@@ -12,7 +12,7 @@ import { LAST_PAGE } from './question.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
 const LONG_FROM = 8
-// A batch of so many pages may have more than the service counts.
+// A batch with this many pages may have more than the service counts.
 const WIDE_FROM = 64
 // From here on a page that is bought twice costs a thousandth.
 const ENORMOUS_FROM = 1_000

@@ -17,9 +17,11 @@ const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
 // The events of others can fill a page when some arrive above, but hardly three times.
 const REPEATS_MAX = 3
-// What left a list, or clocks that went wrong, may make page 1 the next one again; each time the pages below are paid for again.
+// Events that left a list, or wrong clocks, may make page 1 the next one again; each time the pages below are paid for
+// again.
 const FIRST_PAGES_MAX = 20
-// Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
+// New events at the top push all others down, so that pages repeat with other boundaries: 1,000 at once are this many
+// pages.
 const PUSHED_MAX = 20
 
 /**

@@ -79,7 +79,7 @@ export function pagesToBuy(history: BatchHistory): number {
   return Math.max(1, expected > pages ? expected - pages : hasMore ? pages : 0)
 }
 
-/** Pages that a batch is expected to have: one that is expected to be empty is a request all the same. */
+/** Pages that a batch is expected to have: one that is expected to be empty still takes a request. */
 function expectedPages({ batch }: BatchHistory): number {
   return Math.max(batch.expected_pages ?? LEAST_PAGES, LEAST_PAGES)
 }

@@ -1,7 +1,7 @@
 /**
- * Sends requests that cost: reserves the price, waits for a permit, writes down that it asks, asks, and writes down what became
- * of it. What follows when a request brings nothing, retries.ts says. Knows no endpoint: what is asked and how the answer is
- * read are arguments.
+ * Sends requests that cost: reserves the price, waits for a permit, records the request, sends it, and records the
+ * outcome. retries.ts decides what follows a failed request. It knows no endpoint: the request and the reader of its
+ * answer are arguments.
  */
 
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
@@ -59,7 +59,10 @@ export interface Bought<T> {
   readonly charged: number
 }
 
-/** Reads an answer with status 200, or another that the request names, and keeps it; or says why it is none. */
+/**
+ * Reads an answer with status 200, or another that the request names, and keeps it; or returns the reason why it cannot
+ * be used.
+ */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
 
 interface Attempt extends PaidRequest, SentRequest {
@@ -118,7 +121,7 @@ export class RequestBuyer {
         try {
           if (!reservation.canDispatch()) continue
           const attempt = this.#dispatch(request, permit)
-          // Whatever comes in between, the request is on its way: it is in doubt until its answer is on the disk.
+          // The request is on its way whatever happens next: it is in doubt until its answer is on the disk.
           charged = request.credits
           const result = await this.#ask(attempt, read)
           const isBought = 'bought' in result

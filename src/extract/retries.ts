@@ -1,6 +1,6 @@
 /**
- * What follows a request that brought no page, for all workers of a run together. The decision itself is the pure retry
- * policy's, but for wrong pages; it gets to know here what happened since this attempt at the run began, and nothing of earlier
+ * Handles requests that brought no page, for all workers of a run together. The pure retry policy makes the decision,
+ * except for wrong pages; it learns here what happened since this attempt at the run began, but nothing of earlier
  * attempts.
  */
 
@@ -66,7 +66,7 @@ export class Retries {
     this.#url = url
   }
 
-  /** What the last failure said, when nothing was answered since; null when all is well. */
+  /** The message of the last failure since the last answer; null when all is well. */
   get trouble(): string | null {
     return this.#trouble
   }

@@ -82,7 +82,7 @@ export class UntrackedCompanies {
   }
 
   /**
-   * Halves a refused set until each untracked company stands alone.
+   * Halves a refused set until each untracked company is separated.
    * @param isProven false when only the others were accepted: then the last company is asked for alone
    */
   async #search(

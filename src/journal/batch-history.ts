@@ -1,5 +1,5 @@
 /**
- * How far a batch was read: pages 1 … n, in order. What the next page changes is in page-drift.ts. Plain data, kept in
+ * How far a batch was read: pages 1 … n, in order. page-drift.ts applies the next page. Plain data, kept in
  * checkpoints.
  */
 
@@ -30,7 +30,7 @@ export interface BatchHistory {
 
 export interface ReadPage {
   readonly events: number
-  /** Of its events those that stand on it twice. */
+  /** The number of its events that appear on it twice. */
   readonly twins: number
   /** Tells whether it is as it was when it is asked for again. */
   readonly fingerprint: string
@@ -44,7 +44,7 @@ export interface ReadPage {
   readonly uptime?: Uptime
 }
 
-/** What shows that the list moved between two pages of a batch. */
+/** Evidence that the list moved between two pages of a batch. */
 export interface Drift {
   /** The newest version of each event, by its key, and where it was met last. */
   readonly met: Map<number, Meeting>
@@ -58,7 +58,7 @@ export interface Drift {
   nextLeavesAt: number
   /** How often an unverified boundary was read again. */
   rereads: number
-  /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
+  /** Whether the service shows an event together with its correction, so that nothing is removed. */
   keepsVersions: boolean
   /** The last page that was asked for again because it was odd, 0 for none, and how often. */
   doubted: { readonly page: number; readonly times: number }
@@ -70,7 +70,9 @@ export interface Drift {
   look: Look | null
   /** Whether the list moved while pages were read one after the other: the last page may be of another state of it. */
   hasMoved: boolean
-  /** Events that were met on two pages, less those that were met later than in their place: so many may be on no page. */
+  /**
+   * Events that were met on two pages, less those that were met later than in their place: this many may be on no page.
+   */
   hidden: number
   /** How often the batch had to be read again from page 1, because its order changed. */
   readings: number
@@ -134,7 +136,7 @@ function noDrift(): Omit<Drift, 'met' | 'older' | 'seq'> {
 
 /**
  * The detection time that a batch covers once it was read to its end: up to its first page, because later events may
- * have come in above pages that were read; back to the window of the page that was read last, because events that were
+ * have arrived above pages that were read; back to the window of the page that was read last, because events that were
  * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them
  * allows: from the later one up to the earlier one, and never past this machine's clock by more than minutes.
  */

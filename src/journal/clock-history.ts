@@ -1,6 +1,7 @@
 /**
- * What the answers of all runs say of the service's time, and which of them a later answer contradicts. Clocks that lied
- * together made coverage reach past what was read; an answer that finds them wrong tells up to where it still holds. Pure.
+ * Keeps the service's time according to the answers of all runs, and finds answers that a later one contradicts. Clocks
+ * that were wrong together made coverage reach past what was read; an answer that proves them wrong shows up to where
+ * it still holds. Pure.
  */
 
 import type { Uptime } from '../support/clock.ts'
@@ -76,7 +77,7 @@ export function reachedBy(times: readonly ReachedTime[], uptime: Uptime | null):
 
 /** An answer whose clocks say less than answers before had reached. */
 export interface EarlyAnswer {
-  /** What they say, milliseconds since 1970 UTC. */
+  /** The time that they show, milliseconds since 1970 UTC. */
   readonly said: number
   readonly uptime: Uptime | null
 }

@@ -70,8 +70,8 @@ function hasType(intervals: readonly CoveredInterval[], type: EventType): boolea
 }
 
 /**
- * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones and others apart. Those
- * that are alike come out sorted and apart from each other. Pure.
+ * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones separately from others.
+ * Intervals of one kind come out sorted and separate. Pure.
  */
 export function addInterval(
   known: readonly CoveredInterval[],

@@ -138,7 +138,7 @@ function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   if (record.kind === 'lookups_planned') return encoded(record, body)
   if (record.kind !== 'page_received') {
     const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
-    // What the service said stands in the body as well.
+    // The body also holds the service's statement.
     const wordless = 'reason' in record ? { reason: '' } : {}
     return encoded({ ...record, ...nameless, ...wordless, erased: 1 }, body)
   }

@@ -1,6 +1,6 @@
 /**
- * What a segment holds, by run, counted while it is written: enough to say what is lost with it, to keep its charges in
- * the ledger, and to know which batches were read by pages that are gone. Pure.
+ * The content of a segment, by run, counted while it is written: enough to report a loss, to keep its charges in the
+ * ledger, and to know which batches were read by pages that are gone. Pure.
  */
 
 import type { JournalRecord, RunStarted } from './records.ts'
@@ -55,7 +55,7 @@ export class Holdings {
   }
 }
 
-/** What of `whole` is lost when only its first records are left, which hold `kept`. */
+/** The part of `whole` that is lost when only its first records remain, which hold `kept`. */
 export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[]): HeldRun[] {
   return whole.flatMap((run) => {
     const rest = kept.find(({ run_id: id }) => id === run.run_id)

@@ -12,7 +12,8 @@ import { newUlid } from '../support/ulid.ts'
 export const IDENTITY_FILE = 'identity'
 
 /**
- * The identity of the journal in `folder`; made where there is none. Of several processes that make one, the first wins.
+ * Returns the identity of the journal in `folder`, and creates a missing one. When several processes create one, the
+ * first wins.
  * @param nowMs milliseconds since 1970 UTC
  * @returns a ULID
  * @throws StorageError when the disk refuses, or the file holds something else

@@ -70,8 +70,8 @@ export interface JournalWriter {
 }
 
 /**
- * Opens the journal below `folder`; the folder is made when the first record is written.
- * @param segmentBytes a segment with at least so many bytes is sealed and the next one begun
+ * Opens the journal below `folder`; the first record creates the folder.
+ * @param segmentBytes the size at which a segment is sealed and the next one begins
  */
 export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES): Journal {
   return {
@@ -182,8 +182,8 @@ class SegmentWriter implements JournalWriter {
     return segment
   }
 
-  // A disk that fills up in the middle of a record leaves half of it. It is cut off again, so that records written
-  // after room was made do not stand behind a torn one.
+  // A disk that fills up in the middle of a record leaves half of it. The half is cut off, so that later records do not
+  // follow a torn one.
   #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
     // Bytes of a file without a name are lost when it is closed.

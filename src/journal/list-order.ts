@@ -27,7 +27,7 @@ const LOOKS_MAX = 5
 // Chosen. Machines of one service show new events within so much of each other.
 const PAUSE_MS = 10 * MINUTE
 
-/** What tells a page that is as it was. */
+/** The signature of a page, equal while the page is unchanged. */
 export function fingerprintOf({ keys = '' }: PageReceived): string {
   return crc32Hex(Buffer.from(keys))
 }
@@ -59,8 +59,8 @@ export function lookAtEnd({ hasMore, pages, drift }: BatchHistory): Look | null 
 }
 
 /**
- * What a page that was asked for again says of the list: `same` where it is as it was, `pushed` where its events only moved
- * down, else `unsure`.
+ * The state of the list according to a page that was requested again: `same` where it is unchanged, `pushed` where its
+ * events only moved down, else `unsure`.
  */
 export function orderBy(
   history: BatchHistory,
@@ -103,7 +103,7 @@ export function isIncomplete({ read, hasMore, drift }: BatchHistory): boolean {
   return drift.met.size + (drift.keepsVersions ? drift.older.size : 0) < length
 }
 
-/** How many of these stand on this page twice. */
+/** How many of these appear on this page twice. */
 export function countTwins(marks: readonly EventMark[]): number {
   if (new Set(marks.map(({ key }) => key)).size === marks.length) return 0
   return marks.length - new Set(marks.map(({ key, detectedAt }) => `${key} ${detectedAt}`)).size
@@ -124,7 +124,7 @@ export function countReading({ read, drift }: BatchHistory): void {
   drift.fault ??= `the order of its events changes from request to request: ${drift.readings} readings of up to ${read.length} pages show ${drift.met.size} of them`
 }
 
-/** Where this version of an event stands in this reading; null where it was not met in it. */
+/** The position of this version of an event in this reading; null where it was not met in it. */
 function placeOf({ read, drift }: BatchHistory, { key, detectedAt }: EventMark): Meeting | null {
   const known = drift.met.get(key)
   const isHere = known?.detectedAt === detectedAt && read[known.page - 1]?.seq === known.seq

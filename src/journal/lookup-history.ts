@@ -13,7 +13,7 @@ export interface LookupHistory {
   answers: number
   /** Items in them. */
   items: number
-  /** What asks for the next page; null before the first page, and after the last. */
+  /** Requests the next page; null before the first page, and after the last. */
   next: string | number | null
   /** Of a list that says how many items it has: `next` is the number of a page then. */
   list: ListState | null
@@ -25,7 +25,7 @@ export interface LookupHistory {
   refusal?: string
 }
 
-/** What the service said last of a lookup, by any run. */
+/** The service's last answer to a lookup, in any run. */
 export interface Answered {
   /** When, milliseconds since 1970 UTC. */
   readonly at: number
@@ -81,7 +81,7 @@ export function foldLookup(
   if (lookup === undefined || lookup.isDone) return
   if (record.kind === 'answer_received') takeAnswer(lookup, record)
   else if (record.status === 400) {
-    // What the service does not accept it would refuse again.
+    // The service would refuse an unacceptable request again.
     lookup.isDone = true
     lookup.refusal = record.error
   }

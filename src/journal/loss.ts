@@ -35,7 +35,7 @@ export interface Damage {
   readonly what: string
 }
 
-/** What the list of seals says of a journal that is whole. */
+/** The list of seals of an undamaged journal. */
 export interface JournalState {
   /** Sealed segments that are there, and their bytes. */
   readonly segments: number

@@ -30,7 +30,7 @@ export function markDurable(folder: string, segment: string, line: string): void
 }
 
 export function markLine(line: SealLine): string {
-  // What a longer one before it leaves behind it is another line.
+  // The rest of a longer mark before it is on another line.
   return `${lineOf(line)}\n`
 }
 

@@ -47,7 +47,7 @@ import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 
-// Chosen. Where a service shows an event and its correction side by side, every pair within this time before a page was
+// Chosen. Where a service shows an event together with its correction, every pair within this time before a page was
 // read has the pages between them read again, so it must not be long.
 const CORRECTION_LATENESS_MS = 10 * MINUTE
 
@@ -96,7 +96,8 @@ function lookAt(
   drift.look = isOver ? null : { ...look, times }
   // The last page came from another state of the list.
   if (isAtEnd && page > 1) drift.hidden += countFromBefore(history, page, marks)
-  // What it shows for the first time was hidden until now, or has come in. It has no place among those that were met here.
+  // Events that it shows for the first time were hidden until now, or are new. They have no place among those that were
+  // met here.
   const found = [...marks.entries()].filter(([, { key }]) => key !== 0 && !drift.met.has(key))
   noteLeaving(
     history,
@@ -261,7 +262,7 @@ function goBack(history: BatchHistory, page: number): void {
   history.pages = page - 1
   history.hasMore = true
   if ((drift.look?.page ?? 0) >= page) drift.look = null
-  // What stood further down may be on any page now, and still leaves.
+  // Events further down may be on any page now, and still leave the window.
   drift.leaving = drift.leaving.map((one) => (one.page < page ? one : { ...one, page: 1 }))
 }
 

@@ -1,6 +1,6 @@
 /**
  * Short marks of the events of a page: enough to see that an event was met before on another page, and whether it was
- * corrected since. They stand in the header of a page, because paging must not need the pages themselves.
+ * corrected since. The header of a page holds them, because paging must not need the bodies.
  */
 
 import { sha256Hex } from '../support/hash.ts'

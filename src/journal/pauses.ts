@@ -1,4 +1,4 @@
-/** The times before which the service wants no request. Pure. */
+/** The times before which the service accepts no request. Pure. */
 
 import type { Uptime } from '../support/clock.ts'
 import { obeyedWait } from '../support/waits.ts'

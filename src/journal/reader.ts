@@ -31,7 +31,7 @@ export class JournalDamagedError extends JobtideError {
   }
 }
 
-/** What to do about damage: throw it, or go on without what stands behind it. */
+/** The response to damage: throw it, or continue without everything after it. */
 export type OnDamage = (damage: JournalDamagedError) => void
 
 /** A journal segment was written by a later Jobtide, and this one cannot read it. */
@@ -231,7 +231,7 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
   }
 }
 
-/** What the whole record that begins at `at` now says was on the disk; null when there is none. */
+/** The durable bytes according to the complete record that now begins at `at`; null when there is none. */
 function durableAt(file: number, at: number): number | null {
   return durableOf(frameAt(file, at))
 }

@@ -1,9 +1,9 @@
 /**
- * What the journal remembers. A record is a small JSON header, and for pages and plans a payload. Headers tell the whole
- * story of what was asked, bought and covered; only `load` needs the payloads of pages.
+ * The records of the journal. A record is a small JSON header, and for pages and plans a payload. Headers hold
+ * everything that was requested, bought and covered; only `load` needs the payloads of pages.
  *
- * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time, as
- * far as it is believed (service-time.ts).
+ * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time,
+ * as far as it is believed (service-time.ts).
  */
 
 import type { ExitCode } from '../support/errors.ts'
@@ -17,7 +17,7 @@ export interface BatchRecord {
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
-  /** What narrows it; absent asks for all changes. */
+  /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
   /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
@@ -27,7 +27,7 @@ export interface BatchRecord {
   readonly was_endless?: true
 }
 
-/** What narrows a question about job changes: as the service takes it, under its names. */
+/** Filters of a question about job changes: in the form and under the names of the service. */
 export interface Filters {
   /** Words of the new title. */
   readonly title?: string
@@ -49,7 +49,7 @@ export interface LookupRecord {
   readonly batch_id: string
   /** Names the request permanently; see lookupKey. */
   readonly lookup_key: string
-  /** What it is about, as the list spells it. */
+  /** Its subject, as the list spells it. */
   readonly subject: string
   /** Its request, but for the page. */
   readonly request: Readonly<Record<string, unknown>>
@@ -83,12 +83,12 @@ interface OfAnswer<Kind extends string> extends OfRequest<Kind> {
 /** A run was planned. Payload: JSON of `BatchRecord[]`. */
 export interface RunStarted extends OfRun<'run_started'> {
   readonly pipeline: string
-  /** `plan` when it was begun to forecast its bill (`plan --sample`). */
+  /** `plan` when it began in order to forecast its bill (`plan --sample`). */
   readonly command: 'run' | 'backfill' | 'extract' | 'plan' | 'find'
   readonly organizations: number
   readonly batches: number
   readonly credits_limit: number | null
-  /** What the plan expected it to cost; absent where it had to guess. */
+  /** Its cost as planned; absent where the plan had to guess. */
   readonly expected_credits?: number
   /** Hash of what was asked for: a run is only resumed for the same question. */
   readonly question_sha256: string
@@ -140,7 +140,7 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly uptime?: Uptime
   readonly status: number
   readonly events: number
-  /** What the page is counted with. */
+  /** The credits that the page counts as. */
   readonly credits_used: number
   /** `credit_used` as sent, where it is not believed; see chargeOfPage. */
   readonly credits_sent?: string
@@ -188,11 +188,11 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly credits_used: number
   /** `credit_used` as sent, where it is not believed. */
   readonly credits_sent?: string
-  /** The charge is none that the price list names. */
+  /** The price list does not name the charge. */
   readonly is_unexpected?: true
   /** How many items the list has, where it says so. */
   readonly total?: number
-  /** What asks for the next page, or for one again; null after the last one. */
+  /** Requests the next page, or the same one again; null after the last one. */
   readonly next: string | number | null
   readonly body_sha256: string
   /** As of a page: parts that were taken out since. */
@@ -255,7 +255,10 @@ export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization_id: string
 }
 
-/** What a warehouse knew of organisations: 0.11 and 0.12 could make a journal of it. No longer written. Payload: JSON of `SalvagedOrganization[]`. */
+/**
+ * The organisations known to a warehouse: 0.11 and 0.12 could make a journal of them. No longer written. Payload: JSON
+ * of `SalvagedOrganization[]`.
+ */
 export type OrganizationsSalvaged = Of<'organizations_salvaged'>
 
 /** When an organisation was read to its end, and what of; instants are milliseconds since 1970 UTC. */
@@ -272,7 +275,7 @@ export interface SalvagedOrganization {
   }[]
 }
 
-/** The service named a time before which it wants no request: to a run, or null, to another command. */
+/** The service named a time before which it accepts no request: to a run, or null, to another command. */
 export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
   readonly run_id: string | null
   readonly not_before: number

@@ -63,7 +63,10 @@ export function recoverSegments(
   return accepted
 }
 
-/** Makes what a killed process gave a name keep it through a power cut, and removes what it had only begun to write. */
+/**
+ * Makes the files that a killed process had named survive a power cut, and removes those that it had only begun to
+ * write.
+ */
 function makeCertain(folder: string): void {
   if (!existsSync(folder)) return
   onDisk(folder, () => {

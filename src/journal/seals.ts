@@ -20,7 +20,7 @@ const ANY_HEADER = /^jobtide seals (\d+)$/
 /** Stands in the place of a segment in the lines that say where records may be lost; see SealedSegment. */
 export const GAPS = '(gaps)'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
-/** What a power cut may leave of a line that was not synced. */
+/** The possible remains of a line that was not synced before a power cut. */
 const ZEROED_END = /\0[^\n]*$/
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
 
@@ -32,9 +32,9 @@ export interface FileState {
 
 export interface SealedSegment extends FileState {
   readonly segment: string
-  /** What it held when it was sealed. */
+  /** Its content when it was sealed. */
   readonly held: readonly HeldRun[]
-  /** What of that is lost, and was accepted to be. With 0 bytes the whole segment is gone. */
+  /** The part of it that is lost, and accepted as lost. With 0 bytes the whole segment is gone. */
   readonly lost: readonly HeldRun[]
   /** The segment may also be in this state: it is about to be rewritten. */
   readonly before: FileState | null
@@ -42,7 +42,7 @@ export interface SealedSegment extends FileState {
   readonly upTo?: string
 }
 
-/** What a line says of a segment; what it does not say stays as it was. */
+/** The fields of a line about a segment; missing fields stay unchanged. */
 export type SealLine = Pick<SealedSegment, 'segment'> & Partial<SealedSegment>
 
 export class SealListError extends JobtideError {
@@ -119,7 +119,7 @@ export function readLine(line: string): SealLine | 'torn' | 'damaged' {
   return checksum === crc32Hex(json) ? (JSON.parse(json) as SealLine) : 'damaged'
 }
 
-/** Makes an empty list where there is none. */
+/** Creates a missing list, empty. */
 export function createSeals(folder: string): void {
   createFile(sealsPath(folder), HEADER)
 }

@@ -1,7 +1,7 @@
 /**
- * What time it is at the service, where no clock is believed alone: the `Date` of an answer, this machine's clock, and the
- * monotonic clock since an earlier answer. A wrong `Date` must not make coverage reach past what was read, and no clock may
- * shorten a later window: coverage ends at the earlier time, windows are counted from the later one. Pure.
+ * Determines the time at the service without believing any one clock: the `Date` of an answer, this machine's clock,
+ * and the monotonic clock since an earlier answer. A wrong `Date` must not make coverage reach past what was read, and
+ * no clock may shorten a later window: coverage ends at the earlier time, windows are counted from the later one. Pure.
  */
 
 import { MINUTE } from '../support/units.ts'
@@ -12,7 +12,7 @@ import { MINUTE } from '../support/units.ts'
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE
 
-/** What clocks said when an answer was here. Milliseconds since 1970 UTC. */
+/** The clocks when an answer was here. Milliseconds since 1970 UTC. */
 export interface ClockWitnesses {
   /** The `Date` of the answer; null where it has none. */
   readonly date: number | null
@@ -27,14 +27,14 @@ export interface ClockWitnesses {
 
 /** A step back of all clocks, milliseconds since 1970 UTC. */
 export interface WentBack {
-  /** What they would say if answers before were right. */
+  /** The time that they would show if answers before were right. */
   readonly from: number
   readonly to: number
 }
 
 /** Clocks that do not agree. Milliseconds since 1970 UTC. */
 export interface ClockDispute {
-  /** What the answer's `Date` said; this machine's clock where it has none. */
+  /** The answer's `Date`; this machine's clock where it has none. */
   readonly date: number
   /** The service's time was not before this. */
   readonly earliest: number

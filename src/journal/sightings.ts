@@ -1,7 +1,7 @@
 /**
- * What an organisation has sent so far, as the journal's headers tell it: enough to estimate what asking it will cost.
- * Events and the days they were looked for in are weighted alike by their age, so that a rate follows an organisation
- * that grows quiet or lively, and repeated sightings change nothing. Pure.
+ * The events of an organisation so far, according to the journal's headers: enough to estimate the cost of its next
+ * request. Events and the days they were looked for in have the same weight by their age, so that a rate follows an
+ * organisation that grows quiet or lively, and repeated sightings change nothing. Pure.
  */
 
 import { isConfirmed, type CoveredInterval } from './coverage.ts'

@@ -10,7 +10,7 @@ import type { LookupRecord } from '../journal/records.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 
-/** What a pipeline wants to know. */
+/** The request of a pipeline. */
 export interface CollectQuestion {
   readonly pipeline: string
   readonly endpoint: string

@@ -16,17 +16,17 @@ import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 
-/** What should have been looked at. */
+/** The wanted coverage. */
 export interface Wanted {
   readonly organizations: readonly OrganizationRef[]
   readonly eventTypes: readonly EventType[]
-  /** What narrows it; absent for all changes. */
+  /** Its filters; absent for all changes. */
   readonly filters?: Filters
   /** How far back, from now. */
   readonly window: Window
 }
 
-/** What a question wants read: since-last begins with the initial window and goes on from there. */
+/** The time that a question wants read: since-last begins with the initial window and continues from there. */
 export function wantedOf(
   question: Pick<WindowQuestion, 'eventTypes' | 'window' | 'initialWindow'> &
     Pick<Wanted, 'organizations' | 'filters'>,
@@ -139,7 +139,7 @@ export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
 }
 
 /**
- * What no interval covers between `from` (null: the beginning) and `to`, oldest first.
+ * The time that no interval covers between `from` (null: the beginning) and `to`, oldest first.
  * @param covered sorted and apart from each other
  */
 export function unreadBetween(

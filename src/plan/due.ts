@@ -14,7 +14,7 @@ export interface Schedule {
  * spring it is the end of the gap; one that comes twice in autumn is due once.
  */
 export function lastDue(schedule: Schedule, nowMs: number): number | null {
-  // What croner looks back from is not included, and is taken in whole seconds.
+  // croner excludes the time that it looks back from, and takes it in whole seconds.
   const reference = (Math.floor(nowMs / SECOND) + 1) * SECOND
   return jobOf(schedule).previousRuns(1, new Date(reference))[0]?.getTime() ?? null
 }

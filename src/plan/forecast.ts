@@ -1,6 +1,6 @@
 /**
- * What asking is expected to bring: events from the rate of each organisation, pages from events. Pure. It is made to pack
- * batches well and to name a likely bill; how far off the bills of a pipeline were, its last runs tell.
+ * Forecasts the result of a request: events from the rate of each organisation, pages from events. Pure. It serves to
+ * pack batches well and to name a likely bill; the last runs of a pipeline show how far off its bills were.
  */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
@@ -15,8 +15,8 @@ const UNKNOWN_RATE = 0.2
 const TYPICAL_EVENTS = 0.2
 
 /**
- * How many events a day an organisation of this list is expected to have: its own rate, mixed with a little of the list's
- * typical one, which stands alone where it was never read.
+ * The expected events a day of an organisation in this list: its own rate, mixed with a little of the list's typical
+ * rate, which is used alone where the organisation was never read.
  */
 export function ratesOf(
   list: readonly (Sightings | undefined)[],
@@ -36,7 +36,7 @@ export function ratesOf(
 // Variance of an organisation's count in a window, over its expectation: job changes come in bursts. Measured on the public
 // events of 2018 of 10,650 organisations: 1.27 for windows of one and two days, 1.24 for a week, 1.10 for a month.
 const DISPERSION = 1.25
-// Nothing is expected beyond so many standard deviations.
+// Nothing is expected beyond this many standard deviations.
 const REACH = 5
 // A logistic curve of this steepness is the normal distribution to within 0.01.
 const STEEPNESS = 1.702

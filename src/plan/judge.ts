@@ -1,6 +1,6 @@
 /**
- * Whether the data is as fresh as it should be: what the journal tells of each pipeline, held against its file and against
- * what was asked for. Pure. Without a schedule and without an age nothing is judged by its age.
+ * Judges whether the data is as fresh as it should be: compares the journal's record of each pipeline with its file and
+ * with the command. Pure. Without a schedule and without an age nothing is judged by its age.
  */
 
 import type { RunOutcome } from '../journal/records.ts'
@@ -13,7 +13,7 @@ import { lastDue, type Schedule } from './due.ts'
 import type { PlanHistory } from './plan.ts'
 import { DAMAGED_HINT, damagedList, damagedText, type SkippedLines } from './skipped-lines.ts'
 
-/** What can be wrong. These words are for programs and stay. */
+/** The possible problems. Programs depend on these words, so they never change. */
 export const JUDGEMENT_IDS = [
   'pipeline_unreadable',
   'never_run',
@@ -27,14 +27,14 @@ export const JUDGEMENT_IDS = [
 ] as const
 export type JudgementId = (typeof JUDGEMENT_IDS)[number]
 
-/** Something that is not as it should be. */
+/** A problem found. */
 export interface Judgement {
   readonly id: JudgementId
   /** Null for the data directory as a whole. */
   readonly pipeline: string | null
   /** One sentence; no personal data. */
   readonly message: string
-  /** What to do. */
+  /** The remedy. */
   readonly hint: string
   /** The run that it is about, where it is about one. */
   readonly runId: string | null
@@ -46,7 +46,7 @@ export interface Judgement {
 export interface JudgedPipeline {
   readonly name: string
   readonly schedule: Schedule | null
-  /** What should have been read; null where no file says. */
+  /** The wanted coverage; null where no file states it. */
   readonly wanted: Wanted | null
   /** Of what is wanted, where it was looked up already. */
   readonly coverage?: CoverageReport | null
@@ -87,7 +87,7 @@ export function runState(run: RunHistory, working: JudgingOptions['working']): R
   return isAnother && command !== 'backfill' ? 'killed' : 'running'
 }
 
-/** What a pipeline's runs come to. */
+/** The state of a pipeline's runs. */
 export interface PipelineRuns {
   /** The last one that did more than take a sample. */
   readonly last: RunHistory | null
@@ -114,7 +114,7 @@ export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): P
   }
 }
 
-/** Judges pipelines; an empty list says that all is as it should be. */
+/** Judges pipelines; an empty list means no problems. */
 export function judge(
   pipelines: readonly JudgedPipeline[],
   history: PlanHistory,
@@ -184,14 +184,14 @@ export function ranAt({ last, endedAt }: PipelineRuns): number {
   return Math.max(endedAt ?? 0, last?.started.at ?? 0)
 }
 
-/** The last time that was due and is still without a run that began or ended since; null where there is none. */
+/** The last due time without a run that began or ended since; null where there is none. */
 export function missingSince(
   schedule: Schedule | null,
   runs: PipelineRuns,
   nowMs: number,
 ): number | null {
   const due = schedule === null ? null : lastDue(schedule, nowMs)
-  // What began since then and was killed has not missed its time.
+  // A run that began since then and was killed has not missed its time.
   return due === null || ranAt(runs) >= due ? null : due
 }
 

@@ -82,7 +82,7 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   return collect(named, file)
 }
 
-/** Where a column stands in a header, also under another heading for the same; -1 where it does not. */
+/** The position of a column in a header, also under another heading for the same; -1 where it is missing. */
 export function columnAt(
   header: readonly string[],
   column: typeof ID_COLUMN | typeof URL_COLUMN,
@@ -231,7 +231,7 @@ function shown(value: string): string {
   return JSON.stringify(visible)
 }
 
-// The service goes by the slug of a company page. Of any other URL the last part may say anything.
+// The service uses the slug of a company page. The last part of any other URL may mean anything.
 const COMPANY_PAGE = /^[^/]*$|(?:^|\/)company\/[^/?#]/i
 
 /** The part that all spellings of a company page share. */

@@ -144,7 +144,7 @@ export const databaseSchema = z.strictObject({
     .describe('The tables; absent: all tables for analysts.'),
 })
 
-/** What pipelines of every kind say. */
+/** The fields of pipelines of every kind. */
 export const commonFields = {
   name: z
     .string()

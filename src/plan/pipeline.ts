@@ -153,7 +153,7 @@ function parse(text: string, file: string): PipelineSpec | CollectSpec {
   throw new ConfigError(faults.join('\n'), { hint: HINT })
 }
 
-/** What a file says that is right, where not all of it is: whom to tell that its pipeline cannot run, and when it should. */
+/** The valid parts of a file that has errors: who to notify that its pipeline cannot run, and when it should. */
 export interface ReadableParts {
   readonly name: string | null
   readonly schedule: Schedule | null

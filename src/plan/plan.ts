@@ -20,13 +20,13 @@ import { neededWindow, type WindowQuestion } from './window.ts'
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
-  /** What narrows it; absent asks for all changes. */
+  /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
   /** Requests at the same time, 1 or more; default 1. It cuts long batches, and does not change what is asked. */
   readonly concurrency?: number
 }
 
-/** What a run would ask, and what that is expected to cost. */
+/** The requests of a run, and their expected cost. */
 export interface Plan {
   /** The shortest window first. */
   readonly batches: readonly BatchRecord[]
@@ -45,7 +45,7 @@ const QUARANTINED_MS = 7 * DAY
 // The expected length of a window without an end: chosen; most services of this kind know a few years.
 const ALL_DAYS = 3 * 365
 
-/** What a plan needs to know of the past. */
+/** The history that a plan needs. */
 export type PlanHistory = Pick<
   History,
   'coverage' | 'filtered' | 'quarantined' | 'ids' | 'seen' | 'runs'

@@ -1,7 +1,7 @@
 /**
- * Watch-lists: whose changes a pipeline's user wants to see, and which. People are named by id, page, handle or name, in
- * files as people keep them. Pure: text in, entries out, every bad line named. What a page or a name has in common with
- * another spelling of it, the macros `page_name` and `plain_name` say (sql/macros.sql): so lists and data are read alike.
+ * Watch-lists: whose changes a pipeline's user wants to see, and which. People are named by id, page, handle or name,
+ * in files as people keep them. Pure: text in, entries out, every bad line named. The macros `page_name` and
+ * `plain_name` (sql/macros.sql) unify the spellings of a page or a name, so that lists and data are read the same way.
  */
 
 import { z } from 'zod'
@@ -152,7 +152,7 @@ function refused(message: string): ConfigError {
   return new ConfigError(message, { hint: HINT })
 }
 
-// A page stands in the column of handles, and a handle in that of pages: what it is, a slash shows.
+// A page may be in the column of handles, and a handle in that of pages: a slash distinguishes them.
 function asWritten(
   kind: (typeof PERSON_COLUMNS)[number],
   text: string,

@@ -52,7 +52,7 @@ export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, 
   )
 }
 
-/** What `current/` shows, as its record says; null where there is none, or it says nothing. */
+/** The content of `current/` according to its record; null where there is none, or it is empty. */
 export async function readCurrentRecord(store: ObjectStore) {
   const stored = await store.get(RECORD_KEY)
   const text = Buffer.from(stored?.bytes ?? []).toString()

@@ -5,7 +5,7 @@
 
 import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 
-/** A store refused, or what lies there is not as it should be. Readers still see the snapshot they saw before. */
+/** A store refused, or its content is wrong. Readers still see the snapshot they saw before. */
 export class PublishError extends JobtideError {
   constructor(message: string, details: ErrorDetails = {}) {
     super(EXIT.publishFailed, message, details)
@@ -49,7 +49,7 @@ export class NewerFormatError extends RefusedError {
   }
 }
 
-/** The Delta log of a table cannot be gone on with: the next publish begins it again. */
+/** The Delta log of a table cannot be continued: the next publish begins it again. */
 export class DamagedLogError extends PublishError {}
 
 /** A published snapshot is not what it was. Nothing was made of it. */

@@ -27,9 +27,9 @@ import {
 import type { Step } from './scratch.ts'
 
 /**
- * Above so many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file take 2.4 s of
- * CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at the limit it would switch
- * each night.
+ * Above this many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file
+ * take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at
+ * the limit it would switch each night.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 
@@ -100,7 +100,7 @@ export async function exportTables(
   return { tables, files: work.files }
 }
 
-/** What changed since the snapshot before; null where that is not known. */
+/** The changes since the previous snapshot; null where they are unknown. */
 async function changesOf(
   { warehouse, compact = false }: ExportOptions,
   before: Manifest | null,
@@ -250,7 +250,7 @@ interface ParquetSource {
   readonly rowGroupRows?: number | undefined
 }
 
-/** A Parquet file, and what a reader may want to know without opening it. */
+/** A Parquet file, and facts about it that a reader may want without opening it. */
 type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
 
 // The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again

@@ -29,7 +29,7 @@ export interface LossChoices {
 /** With `lists`: the MACs of the suppression list here and of those before it. */
 type Choices = LossChoices & { readonly lists: readonly string[] }
 
-/** What a snapshot is made from, as far as it is known before anything is loaded. */
+/** The inputs of a snapshot, as far as they are known before anything is loaded. */
 type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /**
@@ -159,7 +159,7 @@ const FEW_ROWS = 20
 /** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
 const AHEAD_MS = 5 * MINUTE
 
-/** What a snapshot has less of than the one before; one phrase each. */
+/** The losses of a snapshot against the one before; one phrase each. */
 function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const losses: string[] = []
   const lose = (what: string, was: number | string, is: number | string | null) =>
@@ -230,7 +230,7 @@ export function refuseSchemaChange(
   })
 }
 
-/** What readers would no longer find as it was. New tables and columns are none of it. */
+/** Changes that break readers. New tables and columns do not count. */
 function incompatibilities(
   before: readonly ManifestTable[],
   now: readonly ManifestTable[],
@@ -252,7 +252,7 @@ function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-/** The first so many, and how many more there are. */
+/** The first few, and how many more there are. */
 function firstOf(all: readonly string[], most: number): string {
   const more = all.length > most ? `; and ${all.length - most} more` : ''
   return all.slice(0, most).join('; ') + more

@@ -181,7 +181,7 @@ export type StoredManifest = Manifest | ManifestOutline
 export type ManifestTable = Manifest['tables'][number]
 export type ManifestFile = ManifestTable['files'][number]
 export type Pointer = z.infer<typeof pointerSchema>
-/** What Jobtide has erased on purpose, in short. */
+/** Deliberate erasures by Jobtide, in short. */
 export type NotKept = z.infer<typeof notKeptSchema>
 
 export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
@@ -237,7 +237,7 @@ export function formatJson(value: Manifest | Pointer): string {
   return `${stableJson(value, 2)}\n`
 }
 
-/** Reads a stored pointer. @throws PublishError when it is none */
+/** Reads a stored pointer. @throws PublishError when it is not one */
 export function parsePointer(bytes: Uint8Array, where: string): Pointer {
   return parse(bytes, where, () => pointerSchema)
 }
@@ -308,7 +308,7 @@ export function fileKey(table: string, partition: string, sha256: string): strin
   return `tables/${table}/${partition}/${sha256}.parquet`
 }
 
-/** What the partitions of a table split by the years of a column are called before `_year=`. */
+/** The names of the partitions of a table split by the years of a column, before `_year=`. */
 export function partitionStem(column: string): string {
   return column.replace(/_(at|on)$/, '')
 }
@@ -335,7 +335,7 @@ const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
 const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
-/** What a key stands for; null when Jobtide does not name objects like that. */
+/** The meaning of a key; null when Jobtide does not name objects like that. */
 export function knownKey(key: string) {
   const table = LOG_KEY.exec(key)?.[1]
   if (table !== undefined) return { kind: 'log', table } as const

@@ -1,6 +1,7 @@
 /**
- * Publishes a snapshot: data files, then views and manifest, then the pointer, then `current/` and the Delta logs. Readers follow
- * the pointer, so they see the whole new snapshot or the previous one. What a failed publish left is garbage a day later.
+ * Publishes a snapshot: data files, then views and manifest, then the pointer, then `current/` and the Delta logs.
+ * Readers follow the pointer, so they see the whole new snapshot or the previous one. The remains of a failed publish
+ * are garbage a day later.
  */
 
 import { atOnce } from '../support/at-once.ts'
@@ -225,7 +226,7 @@ const CHECKS_SQL = `
   from ops.checks`
 
 /**
- * What the last build said of its tables; null when nothing was ever built.
+ * The last build's report about its tables; null when nothing was ever built.
  * @param hasReaders whether a snapshot was published before
  * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
  */

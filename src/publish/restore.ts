@@ -93,7 +93,7 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
   await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    // A table that this version does not know stands in `main` until the next build drops it.
+    // A table that this version does not know stays in `main` until the next build drops it.
     const source = { ...options, store: snapshot.store, schemas: schemasOfModels() }
     for (const [at, table] of tables.entries()) {
       signal?.throwIfAborted()
@@ -144,7 +144,7 @@ async function fillTable(
   await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
 }
 
-// What stays out of snapshots, from what is in them: the nearest that is surely true.
+// The reason why data stays out of snapshots, from their content: the closest that is certain.
 const NEAREST: Readonly<Record<string, string>> = {
   attributes_seen_at: 'first_seen_at',
   last_seen_at: 'first_seen_at',

@@ -44,7 +44,7 @@ export interface GcReport {
   readonly snapshots: readonly string[]
   readonly objects: number
   readonly bytes: number
-  /** Uploads that were begun long ago and never completed, and are now abandoned. */
+  /** Uploads that began long ago, were never completed, and are now abandoned. */
   readonly uploads: number
 }
 
@@ -187,16 +187,16 @@ export async function dropSnapshots(
     if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
     await forgetLogHistory({ ...options, manifest })
   }
-  // What Spark builds from can be made again, and is.
+  // The inputs of Spark can be made again, and are.
   for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }
 
 /** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
 export interface Keep {
-  /** The newest so many. */
+  /** The newest snapshots, this many. */
   readonly last: number
-  /** The newest of each of the last so many days that have a snapshot. */
+  /** The newest snapshot of each of the last days that have one. */
   readonly daily: number
   /** The same by ISO week, which begins on Monday. */
   readonly weekly: number
@@ -207,7 +207,7 @@ export interface Keep {
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 const MOST = 100_000
 
-/** What to keep, as a pipeline file says it, whose schema has checked it, or `--keep`: `30` or `last=7,daily=30`. */
+/** The retention rules, from a pipeline file, whose schema has checked them, or `--keep`: `30` or `last=7,daily=30`. */
 export function parseKeep(
   value: number | string | { readonly [Rule in keyof Keep]?: number | undefined },
 ): Keep {

@@ -1,4 +1,4 @@
-/** What a Spark job answers: read back, refused where it cannot be true, and turned into tables of a manifest. */
+/** Reads the answer of a Spark job, refuses impossible values, and turns it into tables of a manifest. */
 
 import { z } from 'zod'
 import { messageOf } from '../support/errors.ts'

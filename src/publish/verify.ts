@@ -195,7 +195,7 @@ async function verifyContents(
   for (const finding of beside) report(...finding)
 }
 
-/** What of a table contradicts itself. */
+/** The contradictions within a table. */
 export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): string[] {
   const sums: [string, number, number][] = [
     ['rows', rows, sum(files.map((file) => file.rows))],

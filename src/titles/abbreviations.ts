@@ -25,7 +25,7 @@ const lists = kept('abbreviations', () => {
 
 type Words = readonly string[]
 
-/** What short forms of one word mean, by what decides it; a neighbour `*` is any word. */
+/** The meanings of short forms of one word, by the deciding neighbour; a neighbour `*` is any word. */
 interface Short {
   readonly always: Words | null
   readonly field: Words | null

@@ -104,7 +104,7 @@ export function isEqual(
 /** Clearly up, clearly down, another role at about the same level, the same job in other words, or not known. */
 export type TitleChange = 'promotion' | 'demotion' | 'lateral' | 'retitle' | 'unclassified'
 
-/** What a change of title was, by which rule, and how likely that is right (0 to 1). */
+/** The kind of a change of title, the rule that decided, and how likely it is right (0 to 1). */
 export interface ComparedTitles {
   readonly label: TitleChange
   readonly rule: string
@@ -119,7 +119,7 @@ const FAR_STEP = 12
 const STEP_OF_TRANSLATION = 21
 
 /**
- * What kind of change it was from `previous` to `current`; abstains with `unclassified` where one is not understood.
+ * Classifies the change from `previous` to `current`; abstains with `unclassified` where one is not understood.
  * @param ladder name of the organisation's ladder, `standard` where it has none
  */
 export function compareTitles(
@@ -211,7 +211,7 @@ function deputyStep(label: TitleChange): ComparedTitles {
   return { label, rule: 'deputy_of_same_title', confidence: 0.93 }
 }
 
-// What levels and a ladder that may be the firm's say is as often the one as the other.
+// Levels and a ladder that may be the firm's are right equally often.
 const TRADE_DECIDES = { rule: 'trade_decides', confidence: 0.5 }
 
 /**
@@ -383,7 +383,7 @@ function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): Compare
   return null
 }
 
-/** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level are none between two fields. */
+/** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level do not count between two fields. */
 function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
   const areDirectors = [before, after].every(({ understood }) => understood.level === 'director')
   const from = before.function?.function
@@ -400,7 +400,7 @@ function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): Com
   return { label: lift > 0 ? 'promotion' : 'demotion', rule: 'deputy_of_same_job', confidence: 0.8 }
 }
 
-// What labelled pairs showed (test/titles/labelled), a little below where there were few.
+// Measured on labelled pairs (test/titles/labelled), set a little lower where there were few.
 function confidenceOfStep(step: number, crossed: boolean, isSame: boolean): number {
   if (isSame) return crossed ? 0.97 : 0.95
   if (step >= FAR_STEP) return 0.96

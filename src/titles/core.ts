@@ -10,7 +10,7 @@ import { gradeSteps, kinds, lists } from './roles.ts'
 export interface Job {
   /** The name of the job: its field and the work, in the order written. */
   readonly words: readonly string[]
-  /** What a post or a general job is about, where that is set apart from it: "Director, Internal Audit". */
+  /** The subject of a post or a general job, where it is separate: "Director, Internal Audit". */
   readonly field: readonly string[]
   /** Whether the title leads what its words name: manager, director, head, vice president. */
   readonly leads: boolean

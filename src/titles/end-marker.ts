@@ -247,7 +247,7 @@ function markerOf(part: readonly string[]): 'all' | 'own' | null {
   return null
 }
 
-// What may follow without a job in it: "Career break for family", "Retired since 2020".
+// Words that may follow without a job in them: "Career break for family", "Retired since 2020".
 function isEnd(part: readonly string[], end: number): boolean {
   const next = part[end]
   if (next === undefined || isNumeral(next) || /^\d+$/.test(next)) return true

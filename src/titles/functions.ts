@@ -66,7 +66,7 @@ interface Mention {
   readonly isGeneralJob: boolean
 }
 
-/** What of a title names the field of work, or null where nothing does. */
+/** The part of a title that names the field of work, or null. */
 export function readFunction({ parts, language }: EnglishTitle): FunctionWord | null {
   let hint: FunctionWord | null = null
   let general: FunctionWord | null = null

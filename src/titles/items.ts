@@ -118,8 +118,8 @@ export function isOnlyGrades(items: readonly Item[], words: readonly string[]): 
 }
 
 /**
- * The grades among items. At a post they count before it and right behind it or at the end: "Gerente Senior de Pesquerías",
- * but not in "Director Senior Programs".
+ * The grades among items. At a post they count before it and right after it or at the end: "Gerente Senior de
+ * Pesquerías", but not in "Director Senior Programs".
  */
 export function gradesIn(
   items: readonly Item[],

@@ -21,7 +21,7 @@ export interface Translation {
   /** Two letters: `de`. */
   readonly language: string
   readonly words: readonly string[]
-  /** The phrase as it may stand inside a compound: folded, nothing spelled out. */
+  /** The phrase in the form that it takes inside a compound: folded, nothing spelled out. */
   readonly letters: string
   readonly english: readonly string[]
 }

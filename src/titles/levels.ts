@@ -30,7 +30,7 @@ import {
 import type { Place } from './phrase-book.ts'
 import type { Parts } from './words.ts'
 
-/** What a title says about seniority, and by which rule. */
+/** The seniority that a title states, and the rule that decided. */
 export interface ReadLevel extends Standing {
   readonly rule: string
 }

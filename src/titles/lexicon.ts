@@ -1,5 +1,6 @@
 /**
- * The words that say how senior a title is (config/titles/levels.yaml, trades.yaml, professions.yaml), in one set of phrases. What a found word does to a title is said in levels.ts.
+ * The words that say how senior a title is (config/titles/levels.yaml, trades.yaml, professions.yaml), in one set of
+ * phrases. levels.ts applies a found word to a title.
  */
 
 import { z } from 'zod'
@@ -97,11 +98,11 @@ export interface Standing {
   readonly management: boolean
 }
 
-/** What a grade such as "senior" does to a role. */
+/** The effect of a grade such as "senior" on a role. */
 export interface Grade {
   readonly name: string
   readonly contributor: Standing | null
-  /** What it adds to the rank of a post, by the post's level. */
+  /** The addition to the rank of a post, by the post's level. */
   readonly shift: (level: KnownLevel) => number
   readonly makesEntryOfPosts: boolean
 }
@@ -117,7 +118,7 @@ export interface Head {
   readonly learner: 'gives_way' | 'decides' | null
   /** A field of work rather than a person: "Marketing". */
   readonly isField: boolean
-  /** Counts only where one of these phrases stands in the title. */
+  /** Counts only where one of these phrases is in the title. */
   readonly with: readonly string[] | null
 }
 
@@ -128,7 +129,7 @@ export interface GradeWord {
   readonly alone: Head | null
 }
 
-/** What a phrase does in a title. */
+/** The role of a phrase in a title. */
 export type Meaning = Head | GradeWord | { readonly kind: 'link' | 'and' | 'silent' }
 
 type PackedMeaning = Exclude<Meaning, GradeWord> | (Omit<GradeWord, 'grade'> & { grade: string })
@@ -299,7 +300,7 @@ export function isHighStep(grade: string): boolean {
   return grade.startsWith('numeral') && grade !== 'numeralone' && grade !== 'numeraltwo'
 }
 
-/** The grade that the numeral at `at` stands for; null where it is none. */
+/** The grade of the numeral at `at`; null where it is not a grade. */
 export function gradeOfNumeral(words: readonly string[], at: number): Grade | null {
   const word = words[at] ?? ''
   if (!isNumeral(word) || wordsWithoutSteps.has(words[at - 1] ?? '')) return null

@@ -7,7 +7,7 @@
 
 import { remembered } from './kept.ts'
 
-/** What the words from `at` to `end` stand for; null where no phrase begins at `at`. */
+/** The meaning of the words from `at` to `end`; null where no phrase begins at `at`. */
 export interface Found<T> {
   readonly value: T | null
   readonly at: number
@@ -25,7 +25,7 @@ interface Node<T> {
   readonly entries: Entry<T>[]
 }
 
-/** What finding may ask about the place and the rest of the title. */
+/** The place and the rest of the title, for a match to examine. */
 export interface Place<T> {
   /** Whether a phrase with `$` may end before this word. */
   readonly endsBefore: (words: readonly string[], at: number) => boolean
@@ -92,7 +92,7 @@ export class PhraseBook<T> {
     this.#packed = packed
   }
 
-  /** What the longest phrase that begins at `at` stands for; endings and beginnings count where no phrase does. */
+  /** The meaning of the longest phrase that begins at `at`; endings and beginnings count where no phrase does. */
   find(words: readonly string[], at = 0, place: Place<T> = ANYWHERE): T | null {
     return this.longest(words, at, place).value
   }

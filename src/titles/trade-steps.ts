@@ -50,7 +50,7 @@ const made = kept('trade-steps', () => {
 const book = new PhraseBook(made.book)
 const about = new Map(made.about)
 
-/** What of a title is asked for. */
+/** The parts of a title that are examined. */
 interface OnLadders {
   readonly places: readonly Place[]
   readonly firstPart: readonly string[]
@@ -66,7 +66,7 @@ export interface Step {
   readonly isSure: boolean
 }
 
-/** How far apart two titles stand on one ladder of a trade; null where none holds both, or on one step. */
+/** The distance of two titles on one ladder of a trade; null where none holds both, or on one step. */
 export function stepOfLadders(before: OnLadders, after: OnLadders): Step | null {
   for (const from of before.places) {
     const to = after.places.find(({ ladder }) => ladder === from.ladder)

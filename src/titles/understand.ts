@@ -99,15 +99,15 @@ export interface UnderstoodTitle {
 export interface ReadTitle {
   readonly understood: UnderstoodTitle
   readonly job: Job
-  /** What names the field of work, and how strongly. */
+  /** The words that name the field of work, and how strongly. */
   readonly function: FunctionWord | null
   /** Whether it names a role that the person no longer has or does not have yet. */
   readonly isOfAnotherTime: boolean
   readonly firstPart: readonly string[]
-  /** Where it stands on ladders of trades. */
+  /** Its positions on ladders of trades. */
   readonly places: readonly Place[]
   readonly inOrder: readonly string[]
-  /** What all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
+  /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
   readonly normal: string
   /** Every meaningful word as written, sorted. */
   readonly words: readonly string[]

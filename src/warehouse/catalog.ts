@@ -128,14 +128,14 @@ export const loadedTables: readonly TableDefinition[] = [
   },
 ]
 
-/** What a loaded table is. */
+/** The description of a loaded table. */
 export function loadedTable(name: string): TableDefinition {
   const found = loadedTables.find((table) => table.name === name)
   if (found === undefined) throw new Error(`${name} is not loaded`)
   return found
 }
 
-/** What table answers calls the endpoint of a delivery of a signal. */
+/** The name of the endpoint of a signal delivery in the table answers. */
 export const SIGNAL_DELIVERY = 'signal-delivery'
 
 /** The entries that pipelines watch (src/run/watch-lists.ts): models read it in addition to the loaded tables. */
@@ -162,7 +162,7 @@ export function shippedNames(): ReadonlySet<string> {
   ])
 }
 
-/** The schema of each table for analysts that a build makes, by its name; loaded tables stand in `main`. */
+/** The schema of each table for analysts that a build makes, by its name; loaded tables are in `main`. */
 export function schemasOfModels(): ReadonlyMap<string, string> {
   const computed = sqlFilesIn(join(sqlFolder, 'models', 'computed')).map(readModelFile)
   return new Map([...readModelFiles(), ...computed].map(({ name, schema }) => [name, schema]))
@@ -296,7 +296,7 @@ export const ORGANIZATION = 'organization_id'
 
 const KEYS: ReadonlySet<string> = new Set([PERSON, ORGANIZATION])
 
-/** What the `-- name: …` lines of a model say, in order. */
+/** The values of the `-- name: …` lines of a model, in order. */
 export function headerOf(sql: string, name: string): string[] {
   const start = `-- ${name}: `
   const lines = sql.split('\n').filter((line) => line.startsWith(start))

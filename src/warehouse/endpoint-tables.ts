@@ -38,7 +38,7 @@ export function unaskedTable(table: string): ConfigError | null {
   )
 }
 
-/** What asks an endpoint and comes with Jobtide. */
+/** The command that asks an endpoint and comes with Jobtide. */
 const ASKED_BY: Readonly<Record<string, string>> = {
   'company-profile': '`jobtide run companies`',
   'company-search': '`jobtide find companies`',

@@ -28,7 +28,7 @@ const STORAGE_VERSION = 'v1.3.0'
 
 const FREED_AT_MOST = '4MiB'
 
-/** What the engine is opened with. */
+/** The settings that open the engine. */
 export function engineSettings(options: WarehouseOptions): Record<string, string> {
   return {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.

@@ -106,7 +106,7 @@ export async function compactDatabase(path: string): Promise<void> {
     })
     await replaceDatabase(path, fresh)
   } catch (error) {
-    // What Jobtide makes can be copied.
+    // Objects that Jobtide makes can be copied.
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${path} holds a table that cannot be copied: ${error.message}`, {
       hint: 'Drop it, or its foreign keys, and run the same command again: tables of your own are best kept in a file that attaches the warehouse.',

@@ -69,7 +69,7 @@ const SYSTEM_WORDS = [
 const FILES_OPEN = /too many open files( in system)?/i
 const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
-// What of the disk is free decides how much may be put aside, so that of a full one it is nothing.
+// The free space of the disk limits temporary files, so that on a full disk the limit is zero.
 const NO_ROOM_TO_SPILL = /failed to offload data block/i
 const DAMAGED =
   /not a valid duckdb database|could not read enough bytes|corrupt|checksum|replaying wal|wal file|serializ|failed to load metadata|database has been invalidated/i

@@ -32,7 +32,7 @@ export interface ExportColumn {
   readonly comment: string | null
   /** Its type in PostgreSQL, as that writes it. */
   readonly postgresType: string
-  /** What PostgreSQL takes as a value of that type; SQL. */
+  /** PostgreSQL's form of a value of that type; SQL. */
   readonly cell: string
 }
 
@@ -106,7 +106,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 /** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
 function inPostgres(column: string, type: string): Pick<ExportColumn, 'postgresType' | 'cell'> {
   if (type === 'JSON' || /\]$|^(?:STRUCT|MAP|UNION)/.test(type)) {
-    // An escaped backslash before `u0000` is none of a NUL: it is taken whole, and stays.
+    // An escaped backslash before `u0000` does not belong to a NUL: it is taken whole, and stays.
     const cell = String.raw`regexp_replace(to_json(${column})::varchar, '(\\\\)|\\u0000', '\1', 'g')`
     return { postgresType: 'jsonb', cell }
   }
@@ -130,7 +130,10 @@ export async function writeCsv(
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format csv, header, null '')`)
 }
 
-/** What gives a table and its columns their comments; SQL of DuckDB and PostgreSQL. @param place the table, quoted */
+/**
+ * Statements that set the comments of a table and its columns; SQL of DuckDB and PostgreSQL. @param place the table,
+ * quoted
+ */
 export function commentsOn(place: string, { comment, columns }: ExportTable): string {
   const ofColumns = columns.map(
     ({ name, comment: text }) =>
@@ -277,7 +280,7 @@ function writeParquet(
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format parquet, compression zstd)`)
 }
 
-/** Loads the folder it stands in, in one transaction: readers of the database see the tables before, or all of these. */
+/** Loads its own folder, in one transaction: readers of the database see the tables before, or all of these. */
 function psqlScript(tables: readonly ExportTable[]): string {
   const lines = tables.flatMap((table) => {
     const place = quoteIdentifier(table.name)

@@ -156,7 +156,7 @@ async function createLockFile(path: string): Promise<void> {
   }
 }
 
-/** Which file a name leads to; null where there is none. */
+/** The file that a name leads to; null where there is none. */
 function fileAt(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

@@ -1,4 +1,4 @@
-/** Tables and columns that have another name since an earlier version: what stands in for an old one. Pure. */
+/** Tables and columns that were renamed since an earlier version, with their replacements. Pure. */
 
 /** The removed tables, and what answers their questions now. */
 const TABLES: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ const NO_COLUMN =
   /\breferenced column "(\w+)" (?:not found|was not found)|\bdoes not have a column named "(\w+)"/i
 
 /**
- * What a refused statement should say instead, in one sentence; null where it names nothing that was renamed.
+ * The correction of a refused statement, in one sentence; null where it names nothing that was renamed.
  * @param message what the engine says
  * @param sql the statement
  */

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the Delta log of a table: its lines as the protocol's "Actions" has them, what these add up to, and checkpoints
- * of that. What other engines add to a line is passed over, as the protocol asks of readers.
+ * Reads and writes the Delta log of a table: its lines as the protocol's "Actions" defines them, the state that they
+ * add up to, and checkpoints of it. Additions of other engines to a line are ignored, as the protocol asks of readers.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -200,8 +200,8 @@ export interface LogSource extends ObjectSource {
  * Reads a table's log; its state is {@link emptyLog} when there is none.
  * @param listed its keys; listed here unless given
  * @returns also the version of the newest checkpoint, null when there is none
- * @throws DamagedLogError for one that cannot be gone on with: a version is lost or unreadable, or another engine, or Jobtide
- *   0.12, asks more of its readers and writers than Jobtide knows
+ * @throws DamagedLogError for one that cannot be continued: a version is lost or unreadable, or another engine, or
+ *   Jobtide 0.12, asks more of its readers and writers than Jobtide knows
  */
 export async function readStoredLog(
   source: LogSource,

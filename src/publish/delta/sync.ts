@@ -37,10 +37,10 @@ import {
 export type LogVersions = Record<string, { readonly version: number; readonly table: string }>
 
 export interface SyncOptions extends LogSource {
-  /** What the logs shall show: the pointer's, and its files are in the store. */
+  /** The intended state of the logs: the pointer's snapshot, whose files are in the store. */
   readonly manifest: Manifest
   readonly logger: Logger
-  /** What the last publish has brought the logs to. Default: nothing is known, and all are read. */
+  /** The state of the logs after the last publish. Default: nothing is known, and all are read. */
   readonly known?: LogVersions
   /** Keys below `tables/`, listed when this publish began. Default: each log is listed. */
   readonly listed?: readonly string[]
@@ -151,7 +151,7 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   }
 }
 
-/** What of a table its Delta log shows. */
+/** The state of a table in its Delta log. */
 function hashOf({ files, schema, grain }: ManifestTable): string {
   return sha256Hex(
     stableJson({ files: files.map(({ key, bytes, rows }) => [key, bytes, rows]), schema, grain }),
@@ -191,7 +191,7 @@ export function planCommit(
     engineInfo: `Jobtide/${manifest.versions.jobtide}`,
     isBlindAppend: false,
     snapshot_id: manifest.snapshot_id,
-    // What engines show in a table's history.
+    // The text that engines show in a table's history.
     userMetadata: manifest.snapshot_id,
   }
   const txn = { appId: APP_ID, version: manifest.sequence, lastUpdated: at }

@@ -77,7 +77,7 @@ const GRANTS =
   'The user needs `create` on the database or on the schema, `temporary` on the database, and must own the tables that it loads.'
 const LATER =
   'Free what is named there, or wait, and export again. Readers still see the tables as they were.'
-// What an operator does about a class of SQLSTATE, or one of it; the longest that fits.
+// The operator's remedy for a class of SQLSTATE, or for one of it; the longest match counts.
 const HINTS: Readonly<Record<string, string>> = {
   '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to a login that the server accepts; pg_hba.conf decides who may connect from where.',
   '3D': 'Create it (`createdb`), or name another one in the address.',

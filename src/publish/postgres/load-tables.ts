@@ -39,7 +39,7 @@ export interface LoadedTable {
   readonly rowsChanged: number | null
 }
 
-/** How a table stands in the database. */
+/** The state of a table in the database. */
 interface Found {
   readonly name: string
   readonly kind: string

@@ -198,7 +198,7 @@ class FolderStore implements ObjectStore {
     return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
   }
 
-  /** The plain file of a key. A symbolic link is none, nor is what lies behind one: it could lead anywhere. */
+  /** The plain file of a key. A symbolic link is refused, as are files behind one: it could lead anywhere. */
   #find(key: string): Stats | undefined {
     let path = this.destination
     let found: Stats | undefined
@@ -282,7 +282,7 @@ class FolderStore implements ObjectStore {
   }
 }
 
-/** What `work` returns; undefined where a file or folder is not there. */
+/** The result of `work`; undefined where a file or folder is missing. */
 function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()

@@ -1,6 +1,6 @@
 /**
- * What the publisher needs of a place that keeps objects: put, read, list, delete, and move one small pointer by
- * compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
+ * A place that keeps objects, for the publisher: put, read, list, delete, and move one small pointer by
+ * compare-and-swap. It knows nothing of tables or snapshots. Every failure of a store is a PublishError.
  */
 
 import { rmSync } from 'node:fs'
@@ -55,9 +55,11 @@ export interface StoredObject {
   readonly modifiedAt: number
 }
 
-/** What no listing shows, and what of it goes. */
+/** Objects that no listing shows, and which of them are removed. */
 export interface Purge {
-  /** Parts of uploads that were begun before (milliseconds since 1970 UTC, by the store's clock) and never completed. */
+  /**
+   * Parts of uploads that began before (milliseconds since 1970 UTC, by the store's clock) and were never completed.
+   */
   readonly uploadsBegunBefore: number
   /** Also versions that are not the latest, and markers of removed objects. Default: false. */
   readonly versions?: boolean

@@ -6,7 +6,7 @@ import { MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { checkKey, type S3Address, type S3Options } from './object-store.ts'
 
-/** What a call does, and the permissions that it needs. */
+/** The action of a call, and the permissions that it needs. */
 const PERMISSIONS = {
   write: 's3:PutObject and s3:AbortMultipartUpload there, and kms:GenerateDataKey with aws:kms',
   read: 's3:GetObject there and s3:ListBucket on the bucket, and kms:Decrypt with aws:kms',

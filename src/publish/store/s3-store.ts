@@ -112,7 +112,7 @@ class S3Store implements ObjectStore {
     })
   }
 
-  /** What the server does wrong; null where it does right. Other processes may write the same object meanwhile. */
+  /** The fault of the server; null for none. Other processes may write the same object meanwhile. */
   async #probeFault(): Promise<string | null> {
     // Each text is written once, so an ETag that is there again means that nothing was written between.
     const write = (expected: ObjectVersion | null) =>
@@ -414,7 +414,7 @@ class S3Store implements ObjectStore {
     }))
   }
 
-  /** Removes the parts of uploads that were begun before; how many. */
+  /** Removes the parts of uploads that began before; returns how many. */
   async #abandonUploads(begunBefore: number): Promise<number> {
     const { client, bucket, prefix } = this.#s3
     const pages = await this.#pages(
@@ -438,8 +438,8 @@ class S3Store implements ObjectStore {
 }
 
 /**
- * What kept a conditional write from being done. Lost: another writer won, 412, or 404 where the object vanished
- * meanwhile. Otherwise it met another on its way, 409, and perhaps neither was done. @throws all other errors
+ * The reason why a conditional write failed. Lost: another writer won, 412, or 404 where the object vanished meanwhile.
+ * Otherwise it met another one, 409, and perhaps both failed. @throws all other errors
  */
 function orRefusal(error: unknown): 'lost' | 'met another' {
   const status = statusOf(error)
