@@ -1,4 +1,4 @@
-/** Connections as Jobtide makes them, through the proxies where there are some. */
+/** Configures the connections of Jobtide, through proxies where there are any. */
 
 import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici'
 import { messageOf } from '../support/errors.ts'

@@ -1,7 +1,8 @@
 /**
- * How many requests may be sent while a service fails. It ends nothing, it only slows down: the more of the last requests
- * failed, the fewer are in flight at a time, and after 5 failures in a row the circuit opens. Then, as after a pause, one request
- * alone finds out whether the service answers again (the circuit is half-open), and the others follow when it was answered.
+ * Limits how many requests may be sent while a service fails. It only slows down, and never ends a run: the more of the
+ * last requests failed, the fewer are in flight at a time, and after 5 consecutive failures the circuit opens. Then, as
+ * after a pause, one request alone tests whether the service answers again (the circuit is half-open), and the others
+ * follow when it was answered.
  */
 
 import { SECOND } from '../support/units.ts'

@@ -1,4 +1,4 @@
-/** Failures of the service, as the operator must understand them. A key is never part of a message. */
+/** Errors of the service, in the operator's terms. A key is never part of a message. */
 
 import {
   ConfigError,

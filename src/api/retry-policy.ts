@@ -19,8 +19,8 @@ export type Failure =
       readonly reason: string
     }
   /**
-   * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why there was not even
-   * a connection; null when there was one, or it is unknown.
+   * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why no connection
+   * was made; null when there was one, or it is unknown.
    */
   | {
       readonly kind: 'no-answer'
@@ -43,14 +43,14 @@ export type GiveUpReason =
 export type RetryDecision =
   /** Ask again after `waitMs`; the other workers do not wait. */
   | { readonly kind: 'retry'; readonly waitMs: number }
-  /** All workers wait for `waitMs`; then ask again, or when `giveUp` says so end the run, and keep the time. */
+  /** All workers wait for `waitMs`; then retry, or end the run as `giveUp` says, and keep the time. */
   | {
       readonly kind: 'pause-all'
       readonly waitMs: number
       readonly status: number
       readonly giveUp: 'long-wait' | 'mistaken-wait' | 'outage' | null
     }
-  /** Never asked again; what it means depends on the status alone. */
+  /** Never retried; the status alone decides its meaning. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
@@ -86,19 +86,22 @@ export interface RetryState {
 }
 
 /**
- * Attempts at one request, as long as others are answered: a page that is at fault is given up after some minutes, and where
- * every second request fails by chance a run of 400 pages reaches this bound once in 2,600 times.
+ * Attempts at one request, as long as others are answered: a faulty page is given up after some minutes. Where every
+ * second request fails by chance, a run of 400 pages reaches this bound once in 2,600 times.
  */
 export const ATTEMPTS_MAX = 20
 /**
- * Of these, attempts that may be billed: a page at fault costs 60 credits in doubt at most. Where each seventh request fails by
- * chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
+ * Of these, attempts that may be billed: a faulty page costs 60 credits in doubt at most. Where each seventh request
+ * fails by chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
  */
 export const BILLABLE_MAX = 6
 const SPREAD_FROM = 3
-/** A service that answers everything with something else is not asked for as long as one that is away: each may be billed. */
+/**
+ * A service that answers everything with other content is retried for less time than one that is down: each answer may
+ * be billed.
+ */
 export const UNREADABLE_IN_A_ROW_MAX = 5
-/** A wrong address, proxy or certificate does not fix itself; a service that is just being started has so long. */
+/** A wrong address, proxy or certificate does not fix itself; a service that is being started gets this long. */
 const UNREACHABLE_MS = 8 * SECOND
 const UNREACHABLE_ATTEMPTS = 2
 /** Time in which no request was sent tells nothing of the service: it must have been asked meanwhile. */
@@ -195,7 +198,8 @@ function backoff(state: RetryState, capMs: number): RetryDecision & { readonly k
 const JITTER_SHARE = 0.1
 const JITTER_CAP_MS = 2 * SECOND
 
-// The service's time always wins: jitter only ever makes the wait longer. A day stays one: what is longer is read as a mistake.
+// The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day: anything longer
+// counts as a mistake.
 function withJitter(waitMs: number, random: number): number {
   return Math.min(DAY, waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random)
 }

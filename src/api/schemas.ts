@@ -40,7 +40,7 @@ const instantSchema = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** The instant that a text says, or why it says none. */
+/** The instant in a text, or the reason why it has none. */
 function instantOf(text: string): number | string {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
@@ -150,7 +150,7 @@ export function errorMessage(body: Buffer): string {
 const LONGEST_MESSAGE = 16 * KIB
 const LONGEST_SHOWN = 300
 
-/** A message as it is shown and kept: cut before the word or name that would be over the limit. */
+/** A message in the form shown and kept: cut before the word or name that would exceed the limit. */
 export function shortened(text: string, longest = LONGEST_SHOWN): string {
   if (text.length <= longest) return text
   const start = text.slice(0, longest - 1)

@@ -20,15 +20,15 @@ const RESET_ROUNDING_MS = SECOND
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null
-  /** Requests that it would still take. */
+  /** Requests that it still accepts. */
   readonly remaining: number
-  /** When it takes more. */
+  /** The time from which it accepts more. */
   readonly endsAt: number
 }
 
 /** The count of a service, as its answers tell it. Times are milliseconds on the monotonic clock. */
 export class ServiceQuota {
-  /** Those that no later question has overtaken; none when the service does not tell. */
+  /** Reports that no later one has replaced; none when the service sends none. */
   #reports: readonly CountReport[] = []
   /** The longest reported time until a reset: no window is shorter. */
   #longestResetMs = 0
@@ -48,7 +48,7 @@ export class ServiceQuota {
 
   /** Learns that a request ended without a count. */
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
-    // The service has stopped counting, or telling.
+    // The service has stopped sending its count.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
     // The service may still have counted the request.
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))

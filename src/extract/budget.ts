@@ -42,7 +42,7 @@ interface Limit {
   readonly month: string | null
 }
 
-/** No other page may be bought: the run, or the month, has spent what it may. */
+/** No further page may be bought: the run, or the month, has spent its limit. */
 export class BudgetReachedError extends JobtideError {
   constructor({ limit, spent, month }: Limit, price: number) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }

@@ -41,11 +41,11 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
-  /** The most pages of one list, those that are asked for again with them. */
+  /** Maximum number of pages per list, including those that are requested again. */
   readonly pages: number
 }
 
-/** A thing that was not answered, why, and how the run ends where nothing is. */
+/** An item without an answer, the reason, and how the run ends if nothing is answered. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
@@ -62,17 +62,17 @@ interface AskedPage extends SentRequest {
   readonly credits: number
 }
 
-// A thing that is not answered is asked for again at the end of the run, and then by the next one.
+// An item without an answer is requested again at the end of the run, and then by the next one.
 const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
-/** Attempts at one thing before the others are asked for; in each later round it is one. */
+/** Attempts at one item before the others are requested; in each later round it is one. */
 const PATIENCE = 3
 /** Consecutive items without an answer, none of them alone at fault: the run ends, because each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
 /**
- * Asks what the run has not asked yet.
- * @throws the first error that ends the run; what was bought until then is in the journal
+ * Requests everything that the run has not requested yet.
+ * @throws the first error that ends the run; pages bought until then are in the journal
  */
 export async function collect(options: CollectOptions): Promise<ExtractProgress> {
   return new Collection(options).run()
@@ -91,7 +91,7 @@ class Collection {
   /** Items that the next run requests. */
   readonly #left: Unanswered[] = []
   #round = 1
-  /** How many things this round asks for, and how many in a row were not answered. */
+  /** How many items this round requests, and how many in a row were not answered. */
   #wanted = 0
   #unansweredInARow = 0
   #isAnswered = false
@@ -137,7 +137,7 @@ class Collection {
       this.#later = []
     }
     stop.throwIfAborted()
-    // Where nothing at all is answered, the service is at fault, and says how the run ends.
+    // Where nothing at all is answered, the service is at fault, and its error ends the run.
     const [first] = this.#left.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
     // The next run would buy its first pages again: this one is resumed in its place.
@@ -157,12 +157,12 @@ class Collection {
     if (this.#failure !== null) throw this.#failure.error
   }
 
-  /** Whether something of what the run asks for was answered, now or before it was resumed. */
+  /** Whether any item of the run was answered, now or before it was resumed. */
   #isWell(): boolean {
     return this.#isAnswered || this.#done > 0
   }
 
-  // Alone, or where nothing is answered, a thing is asked for as long as a run may wait: the service may be away.
+  // Alone, or where nothing is answered, an item is retried for as long as a run may wait: the service may be down.
   #patience(): Patience {
     const isWell = this.#isWell()
     const isAgain = this.#round > 1

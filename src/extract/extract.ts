@@ -35,7 +35,7 @@ import { UntrackedCompanies, isAbout } from './untracked.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
- * @throws the first error that ends the run; what was bought until then is in the journal
+ * @throws the first error that ends the run; pages bought until then are in the journal
  */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
@@ -103,9 +103,9 @@ class Extraction {
     this.#report()
     // Unfinished batches come first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
-    // The others in random order: what is read first is to tell what the rest will cost.
+    // The others come in random order: the first ones read show what the rest will cost.
     const others = wanted.filter((one) => !isBegun(one))
-    // URLs before ids: what they are known to be then is not asked for again.
+    // URLs before ids: an id that they show is then not requested again.
     for (const isByUrl of [true, false]) {
       const next = others.filter(({ batch }) => hasUrls(batch) === isByUrl)
       for (const history of shuffled(next, this.#options.random)) this.#enqueue(history)
@@ -143,7 +143,7 @@ class Extraction {
   async #read(history: BatchHistory): Promise<void> {
     const { batch } = history
     const guard = new PagingGuard()
-    // Of pages that another process read only what they cost is known: they may show another company of that name.
+    // For pages that another process read only the cost is known: they may show another company of that name.
     const isContinued = isBegun(history)
     const unread = isContinued ? batch.organizations : this.#names.unread(batch)
     if (unread.length < batch.organizations.length) {
@@ -177,12 +177,12 @@ class Extraction {
     }
   }
 
-  /** The page to ask for; null when the batch was read to its end. */
+  /** The next page; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
     const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
-    // After 1 and then 4 seconds: what was wrong for a moment may be over.
+    // After 1 and then 4 seconds: a momentary fault may be over.
     const doubts = timesDoubted(history)
     if (doubts > 0) await this.#options.clock.sleep(doubts ** 2 * SECOND, this.#stop)
     if (again !== null && history.drift.look?.times !== 0)

@@ -1,4 +1,7 @@
-/** A request that brought no page: what it means for its charge and the service, and the error that ends the run. Pure. */
+/**
+ * A request that brought no page: its effect on the charge and on the view of the service, and the error that ends the
+ * run. Pure.
+ */
 
 import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
@@ -15,7 +18,7 @@ import { isoInstant } from '../support/clock.ts'
 import { JobtideError } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 
-/** How asking for one page went so far. */
+/** The attempts at one page so far. */
 export interface PageAttempts {
   readonly page: number
   readonly batchId: string
@@ -83,7 +86,7 @@ export function isOfOneThing(
 // answered.
 const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
-/** A request that brought no page, and what follows from it. */
+/** A request that brought no page, and the decision about it. */
 export interface FailedAttempt {
   readonly failure: Failure
   readonly decision: RetryDecision

@@ -1,6 +1,7 @@
 /**
  * Reads segments back. A segment that was not sealed may end in a torn record (its process was killed while writing):
- * what is before it counts, what is torn never was acknowledged. Anything else that does not fit is damage and is said.
+ * everything before it counts, and the torn record was never acknowledged. Anything else that does not fit is damage
+ * and is reported.
  */
 
 import {
@@ -81,7 +82,7 @@ export function listSegments(folder: string): string[] {
 }
 
 /**
- * Refuses a journal whose oldest segment is of an older version of the format: for that it is whole, and nothing of it is lost.
+ * Refuses a journal whose oldest segment has an older version of the format: that version can still read all of it.
  * @throws ConfigError
  */
 export function refuseOlderVersion(folder: string, [oldest]: readonly string[]): void {
@@ -179,7 +180,7 @@ export interface Prefix {
 /**
  * The whole records at the start of a segment.
  * @param onRecord called with each of them
- * @param onDamage called where records follow that are behind damage; they are left out if it returns
+ * @param onDamage called when records follow damage; they are left out if it returns
  * @throws JournalDamagedError there, by default
  */
 export function validPrefix(

@@ -95,8 +95,9 @@ function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
 type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
 
 /**
- * Seals what is whole of a segment, in a new file: of this one it is not known what is on the disk, because after a failed
- * fsync the system takes for written what is not. Null when no record is left, and so no file.
+ * Seals the complete records of a segment, in a new file: it is unknown which bytes of the old one are on the disk,
+ * because after a failed fsync the system takes unwritten bytes for written. Null when no record remains, and so no
+ * file.
  */
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
   const holdings = new Holdings()
@@ -154,7 +155,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
     )
   })
   if (lacksBeginning(folder)) noteGaps(folder)
-  // It names what it has read, and what is accepted now may be of that.
+  // It names the segments that it has read, and the accepted loss may be in them.
   removeCheckpoint(folder)
   return accepted
 }

@@ -20,7 +20,9 @@ export interface Sightings {
   readonly at: number
 }
 
-/** Events detected longer ago, in days, do not count for a rate; a read of everything counts as one of so many days. */
+/**
+ * Events detected longer ago, in days, do not count for a rate; a read of everything counts as one of this many days.
+ */
 export const RATE_DAYS = 365
 
 /** The weight of what was seen halves in this time. */

@@ -1,6 +1,6 @@
 /**
- * Takes what names people out of the answer of an endpoint: of a list the item that does, such as one of 25 people that a search
- * found; where a name stands in no list, everything. Pure.
+ * Removes the people named in the answer of an endpoint: from a list the item that names them, such as one of 25 people
+ * that a search found; outside a list, the whole answer. Pure.
  */
 
 import type { CutBody } from '../journal/erase-events.ts'
@@ -12,7 +12,7 @@ const EMPTIED = '{}'
 export type IsNamed = (text: string, member?: string) => boolean
 
 interface Cut {
-  /** Whether it is named outside of the lists in it. */
+  /** Whether the answer names the person outside its lists. */
   readonly isNamed: boolean
   readonly value: unknown
 }

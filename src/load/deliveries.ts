@@ -48,7 +48,7 @@ export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[
   }
 }
 
-/** Whether there is a comma, and nothing else, between what stands there. */
+/** Whether there is only a comma in between. */
 function isList(body: string, spans: readonly Span[]): boolean {
   return spans.every(({ from }, index) => {
     const before = spans[index - 1]

@@ -55,12 +55,14 @@ export class EventReaders {
     return notes
   }
 
-  /** Makes what was read `jobtide_load.staged_sightings`, for the merge, and room for the next chunk. */
+  /**
+   * Turns the rows read so far into `jobtide_load.staged_sightings`, for the merge, and makes room for the next chunk.
+   */
   async handOver(): Promise<void> {
     await this.#warehouse.run(loadSql('hand_over'))
   }
 
-  /** Nothing is read any more. */
+  /** Reading has ended. */
   async giveThreadsBack(): Promise<void> {
     await this.#warehouse.run(`set threads = ${this.#threads}`)
   }

@@ -24,12 +24,12 @@ import { Merger, type LoadReport } from './merger.ts'
 import { ANY_END } from './rows.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
 
-/** What a load needs. */
+/** The inputs of a load. */
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
   /**
-   * What the journal adds up to, read before this load; read from it unless given. After another load of the same run its runs
+   * The history of the journal before this load; read from it unless given. After another load of the same run its runs
    * are enough: of the facts, only the end of the run is new.
    */
   readonly history?: History | RunsOfHistory | undefined
@@ -65,7 +65,7 @@ interface OpenSegment {
   readonly size: number
 }
 
-/** What of a history a load needs whose facts are stored. */
+/** The parts of a history that a load needs when its facts are stored. */
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
 /**

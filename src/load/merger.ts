@@ -8,7 +8,7 @@ import type { AnswerRow, Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
 import { appendRows, loadSql } from './rows.ts'
 
-/** What a load did. */
+/** The results of a load. */
 export interface LoadReport {
   /** Pages read from the journal. */
   readonly pages: number

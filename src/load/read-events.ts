@@ -19,7 +19,7 @@ export interface PageBody {
   readonly body: Buffer
 }
 
-/** Why an event is refused whose organisation is none of those that its batch asked for. */
+/** The reason to refuse an event about an organisation that its batch did not ask for. */
 export const NOT_ASKED_FOR = 'organisation was not asked for'
 
 /** Everything that reading found other than the events that are kept. */
@@ -173,7 +173,7 @@ export class EventReader {
     this.#notes.suppressed += before - (await this.#count())
   }
 
-  /** What the engine has not read: places by page; all of a page where there are none. */
+  /** The events that the engine has not read: positions by page; all events of a page without positions. */
   async #unread(first: number, last: number): Promise<Map<number, Set<number>>> {
     const { nth = [], position = [] } = await this.#selectNotRead([first, last])
     const unread = new Map<number, Set<number>>()

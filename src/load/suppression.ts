@@ -61,7 +61,7 @@ type List = Omit<z.infer<typeof listSchema>, 'format_version'>
 const markSchema = listSchema.pick({ generation: true, mac: true })
 /** Which list there was, as the journal and certificates tell it. */
 export type ListMark = z.infer<typeof markSchema>
-/** What a certificate says of the list; see src/run/forget/erase.ts. */
+/** The list as a certificate describes it; see src/run/forget/erase.ts. */
 const certificateSchema = z.object({ list: markSchema })
 
 /** People, and events by age. */

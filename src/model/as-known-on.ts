@@ -30,7 +30,7 @@ interface ReadingModel {
 const CREATE = 'create or replace temp macro'
 const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 
-/** What the file for analysts begins with. */
+/** The beginning of the file for analysts. */
 const HEAD = `-- Every table as it was known at the end of a day: select * from joiners_as_known_on('2024-06-30').
 -- A build writes this file. Run it in each session that reads so, for example
 -- duckdb -readonly -init data/as_known_on.sql data/analyst.duckdb
@@ -104,7 +104,7 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   )
 }
 
-/** What compares all people or organisations, so that one alone tells nothing. */
+/** Models that compare all people or organisations, so that one alone shows nothing. */
 const COMPARES_ALL: ReadonlySet<string> = new Set(['duplicate_organizations', 'duplicate_people'])
 
 /** Models that show the statements of a page next to careers. */

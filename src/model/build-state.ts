@@ -1,6 +1,6 @@
 /**
- * Decides between an incremental build and a full refresh: by what the last good build was made from (`ops.build_state`) and
- * by the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
+ * Decides between an incremental build and a full refresh: by the inputs of the last good build (`ops.build_state`) and
+ * the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
  */
 
 import { ConfigError } from '../support/errors.ts'
@@ -12,7 +12,7 @@ import type { Project } from './project.ts'
 import { withReaders } from './select.ts'
 
 const FINGERPRINT = 'fingerprint'
-/** What builds of some models made since the last whole build; see {@link writePartialState}. */
+/** The record of partial builds since the last whole build; see {@link writePartialState}. */
 const PARTIAL = 'partial'
 
 /**
@@ -65,7 +65,7 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
-/** What the last good build was made from; undefined where there was none. */
+/** The inputs of the last good build; undefined where there was none. */
 export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
   return noteOf(warehouse, FINGERPRINT)
 }
@@ -90,7 +90,7 @@ export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string
 }
 
 /**
- * Refuses to build some models alone where the others would not be of the same events.
+ * Refuses a partial build where the other models would be from different events.
  * @throws ConfigError saying why a whole build has to come first
  */
 export async function refusePartial(warehouse: Warehouse, project: Project): Promise<null> {
@@ -106,7 +106,10 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
   })
 }
 
-/** Notes which models a build of some has made: the next whole build makes what reads them, and until then nothing is published. */
+/**
+ * Records the models of a partial build: the next whole build makes the models that read them, and until then nothing
+ * is published.
+ */
 export async function writePartialState(
   warehouse: Warehouse,
   project: Project,

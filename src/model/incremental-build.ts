@@ -68,7 +68,7 @@ class IncrementalBuild {
   readonly #temporaries: Temporaries
   readonly #people: ChangedPeople
   readonly #organizations: ChangedOrganizations
-  /** Names of tables and views whose rows are, or may be, others than before. */
+  /** Names of tables and views whose rows changed, or may have. */
   readonly #changed = new Set<string>()
   /** Of those that snapshots may hold, the years in which rows changed; null where that is not known. */
   readonly #noted = new Map<string, readonly (number | null)[] | null>()
@@ -136,7 +136,7 @@ class IncrementalBuild {
     return this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
   }
 
-  /** Finds out what changed before this build. */
+  /** Finds the changes before this build. */
   async #noteInputs(): Promise<void> {
     const { warehouse, project } = this.#work
     this.#columns = await columnsOfAll(warehouse)
@@ -149,7 +149,8 @@ class IncrementalBuild {
     }
     // The watch-lists are written before each build, and only a view reads them.
     for (const name of [...CHANGES_WITH_EVERY_RUN, WATCH_ENTRIES]) this.#changed.add(name)
-    // What only the user's own models read of `ops` changes with every run; what was built alone was not read by the others.
+    // The tables of `ops` that only the user's own models read change with every run; the other models did not read a
+    // partial build.
     const read = [...project.nodes, ...project.checks].flatMap(({ reads }) => reads)
     const ofOps = read.filter((name) => name.startsWith('ops.'))
     for (const name of [...ofOps, ...(await partlyBuilt(warehouse))]) this.#changed.add(name)

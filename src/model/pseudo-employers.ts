@@ -1,6 +1,6 @@
 /**
- * Names of employers that are none (config/pseudo-employers.yaml): Self-employed, Stealth Startup, Career Break. Which names of
- * organisations they match, the macro `plain_name` says; here they are brought into the same form.
+ * Names that are not employers (config/pseudo-employers.yaml): Self-employed, Stealth Startup, Career Break. The macro
+ * `plain_name` decides which names of organisations match; this file brings the list into the same form.
  */
 
 import { z } from 'zod'

@@ -113,7 +113,7 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
 const TOKEN =
   /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|\s+|[^]/g
 
-/** The one select of a file, without the semicolon that ends it: its lines are those of the file. */
+/** The one select of a file, without its final semicolon: its lines are those of the file. */
 function statementIn(text: string, file: string): string {
   let end: number | null = null
   let code = ''

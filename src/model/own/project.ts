@@ -36,7 +36,8 @@ export function refuseOnSpark(files: number): void {
 
 /**
  * The project with the user's own models and checks.
- * @param folder of the project; null: that of the last build; undefined: none, so that what the last build made of one goes
+ * @param folder of the project; null: that of the last build; undefined: none, so that the tables that the last build
+ *   made from one are dropped
  * @throws ConfigError naming the file that is wrong: nothing was built yet
  */
 export async function withOwn(
@@ -114,7 +115,7 @@ function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   }
 }
 
-/** By hash of each select the tables that it reads. Only those that `known` does not have are parsed. */
+/** The tables that each select reads, by its hash. Only selects missing in `known` are parsed. */
 async function readsOf(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
@@ -169,7 +170,7 @@ function parsedReads(tree: string, { file, sql, isByPerson }: OwnSelect): string
       position === undefined ? `a file is one select: ${problem}` : problem,
     )
   }
-  // Rows of changed people stand in for tables that are named without a schema.
+  // Rows of changed people replace tables that are named without a schema.
   if (
     isByPerson &&
     /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i.test(sql.replaceAll(/--.*/g, ''))
