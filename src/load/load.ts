@@ -1,8 +1,8 @@
 /**
- * Merges what is new in the journal into the warehouse. Pages are loaded chunk by chunk: their events are read in sets,
- * de-duplicated and merged, and the position in the journal moves in the same transaction. Then the facts that the journal
- * adds up to are stored. Loading twice, or in any order, gives the same tables. Events that are not kept (suppression.ts) are
- * left out by every command that loads, and the segments that still hold them are noted.
+ * Merges new records of the journal into the warehouse. Pages are loaded chunk by chunk: their events are read in sets,
+ * de-duplicated and merged, and the position in the journal moves in the same transaction. Then the totals of the
+ * journal are stored. Loading twice, or in any order, gives the same tables. Events that are not kept (suppression.ts)
+ * are left out by every command that loads, and the segments that still hold them are noted.
  */
 
 import { statSync } from 'node:fs'
@@ -33,7 +33,7 @@ export interface LoadOptions {
    * are enough: of the facts, only the end of the run is new.
    */
   readonly history?: History | RunsOfHistory | undefined
-  /** Events merged in one transaction, roughly, 1 or more; default: what there is memory for. */
+  /** Events merged in one transaction, roughly, 1 or more; default: as many as fit in memory. */
   readonly chunkEvents?: number
   /**
    * The record with which the run is about to be closed: ops.runs shows it already, so that closing the journal can be
@@ -43,7 +43,7 @@ export interface LoadOptions {
   readonly onProgress?: (progress: LoadProgress) => void
 }
 
-/** How far a load is, in bytes of the journal. */
+/** The progress of a load, in bytes of the journal. */
 export interface LoadProgress {
   readonly bytesDone: number
   readonly bytes: number
@@ -69,7 +69,7 @@ interface OpenSegment {
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
 /**
- * Merges what is new in the journal into the warehouse.
+ * Merges new records of the journal into the warehouse.
  * @throws JournalLossError when sealed segments of it are lost, and that was not accepted
  */
 export async function load(options: LoadOptions): Promise<LoadReport> {
@@ -181,7 +181,7 @@ class Load {
       if (next.done === true) break
       chunk.add(next.value)
       end = next.value.end
-      // Lets the engine's answer in.
+      // Lets the engine's answer arrive.
       if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
       if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
     }
@@ -205,8 +205,8 @@ class Load {
   }
 
   /**
-   * Where to go on in a segment. In a warehouse from before an erasure, which wrote the segment again, what was loaded may end
-   * within a record, or past the end: then it is after the last of the pages that are loaded.
+   * The position at which to continue in a segment. In a warehouse from before an erasure, which rewrote the segment,
+   * the loaded position may lie within a record, or past the end: then it is after the last loaded page.
    */
   async #placeIn(name: string, from: number, size: number): Promise<number> {
     if (from === 0 || (from < size && isRecordAt(this.#journal, name, from))) return from

@@ -36,11 +36,11 @@ export class ReadingNotes {
 export class EventReader {
   readonly #connection: Warehouse
   readonly #suppression: Suppression
-  // To plan these takes longer than to read a page.
+  // Planning these takes longer than reading a page.
   readonly #insertPages: Prepared<never>
   readonly #selectNotRead: Prepared<number>
   #notes = new ReadingNotes()
-  /** Which rows of `jobtide_load.sightings` are those of the pages being read. */
+  /** The rows of `jobtide_load.sightings` that belong to the pages being read. */
   #rows = ''
 
   private constructor(
@@ -55,7 +55,7 @@ export class EventReader {
     this.#selectNotRead = selectNotRead
   }
 
-  /** Makes what `connection` needs; it may be used for nothing else. */
+  /** Creates the objects that `connection` needs; use it for nothing else. */
   static async on(connection: Warehouse, suppression: Suppression): Promise<EventReader> {
     await connection.run(loadSql('reading'))
     const insertPages = await connection.prepare<never>(loadSql('read_events'))
@@ -233,7 +233,7 @@ export class EventReader {
   }
 }
 
-/** An event with members of these names. */
+/** An event whose members have these names. */
 function eventOf([names, ...inner]: readonly [string[], string[], string[], string[]]): object {
   const members = (list: readonly string[]) => Object.fromEntries(list.map((name) => [name, true]))
   const [title, person, organization] = inner

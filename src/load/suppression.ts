@@ -36,11 +36,11 @@ const contentSchema = z.strictObject({
   key: hashSchema,
   /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
-  /** HMAC-SHA-256 of each page and handle of these people: by them answers of other endpoints name them. */
+  /** HMAC-SHA-256 of each page and handle of these people: answers of other endpoints name them by these. */
   pages: z.array(hashSchema),
   /** Events that changed and were detected before this are not kept; null keeps all. */
   events_before: z.iso.datetime().nullable(),
-  /** The MACs of the lists before it, oldest first: they prove that it knows what another one knows. */
+  /** The MACs of the lists before it, oldest first: they prove that it includes another one. */
   earlier: z.array(hashSchema),
 })
 /** `mac`: HMAC-SHA-256 of all the rest. */
@@ -59,7 +59,7 @@ type Content = Omit<z.infer<typeof contentSchema>, 'format_version'>
 type List = Omit<z.infer<typeof listSchema>, 'format_version'>
 
 const markSchema = listSchema.pick({ generation: true, mac: true })
-/** Which list there was, as the journal and certificates tell it. */
+/** The earlier list, according to the journal and certificates. */
 export type ListMark = z.infer<typeof markSchema>
 /** The list as a certificate describes it; see src/run/forget/erase.ts. */
 const certificateSchema = z.object({ list: markSchema })
@@ -139,7 +139,7 @@ export class Suppression {
 /**
  * Reads what is not kept in the data directory that a journal lies in.
  * @param noted what the journal says of the newest list; read from it unless given
- * @throws StorageError when the list is lost, older or was changed: then it is not known whose events to leave out
+ * @throws StorageError when the list is lost, older or was changed: then the events to leave out are unknown
  * @throws ConfigError when it is of a version that this one does not read
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
@@ -148,8 +148,8 @@ export function readSuppression(journal: Journal, noted?: ListMark | null): Supp
 }
 
 /**
- * Puts people on the list, and lets no event be kept that is older than `eventsBefore`: a later day replaces an earlier
- * one, never the other way round, because what was erased would come back with the next read of everything.
+ * Puts people on the list, and excludes events older than `eventsBefore`: a later day replaces an earlier one, never
+ * the other way round, because what was erased would come back with the next read of everything.
  * @param nowMs milliseconds since 1970 UTC
  * @returns the keyed hash of each person, in the order of `profileIds`, and which list they are on; null for none
  * @throws StorageError when the list is lost, or the disk refuses
@@ -298,8 +298,8 @@ function lost(sentence: string): StorageError {
 }
 
 /**
- * The people that an event names. One that does not say whose it is may hold the id anywhere, and it is kept as a reject
- * with all its text: so there every text counts.
+ * The people that an event names. An event without a proper person may hold the id anywhere, and it is kept as a reject
+ * with all its text: so every text in it counts.
  */
 export function peopleIn(event: unknown): string[] {
   const person = event !== null && typeof event === 'object' && 'person' in event && event.person
@@ -308,7 +308,7 @@ export function peopleIn(event: unknown): string[] {
   return textsIn(event)
 }
 
-// Not by recursion: what was sent can be nested deeper than the stack.
+// Without recursion: the sent value can be nested deeper than the stack.
 function textsIn(value: unknown): string[] {
   const texts: string[] = []
   const open: unknown[] = [value]

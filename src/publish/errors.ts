@@ -11,14 +11,14 @@ export class PublishError extends JobtideError {
     super(EXIT.publishFailed, message, details)
   }
 
-  /** This error as it ends a publish: its hint also says how things go on. */
+  /** This error as the end of a publish: its hint also says how to continue. */
   whilePublishing(): PublishError {
     return this.#withHint(
       'The warehouse is whole and the next run publishes; or fix this and run `jobtide publish`.',
     )
   }
 
-  /** This error as it keeps a run from buying. */
+  /** This error as the reason why a run buys nothing. */
   beforeBuying(): PublishError {
     return this.#withHint(
       'Nothing was bought: a run checks its destination first. To buy anyway, run with --no-publish.',
@@ -52,7 +52,7 @@ export class NewerFormatError extends RefusedError {
 /** The Delta log of a table cannot be continued: the next publish begins it again. */
 export class DamagedLogError extends PublishError {}
 
-/** A published snapshot is not what it was. Nothing was made of it. */
+/** A published snapshot has changed. Nothing was made from it. */
 export class DamagedSnapshotError extends JobtideError {
   constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
     super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {

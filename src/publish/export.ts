@@ -1,6 +1,7 @@
 /**
- * Exports the tables of a snapshot, all of one moment: what no build has changed keeps its files, all else is copied to the scratch
- * folder, each file by one COPY with a total order, so the same rows give the same bytes at any thread count.
+ * Exports the tables of a snapshot, all of one moment: tables that no build has changed keep their files, others are
+ * copied to the scratch folder, each file by one COPY with a total order, so the same rows give the same bytes at any
+ * thread count.
  */
 
 import { createHash } from 'node:crypto'
@@ -38,7 +39,7 @@ const WHOLE_TABLE = 'all'
 // Hive's word for null in a partition: every engine that reads such paths knows it.
 const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 
-/** A file in the scratch folder that belongs into the store. */
+/** A file in the scratch folder to be moved to the store. */
 export interface ScratchFile {
   readonly key: string
   readonly path: string
@@ -48,7 +49,7 @@ export interface ScratchFile {
 
 export interface ExportOptions {
   readonly warehouse: Warehouse
-  /** Of the tables those that were made elsewhere: their files are in the store, and may be several for a partition. */
+  /** Tables that Spark or another program made: their files are in the store, possibly several for a partition. */
   readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
   /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
@@ -56,7 +57,7 @@ export interface ExportOptions {
   readonly scratchFolder: string
   /** ULID of the new snapshot; never used before. */
   readonly snapshotId: string
-  /** Writes every file again, whatever builds say of changes. Default: false. */
+  /** Writes every file again, ignoring what builds changed. Default: false. */
   readonly compact?: boolean
   /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
   readonly splitAboveRows?: number
@@ -73,8 +74,8 @@ export interface PublishStep extends Step {
 
 /**
  * Exports every table, in the transaction that is open.
- * @param before what readers see, where its files are kept
- * @param sizes what is in the store below `tables/`: key → bytes
+ * @param before the snapshot that readers see, where its files are kept
+ * @param sizes the objects of the store below `tables/`: key → bytes
  * @param versions that write now
  * @returns the tables as a manifest has them, and which of their files are not in the store
  */

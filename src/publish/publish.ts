@@ -260,7 +260,7 @@ export async function readChecks(
   return { build_id, passed, checked_at }
 }
 
-/** For readers that do not know manifests. Also of a snapshot that was there before: its publisher may have been killed before. */
+/** For readers that do not know manifests. Also for an earlier snapshot: its publisher may have been killed before. */
 async function showToOthers(
   options: PublishOptions,
   manifest: Manifest,

@@ -85,7 +85,10 @@ export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[
   return [...found.values()].map(({ manifest }) => manifest)
 }
 
-/** Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null where readers' own is meant. */
+/**
+ * Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null for the snapshot that readers
+ * see.
+ */
 export function splitSnapshotUrl(url: string): { destination: string; snapshotId: string | null } {
   const parts = /^(.+)\/snapshots\/([0-9A-Z]{26})\/?$/.exec(url) ?? []
   const [, destination = url, snapshotId = null] = parts

@@ -1,6 +1,7 @@
 /**
- * Makes a warehouse from a published snapshot, under another name until every file has been proved and every table counted. It
- * lacks what is not in snapshots: journal, ledger, coverage, and how often and when last an event was seen.
+ * Makes a warehouse from a published snapshot, under another name until every file has been proved and every table
+ * counted. It lacks everything that snapshots leave out: journal, ledger, coverage, and how often and when last an
+ * event was seen.
  */
 
 import { existsSync } from 'node:fs'
@@ -25,7 +26,7 @@ export interface RestoreOptions {
   readonly path: string
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
-  /** Says in comments what the tables of models hold, as a build would; called when all are filled. */
+  /** Sets the comments of the tables of models, as a build would; called when all are filled. */
   readonly describe: (warehouse: Warehouse, tables: readonly ManifestTable[]) => Promise<void>
   /** Called with the path of the finished warehouse, closed, before it takes its name. */
   readonly beforeUse?: (path: string) => Promise<void>

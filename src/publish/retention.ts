@@ -1,8 +1,10 @@
 /**
- * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are
- * older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock:
- * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new keys.
- * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object before that
+ * Deletes unneeded objects from a store: expired snapshots, objects older than a day that no kept manifest names, and
+ * files of Delta logs that no version of the last 30 days needs. It needs no lock:
+ * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new
+ * keys.
+ * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object
+ * before that
  *   and has not published it can no longer win the compare-and-swap of the pointer.
  */
 
@@ -38,7 +40,7 @@ export interface GcOptions {
 }
 
 export interface GcReport {
-  /** Why nothing was deleted; null when all is done. */
+  /** The reason why nothing was deleted; null when all is done. */
   readonly reason: string | null
   /** Ids of snapshots that are no longer kept, oldest first. */
   readonly snapshots: readonly string[]
@@ -67,8 +69,8 @@ export async function collectGarbage(options: GcOptions): Promise<GcReport> {
 type Inventory = Exclude<Awaited<ReturnType<typeof takeInventory>>, string>
 
 /**
- * Deletes one step after the other, so that a snapshot with a manifest has its files, whenever the deleting stops. First what
- * was never published: only the manifest of the snapshot that won against it tells that.
+ * Deletes in steps, so that a snapshot with a manifest has its files, whenever the deleting stops. Unpublished
+ * snapshots go first: only the manifest of the snapshot that won against one shows that it was not published.
  */
 async function collect(
   { store, keep, signal }: GcOptions,
@@ -122,7 +124,7 @@ async function collect(
  * @returns the reason not to delete anything, in a store with a damaged manifest: a file would look as if no snapshot named it
  */
 async function takeInventory(store: ObjectStore) {
-  // The listings come before the pointer is read: what is newer than they are is not even looked at.
+  // The listings come before the pointer is read: anything newer than they are is ignored.
   const [pointer] = await store.list(POINTER_KEY)
   const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
   const current = await readCurrent(store)
@@ -154,8 +156,8 @@ async function takeInventory(store: ObjectStore) {
 }
 
 /**
- * Drops snapshots with everything that could tell what was in them, however young. The caller publishes one without the data
- * first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
+ * Drops snapshots with everything that could reveal their content, however young. The caller publishes one without the
+ * data first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
  */
 export async function dropSnapshots(
   options: Omit<SyncOptions, 'manifest'> & CurrentOptions,

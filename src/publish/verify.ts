@@ -1,6 +1,6 @@
 /**
- * Proves a published snapshot again, from nothing but what is in the store: pointer → manifest (hash) → every file (bytes,
- * SHA-256, rows) → the Delta logs and `current/`, which must show the same files. Changes nothing.
+ * Proves a published snapshot again, from the store alone: pointer → manifest (hash) → every file (bytes, SHA-256,
+ * rows) → the Delta logs and `current/`, which must show the same files. Changes nothing.
  */
 
 import { existsSync, statSync } from 'node:fs'
@@ -46,7 +46,7 @@ export interface Finding {
   readonly message: string
 }
 
-/** Takes what is wrong with an object, which is that of a table where its key says so. */
+/** Takes the fault of an object, which belongs to a table where its key says so. */
 type Report = (kind: FindingKind, object: string, message: string) => void
 
 export interface VerifyOptions extends ObjectSource {
@@ -167,7 +167,7 @@ async function verifyContents(
     for (const what of wrongSums(table)) report('manifest', keys.manifest, `${table.name}: ${what}`)
   }
   const views = await store.get(keys.views)
-  // The first line is for those to change who copied it.
+  // The first line is for people who copied the snapshot to change.
   const withoutRoot = (text: string) => text.replace(/^set variable root = '(?:[^']|'')*';\n/, '')
   if (views === null) report('missing', keys.views, 'it is missing')
   else if (withoutRoot(Buffer.from(views.bytes).toString()) !== withoutRoot(viewsSql(manifest))) {
@@ -254,7 +254,7 @@ async function verifyFile(
       const belong = schema.map((own) => `${own.name} ${own.type} ${own.field_id}`).join(', ')
       if (is !== belong) report('columns', file.key, `its columns are ${is} instead of ${belong}`)
     } catch (error) {
-      // A disk or memory that is full says nothing of the file.
+      // A full disk or memory says nothing about the file.
       if (error instanceof StorageError) throw error
       report('rows', file.key, `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`)
     }
@@ -263,7 +263,7 @@ async function verifyFile(
 
 const MEND = '`jobtide publish` brings it up to date'
 
-/** Whether the Delta log of a table of the snapshot that the pointer names tells the same as the manifest. */
+/** Whether the Delta log of a table of the snapshot that the pointer names agrees with the manifest. */
 async function verifyDeltaLog(
   source: LogSource,
   manifest: Manifest,

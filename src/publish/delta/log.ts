@@ -15,7 +15,7 @@ import { withObject, withScratchFile, type ObjectSource } from '../scratch.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
 export const APP_ID = 'jobtide'
-/** Every reader knows it: files come and go, whole. */
+/** All readers support it: files come and go, whole. */
 export const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 }
 
 const textMap = z.record(z.string(), z.string())
@@ -111,7 +111,7 @@ export function lastCheckpointKey(table: string): string {
 
 const padded = (version: number) => String(version).padStart(20, '0')
 
-/** The versions that a log has commits and checkpoints of, each ascending; keys of other kinds are passed over. */
+/** The versions of a log's commits and checkpoints, each ascending; keys of other kinds are ignored. */
 export function versionsOf(keys: readonly string[]): { commits: number[]; checkpoints: number[] } {
   const matching = (name: RegExp) => {
     const versions = keys.flatMap((key) => name.exec(key)?.[1] ?? []).map(Number)
@@ -154,7 +154,7 @@ export interface LogState extends Pick<Action, 'protocol' | 'metaData' | 'txn'> 
 
 export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
-/** The sequence number of the snapshot that a log has come to; 0 for none. */
+/** The sequence number of the snapshot that a log shows; 0 for none. */
 export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
@@ -167,7 +167,7 @@ export function applyActions(
   const files = new Map(state.files)
   const tombstones = new Map(state.tombstones)
   let { protocol, metaData, txn } = state
-  // A commit has no order of its own: what it adds is there afterwards.
+  // A commit has no order of its own: the files that it adds exist afterwards.
   for (const { remove } of actions) {
     if (remove === undefined) continue
     files.delete(remove.path)
@@ -253,7 +253,7 @@ async function readCheckpoint(source: LogSource, table: string, of: number): Pro
   })
 }
 
-/** How long a removed file is named, the default of `delta.deletedFileRetentionDuration`. */
+/** How long a removed file stays named, the default of `delta.deletedFileRetentionDuration`. */
 const TOMBSTONE_DAYS = 7
 const TEXT_MAP = 'map(varchar, varchar)'
 // The protocol's "Checkpoint Schema": names and types are part of the format.
@@ -272,7 +272,7 @@ const CHECKPOINT_COLUMNS = Object.entries({
   .map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`)
   .join(', ')
 
-/** Writes what a log adds up to as one Parquet file, so that readers need not read every commit, and tells them of it. */
+/** Writes the state of a log as one Parquet file, so that readers need not read every commit, and points them to it. */
 export async function writeCheckpoint(
   { store, warehouse, scratchFolder }: LogSource,
   table: string,

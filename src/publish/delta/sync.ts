@@ -75,7 +75,9 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> 
   return logs
 }
 
-/** The version that the log has come to. @param keys of the log, as they were; what others have written since is seen later */
+/**
+ * The current version of the log. @param keys of the log, as they were; what others have written since is seen later
+ */
 async function syncLog(
   options: SyncOptions,
   table: ManifestTable,
@@ -204,7 +206,10 @@ function tableId(table: string, snapshotId: string): string {
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }
 
-/** Files that the log has and the manifest has not go; those it lacks, or names with another size or count of rows, come. */
+/**
+ * Removes files that the log has but the manifest has not; adds those that it lacks, or that it lists with another size
+ * or count of rows.
+ */
 function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {
   // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
   const pathOf = ({ key }: ManifestFile) => key.slice(tableFolder(table.name).length)
@@ -251,7 +256,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The `schemaString` of a table. Every column may be null there: the protocol has no way to add one that may not.
+ * The `schemaString` of a table. Every column is nullable: the protocol cannot add one that is not.
  * @throws PublishError for a column whose type the Delta protocol does not have
  */
 export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {

@@ -1,4 +1,4 @@
-/** A connection to one prefix of a bucket, and what went wrong with a call, in one sentence that repeats no secret. */
+/** A connection to one prefix of a bucket, which explains a failed call in one sentence without secrets. */
 
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { messageOf, systemCode } from '../../support/errors.ts'

@@ -164,7 +164,7 @@ class S3Store implements ObjectStore {
     })
   }
 
-  // Something on the way may answer 200 in the place of a server, and nothing is stored.
+  // A proxy may answer 200 in place of a server, and nothing is stored.
   #proveAnswer(etag: string | undefined, key: string): void {
     if (etag !== undefined) return
     const what = `the answer to writing ${this.urlOf(key)} is not from S3: it has no ETag`
@@ -351,7 +351,7 @@ class S3Store implements ObjectStore {
     await this.#removeAll(keys.map((key) => ({ Key: this.#s3.at(key).Key })))
   }
 
-  // A second attempt asks for all of them again: what is gone by then counts as removed.
+  // A second attempt requests all of them again: objects that are gone by then count as removed.
   async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
     for (let at = 0, attempt = 1; at < objects.length; attempt += 1) {
       const failures = await this.#removeOnce(objects.slice(at, at + REMOVE_AT_ONCE))
