@@ -2,7 +2,7 @@
  * Grants permits to send one request each, to all workers of this process, in the order in which they ask. A permit
  * waits for its slot in the rate, for the end of a pause that the service ordered, for the next trial of an open
  * circuit, and while the service's own count says that it would refuse the request. All state is in memory, because one
- * process buys at a time; the journal also keeps an ordered pause: `#honourEarlierPause` in src/extract/extract.ts.
+ * process buys at a time; the journal also keeps an ordered pause: `#respectStoredRetryAfter` in src/extract/extract.ts.
  */
 
 import { onAbort } from '../support/abort.ts'

@@ -29,7 +29,7 @@ import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
-import { honourEarlierPause } from './earlier-pause.ts'
+import { respectStoredRetryAfter } from './earlier-pause.ts'
 import { UnansweredError, type Patience } from './failed-attempt.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
@@ -124,7 +124,7 @@ class Collection {
 
   async run(): Promise<ExtractProgress> {
     const { run, stop, concurrency, clock } = this.#options
-    honourEarlierPause(this.#options)
+    respectStoredRetryAfter(this.#options)
     const open = [...run.lookups.values()].filter(({ isDone }) => !isDone)
     this.#done = run.lookups.size - open.length
     // Unfinished items come first, so that a small budget finishes something.

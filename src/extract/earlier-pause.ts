@@ -5,7 +5,7 @@ import { isoInstant } from '../support/clock.ts'
 import type { ExtractOptions } from './options.ts'
 
 /** Lets no request leave before that time. @throws UnavailableError when that is longer than the run may wait */
-export function honourEarlierPause(
+export function respectStoredRetryAfter(
   options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
 ): void {
   const { notBefore, clock, maxWaitMs, pacer, logger } = options

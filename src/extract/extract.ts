@@ -13,7 +13,7 @@ import {
   isBegun,
   isStale,
   newBatchHistory,
-  timesDoubted,
+  refetchCount,
   type BatchHistory,
 } from '../journal/batch-history.ts'
 import { pageAgain, takeRecord } from '../journal/page-drift.ts'
@@ -23,7 +23,7 @@ import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
-import { honourEarlierPause } from './earlier-pause.ts'
+import { respectStoredRetryAfter } from './earlier-pause.ts'
 import { KnownNames, hasUrls } from './known-names.ts'
 import { LongList } from './long-list.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
@@ -96,7 +96,7 @@ class Extraction {
 
   async run(): Promise<ExtractProgress> {
     const { only, stop } = this.#options
-    honourEarlierPause(this.#options)
+    respectStoredRetryAfter(this.#options)
     const wanted = this.#batches.filter(
       ({ state, batch }) => state === 'planned' && (only?.has(batch.batch_id) ?? true),
     )
@@ -183,7 +183,7 @@ class Extraction {
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
     // After 1 and then 4 seconds: a momentary fault may be over.
-    const doubts = timesDoubted(history)
+    const doubts = refetchCount(history)
     if (doubts > 0) await this.#options.clock.sleep(doubts ** 2 * SECOND, this.#stop)
     if (again !== null && history.drift.look?.times !== 0)
       await this.#options.clock.sleep(SECOND, this.#stop)

@@ -15,7 +15,7 @@ const LONG_FROM = 8
 // A batch with this many pages may have more than the service counts.
 const WIDE_FROM = 64
 // From here on a page that is bought twice costs a thousandth.
-const ENORMOUS_FROM = 1_000
+const RECHECK_AFTER_PAGES = 1_000
 // 499,950 events of one organisation in one day. Not the last page itself: a service may end there what has no end.
 const CONTROL_PAGE = LAST_PAGE - 1
 
@@ -47,7 +47,7 @@ export class LongList {
       page > LAST_PAGE || (!this.#isCounted && (isLong || batch.part_of_wide === true))
     const isTooWide = mayBeWide && (page > LAST_PAGE || (await this.#goesOnAt(batch, LAST_PAGE)))
     this.#isCounted ||= mayBeWide
-    if (isTooWide || (page > ENORMOUS_FROM && this.#isRead && !this.#isSame))
+    if (isTooWide || (page > RECHECK_AFTER_PAGES && this.#isRead && !this.#isSame))
       await this.#expectSame()
     this.#isRead = true
     return isTooWide

@@ -62,7 +62,7 @@ export interface Drift {
   keepsVersions: boolean
   /** The last page that was asked for again because it was odd, 0 for none, and how often. */
   doubted: { readonly page: number; readonly times: number }
-  /** How often the next page came from a part of the service that is behind; see isBehind. */
+  /** How often the next page came from a part of the service that is behind; see isFromLaggingReplica. */
   behind: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
@@ -240,6 +240,6 @@ export function isDoubted(
 }
 
 /** How often the next page was fetched again because it was not believed; 0 for a page that was not requested. */
-export function timesDoubted({ pages, drift: { doubted } }: BatchHistory): number {
+export function refetchCount({ pages, drift: { doubted } }: BatchHistory): number {
   return doubted.page === pages + 1 ? doubted.times : 0
 }

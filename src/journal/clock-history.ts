@@ -88,7 +88,11 @@ export interface EarlyAnswer {
  * was ahead, the time is reduced by that; otherwise it is the last earlier time that the answer does not contradict; 0
  * for none.
  */
-export function soundTime(times: readonly ReachedTime[], to: number, answer: EarlyAnswer): number {
+export function trustedUntil(
+  times: readonly ReachedTime[],
+  to: number,
+  answer: EarlyAnswer,
+): number {
   const { said, uptime } = answer
   const known = times.find(({ at }) => at >= to) ?? times.at(-1)
   if (known === undefined) return to
@@ -96,7 +100,7 @@ export function soundTime(times: readonly ReachedTime[], to: number, answer: Ear
   if (aheadMs <= CLOCK_TOLERANCE_MS) return to
   if (known.uptime !== null && known.uptime.boot === uptime?.boot) return Math.max(0, to - aheadMs)
   const last = times.findLast(({ at }) => at <= said + CLOCK_TOLERANCE_MS)
-  return last === undefined ? 0 : Math.min(to, soundTime(times, last.at, answer))
+  return last === undefined ? 0 : Math.min(to, trustedUntil(times, last.at, answer))
 }
 
 /** Adds a page. Returns what remains of a time that was covered up to; null when the page changes nothing of that. */
@@ -115,7 +119,7 @@ export function foldClocks(
   }
   const before = history.reached
   const answer = { said: clocks.wentBack.to, uptime }
-  const sound = (to: number) => soundTime(before, to, answer)
+  const sound = (to: number) => trustedUntil(before, to, answer)
   if (before.every((one) => sound(one.at) === one.at)) return null
   history.reached = []
   for (const one of before) noteReached(history.reached, { ...one, at: sound(one.at) })

@@ -24,7 +24,7 @@ interface CountedRun extends HeldRun {
   readonly days: Record<string, Counts>
 }
 
-export class Holdings {
+export class SegmentSummary {
   readonly #runs = new Map<string, CountedRun>()
 
   add(record: JournalRecord): void {

@@ -24,9 +24,9 @@ import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { Holdings } from './held.ts'
+import { SegmentSummary } from './held.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { markDurable, markLine, removeMarks } from './open-marks.ts'
+import { writeDurableOffset, markLine, removeMarks } from './open-marks.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
@@ -89,7 +89,7 @@ interface OpenSegment {
   readonly path: string
   readonly file: number
   readonly hash: Hash
-  readonly holdings: Holdings
+  readonly holdings: SegmentSummary
   bytes: number
   /** Bytes that are surely on the disk. */
   durable: number
@@ -215,7 +215,7 @@ class SegmentWriter implements JournalWriter {
     try {
       await promisify(fdatasync)(segment.file)
       segment.durable = bytes
-      markDurable(this.#folder, name, mark)
+      writeDurableOffset(this.#folder, name, mark)
     } catch (error) {
       this.#broken = brokenBy(error, segment.path)
       throw this.#broken
@@ -252,7 +252,7 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     path,
     file,
     hash: createHash('sha256'),
-    holdings: new Holdings(),
+    holdings: new SegmentSummary(),
     bytes: 0,
     durable: 0,
     records: 0,

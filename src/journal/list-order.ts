@@ -104,7 +104,7 @@ export function isIncomplete({ read, hasMore, drift }: BatchHistory): boolean {
 }
 
 /** How many of these appear on this page twice. */
-export function countTwins(marks: readonly EventMark[]): number {
+export function countDuplicates(marks: readonly EventMark[]): number {
   if (new Set(marks.map(({ key }) => key)).size === marks.length) return 0
   return marks.length - new Set(marks.map(({ key, detectedAt }) => `${key} ${detectedAt}`)).size
 }

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
-import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
+import { SegmentSummary, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
 import { readMarks } from './open-marks.ts'
 import { endsWithSeal, listSegments, refuseOlderVersion, validPrefix } from './reader.ts'
 import {
@@ -167,7 +167,7 @@ function openDamageOf(
 function lostOf(folder: string, { segment, held }: SealedSegment): readonly HeldRun[] {
   const path = join(folder, segment)
   if (!isFile(path)) return held
-  const kept = new Holdings()
+  const kept = new SegmentSummary()
   validPrefix(
     path,
     (record) => kept.add(record),

@@ -16,7 +16,7 @@ function pathOf(folder: string, segment: string): string {
 }
 
 /** Notes what of a segment is on the disk. @param line by markLine(), made when that was written */
-export function markDurable(folder: string, segment: string, line: string): void {
+export function writeDurableOffset(folder: string, segment: string, line: string): void {
   try {
     const file = openSync(pathOf(folder, segment), constants.O_WRONLY | constants.O_CREAT)
     try {

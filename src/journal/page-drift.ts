@@ -34,7 +34,7 @@ import {
 import {
   countFromBefore,
   countReading,
-  countTwins,
+  countDuplicates,
   fingerprintOf,
   isIncomplete,
   isSeenEnough,
@@ -63,7 +63,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
-  history.drift.behind = isBehind(record) ? history.drift.behind + 1 : 0
+  history.drift.behind = isFromLaggingReplica(record) ? history.drift.behind + 1 : 0
   if (history.drift.behind > 0 && history.drift.behind < BEHIND_MAX) return
   const isNext = record.page === history.pages + 1
   const marks = decodeMarks(record.keys ?? '')
@@ -127,7 +127,7 @@ function endWithLooks(history: BatchHistory): void {
 
 function readAgain(history: BatchHistory): void {
   countReading(history)
-  goBack(history, 1)
+  rewindTo(history, 1)
 }
 
 /** The pages before `page` that its events were met on, in their order; none when one of them was on none. */
@@ -161,7 +161,7 @@ function samePage(
  * Whether a page was made by a part of the service that is behind others: its list lacks the newest events, so that all others
  * stand further up, and some over the end of the page before.
  */
-function isBehind({ clocks, server_at: serverAt }: PageReceived): boolean {
+function isFromLaggingReplica({ clocks, server_at: serverAt }: PageReceived): boolean {
   return clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS
 }
 
@@ -210,7 +210,7 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
   read.push({
     events,
-    twins: countTwins(marks),
+    twins: countDuplicates(marks),
     fingerprint: fingerprintOf(record),
     seq,
     serverAt,
@@ -224,7 +224,7 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   if (removals.length === 0) return
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
   forgetLeaving(history, serverAt)
-  goBack(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
+  rewindTo(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
 }
 
 // Clocks went back since its last page: when events leave the window was judged by times that may be wrong.
@@ -251,11 +251,11 @@ function reread(history: BatchHistory, { page, server_at: serverAt }: PageReceiv
   drift.rereads += 1
   const until = Math.min((read.at(-1)?.serverAt ?? 0) + SECOND, serverAt)
   forgetLeaving(history, until)
-  goBack(history, page)
+  rewindTo(history, page)
 }
 
 /** Takes the row of pages back to before `page`. */
-function goBack(history: BatchHistory, page: number): void {
+function rewindTo(history: BatchHistory, page: number): void {
   const { read, drift } = history
   const forgotten = read.splice(page - 1)
   history.events -= forgotten.reduce((sum, { events }) => sum + events, 0)

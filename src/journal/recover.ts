@@ -11,7 +11,7 @@ import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { Holdings, lossText, withoutKept } from './held.ts'
+import { SegmentSummary, lossText, withoutKept } from './held.ts'
 import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
 import { readMarks, removeMarks } from './open-marks.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
@@ -100,7 +100,7 @@ type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
  * file.
  */
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
-  const holdings = new Holdings()
+  const holdings = new SegmentSummary()
   const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
   if (prefix.records === 0) {
     removeFile(path)

@@ -59,7 +59,7 @@ export interface ServiceTime {
  * differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can the
  * monotonic clock rule out that time has passed: a machine may have slept.
  */
-export function agreeOnTime(witnesses: ClockWitnesses): ServiceTime {
+export function resolveServerTime(witnesses: ClockWitnesses): ServiceTime {
   const { date, ours, expected, remembered = null, reached = null } = witnesses
   const isAgreed = date !== null && isNear(date, ours)
   const own = isAgreed ? [date, ours] : [date ?? ours, ours, remembered ?? ours]

@@ -62,7 +62,7 @@ export async function checkDestination(
 }
 
 /** Refuses a snapshot in place of the one that readers see. */
-export function refuseLoss(
+export function assertNoDataLoss(
   before: StoredManifest,
   now: Manifest,
   destination: string,

@@ -16,7 +16,7 @@ import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {
   isEmpty,
   isOfAnotherJournal,
-  refuseLoss,
+  assertNoDataLoss,
   refuseSchemaChange,
   type LossChoices,
 } from './guard.ts'
@@ -119,7 +119,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     return { ...nothing, snapshotId, replacedFormat: null }
   }
   if (before !== null) {
-    refuseLoss(before, manifest, destination, options)
+    assertNoDataLoss(before, manifest, destination, options)
     refuseSchemaChange(before, manifest, options)
   }
   // Also where nothing changed: a file that was lost was written again.
