@@ -1,4 +1,4 @@
-"""Published tables: their files, what stands in each, and a fingerprint of the rows of each partition."""
+"""Published tables: their files, the content of each, and a fingerprint of the rows of each partition."""
 
 from __future__ import annotations
 

@@ -50,13 +50,13 @@ export class UnansweredError extends JobtideError {
   }
 }
 
-/** How often one thing is asked for before others are, whatever its failures. */
+/** How often one item is requested before the others are, whatever its failures. */
 export interface Patience {
   /** Attempts; null for as many as the retry policy allows. */
   readonly attempts: number | null
   /** Whether anything was answered: where nothing is, the service is at fault. */
   readonly isWell: boolean
-  /** Whether all was asked for before. */
+  /** Whether every item was requested before. */
   readonly isAgain: boolean
 }
 
@@ -64,8 +64,8 @@ export interface Patience {
 const UNREADABLE_PATIENCE = 2
 
 /**
- * Whether a failure is that of the thing that was asked for, and no other thing has to wait for it.
- * @param tries attempts at it, also those by which it is found out whether the service answers again
+ * Whether a failure is due to the requested item, so that no other item has to wait for it.
+ * @param tries attempts at it, including those that test whether the service answers again
  */
 export function isOfOneThing(
   { decision, failure }: FailedAttempt,
@@ -118,7 +118,7 @@ export function outcomeOf(failure: Failure): RequestOutcome {
 }
 
 /**
- * The error that ends the run, or the batch (BadRequestError); null when the page may be asked for again.
+ * The error that ends the run, or the batch (BadRequestError); null when the page may be requested again.
  * @param url where the request went
  * @param maxWaitMs how long nothing may be answered
  */

@@ -15,7 +15,7 @@ export class KnownNames {
   /** By event types and filters: how far back each was read, in days. */
   readonly #read = new Map<string, Map<string, number>>()
 
-  /** @param ids learnt before, by the URL or slug that was asked for */
+  /** @param ids learnt before, by the requested URL or slug */
   constructor(batches: Iterable<BatchHistory>, ids: ReadonlyMap<string, string> = new Map()) {
     this.#ids = new Map(ids)
     for (const { batch, state } of batches) if (state === 'finished') this.add(batch, [])

@@ -1,7 +1,7 @@
 /**
- * Full pages of new events look the same in a list that is long and in one that is made up, so nothing is cut for its
- * length. A list that goes on makes the service answer questions instead: for pages that are empty, and free, where its lists
- * end; and, of one that is enormous, for a page that was read before.
+ * Full pages of new events look the same in a long list and in a made-up one, so no list is cut for its length. Instead
+ * a long list makes the service answer questions: for empty, free pages, where its lists end; and for an enormous list,
+ * for a page that was read before.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'

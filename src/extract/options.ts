@@ -36,7 +36,7 @@ export interface ExtractOptions extends BuyingOptions {
   readonly run: RunHistory
   /** Reads only these batches of the run, by batch_id; absent: all. */
   readonly only?: ReadonlySet<string>
-  /** Ids learnt by earlier runs, by the URL or slug that was asked for; absent: none. */
+  /** Ids learnt by earlier runs, by the requested URL or slug; absent: none. */
   readonly ids?: ReadonlyMap<string, string>
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
@@ -71,7 +71,9 @@ export interface ExtractProgress {
   readonly quarantined: readonly Quarantined[]
   /** Pages that cost something else than expected. */
   readonly unexpectedCharges: number
-  /** Lists of other endpoints that were not read whole: they go on, or have gaps, after the most pages that may be asked for. */
+  /**
+   * Lists of other endpoints that were not read whole: they continue, or have gaps, after the maximum number of pages.
+   */
   readonly listsCut: number
   /** Filters of searches that the service did not recognise, as text. */
   readonly filterErrors: readonly string[]
@@ -79,7 +81,7 @@ export interface ExtractProgress {
   readonly clockTrouble: ClockTrouble | null
 }
 
-/** An organisation that could not be asked for, or not be read to its end. */
+/** An organisation that could not be requested, or not be read to its end. */
 export interface Quarantined {
   readonly organization: OrganizationRef
   readonly reason: string

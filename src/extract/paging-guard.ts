@@ -76,9 +76,9 @@ export class PagingGuard {
 }
 
 /**
- * Looks at a page that was read before and was asked for again. It shows an event of the list that was read, also when the
- * list has grown; only where a page of events and more left from above it meanwhile it shows none, or where the service
- * makes its pages up.
+ * Checks a page that was read before and requested again. It shows an event of the list that was read, even when the
+ * list has grown; it shows none only where more than a page of events left above it meanwhile, or where the service
+ * makes up its pages.
  * @throws EndlessListError when it shows none
  */
 export function expectSameList({ drift }: BatchHistory, record: PageReceived): void {
@@ -91,8 +91,8 @@ export function expectSameList({ drift }: BatchHistory, record: PageReceived): v
 }
 
 /**
- * Whether its events stood in this order on a page and the next one: so they come again when others came in above. A
- * service that goes round in circles sends the same pages, cut as they were.
+ * Whether its events were in this order on a page and the next one: so they appear again when others arrived above. A
+ * service that goes round in circles sends the same pages with the same boundaries.
  */
 function isPushedDown(pages: readonly number[]): boolean {
   const [first = 0] = pages

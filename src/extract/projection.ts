@@ -63,7 +63,7 @@ const NEARLY = 0.95
 export function fractionOf(batches: readonly BatchHistory[]): number {
   let planned = 0
   let read = 0
-  // Without lists: it is asked with each page, and there are many batches.
+  // Without lists: each page needs it, and there are many batches.
   for (const history of batches) {
     const pages = expectedPages(history)
     planned += pages

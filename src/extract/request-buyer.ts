@@ -42,7 +42,7 @@ export interface PaidRequest {
   /** Statuses other than 200 that `read` knows. */
   readonly statuses?: readonly number[]
   readonly attempts: PageAttempts
-  /** Where others are to be asked for, whatever becomes of this one; absent: a run ends with what it fails with. */
+  /** Whether others are to be requested, whatever happens to this one; absent: a run ends with its error. */
   readonly patience?: () => Patience
 }
 

@@ -94,7 +94,7 @@ export class Retries {
   }
 
   /**
-   * Does what was decided, and returns when the page may be asked for again.
+   * Carries out the decision, and returns when the page may be requested again.
    * @throws JobtideError when it may not; BadRequestError when only its batch must end
    */
   async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {

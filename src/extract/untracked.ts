@@ -83,7 +83,7 @@ export class UntrackedCompanies {
 
   /**
    * Halves a refused set until each untracked company is separated.
-   * @param isProven false when only the others were accepted: then the last company is asked for alone
+   * @param isProven false when only the others were accepted: then the last company is probed alone
    */
   async #search(
     batch: BatchRecord,
@@ -114,14 +114,14 @@ export class UntrackedCompanies {
   }
 }
 
-// As it was asked for, without what a service may leave out of a URL, and by its slug alone.
+// As requested, without the parts that a service may leave out of a URL, and by its slug alone.
 function namesOf({ value }: OrganizationRef): string[] {
   const asked = value.trim().toLowerCase()
   const bare = withoutTrailingSlashes(asked.replace(/^https?:\/\//, ''))
   return [...new Set([asked, bare, companySlug(value)])].filter((name) => name !== '')
 }
 
-/** Whether a message is about this company: it names it, or none of those that were asked for. */
+/** Whether a message is about this company: it names it, or none of the requested ones. */
 export function isAbout(
   message: string,
   company: OrganizationRef,

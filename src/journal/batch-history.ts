@@ -32,7 +32,7 @@ export interface ReadPage {
   readonly events: number
   /** The number of its events that appear on it twice. */
   readonly twins: number
-  /** Tells whether it is as it was when it is asked for again. */
+  /** Shows whether the page is unchanged when it is requested again. */
   readonly fingerprint: string
   /** The number of this reading, which rises with every page taken. */
   readonly seq: number
@@ -46,9 +46,9 @@ export interface ReadPage {
 
 /** Evidence that the list moved between two pages of a batch. */
 export interface Drift {
-  /** The newest version of each event, by its key, and where it was met last. */
+  /** The newest version of each event, by its key, and where it was seen last. */
   readonly met: Map<number, Meeting>
-  /** Versions of events that were met and are not the newest: key and time of detection. */
+  /** Versions of events that were seen and are not the newest: key and time of detection. */
   readonly older: Set<string>
   /** The number of the last reading; see ReadPage. */
   seq: number
@@ -60,9 +60,9 @@ export interface Drift {
   rereads: number
   /** Whether the service shows an event together with its correction, so that nothing is removed. */
   keepsVersions: boolean
-  /** The last page that was asked for again because it was odd, 0 for none, and how often. */
+  /** The last page that was requested again because it was odd, 0 for none, and how often. */
   doubted: { readonly page: number; readonly times: number }
-  /** How often the next page came from a part of the service that is behind; see isFromLaggingReplica. */
+  /** How often the next page came from a lagging part of the service; see isFromLaggingReplica. */
   behind: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
@@ -71,7 +71,8 @@ export interface Drift {
   /** Whether the list moved while pages were read one after the other: the last page may be of another state of it. */
   hasMoved: boolean
   /**
-   * Events that were met on two pages, less those that were met later than in their place: this many may be on no page.
+   * Events that were seen on two pages, less those that were seen later than in their place: this many may be on no
+   * page.
    */
   hidden: number
   /** How often the batch had to be read again from page 1, because its order changed. */
@@ -82,7 +83,7 @@ export interface Drift {
 
 export interface Look {
   readonly page: number
-  /** How often it was asked for. */
+  /** How often it was requested. */
   readonly times: number
   /** How many of its events the page after it shows, read right after it; 0 where that was after a longer while. */
   readonly repeats: number
@@ -158,7 +159,7 @@ export function coveredTime(
   const isAsleep = read.length > 1 && end?.clocks?.jump === true && last > end.serverAt
   if (isAsleep) return { from: first, to: first }
   if (batch.days_ago === null) return { from: null, to: first }
-  // The service tells its time in whole seconds: by the end of that second other events had left.
+  // The service reports its time in whole seconds: by the end of that second other events had left.
   const from = last + SECOND - batch.days_ago * DAY
   return { from: Math.min(from, first), to: first }
 }
@@ -176,7 +177,7 @@ export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }
 
-/** Pages with events that it has: those that were paid for, and are not asked for again. */
+/** Pages with events that it has: they were paid for, and are not requested again. */
 export function pagesBought({ read }: BatchHistory): number {
   return read.filter(({ events }) => events > 0).length
 }
@@ -221,8 +222,9 @@ function forgetPages({ read, drift }: BatchHistory): void {
 }
 
 /**
- * Whether the next page is asked for again before it is believed. A cache on the way may have answered with an earlier one, once,
- * which may cost a page. An empty page is free: after one that promised more it contradicts that, and is asked for twice more.
+ * Whether the next page is requested again before it is believed. A cache in between may have answered with an earlier
+ * page, once, which may cost a page. An empty page is free: after a page that promised more it contradicts that, and is
+ * requested twice more.
  */
 export function isDoubted(
   history: BatchHistory,

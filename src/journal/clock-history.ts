@@ -109,7 +109,7 @@ export function foldClocks(
   page: PageReceived,
 ): ((to: number) => number) | null {
   const { run_id: runId, at, server_at, clocks, uptime = null } = page
-  // The last page is the one that the journal has last: clocks that are in dispute cannot tell.
+  // The last page is the last one in the journal: disputed clocks cannot decide.
   history.serverAheadMs = server_at - at
   history.serverAheadAtMostMs = Math.max(server_at, clocks?.latest ?? server_at) - at
   if (clocks !== undefined) history.clockDispute = { runId, ours: at, ...clocks }
@@ -126,7 +126,7 @@ export function foldClocks(
   return sound
 }
 
-/** Milliseconds that have passed on this machine, as far as its uptime tells; else 0. */
+/** Milliseconds that have passed on this machine, as far as its uptime shows; else 0. */
 export function elapsedSince(then: Uptime | null, now: Uptime | null): number {
   if (then === null || now === null || then.boot !== now.boot) return 0
   return Math.max(0, now.ms - then.ms)

@@ -16,7 +16,7 @@ export interface Stretch {
 /** An unbroken interval of detection time that was read to its end. */
 export interface CoveredInterval extends Stretch {
   readonly eventTypes: readonly EventType[]
-  /** Every answer was without an event: it was read, and is asked for again. See addAnswer. */
+  /** Every answer was without an event: the time was read, and is requested again. See addAnswer. */
   readonly isUnconfirmed?: true
 }
 
@@ -105,7 +105,9 @@ export function coveredBy(
   return { from: from === null ? null : Math.min(from, to), to }
 }
 
-/** Intervals with other ends; of one that has none, 0, its beginning is left: it is asked for from there. Pure. */
+/**
+ * Cuts intervals at other ends; of one that has none, 0, the beginning remains, from which it is requested again. Pure.
+ */
 export function endingAt(
   intervals: readonly CoveredInterval[],
   endOf: (to: number) => number,

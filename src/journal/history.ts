@@ -55,7 +55,7 @@ export interface History extends ClockHistory, ReadByQuestion {
   readonly notRead: Set<string>
   /** When and why the service refused it. */
   readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
-  /** Ids learnt from events, by the URL or slug that was asked for. */
+  /** Ids learnt from events, by the requested URL or slug. */
   readonly ids: Map<string, string>
   /** When each was learnt, milliseconds since 1970 UTC. */
   readonly learntAt: Map<string, number>
@@ -197,7 +197,7 @@ function readByFilters({ filtered }: History, filters: Filters): ReadByFilters {
   return known
 }
 
-/** The batches that a run is to read; notes whom it asks for with filters. */
+/** The batches that a run is to read; records the organisations that it requests with filters. */
 function planned(history: History, at: number, frame: PlacedFrame): BatchRecord[] {
   const batches = addedBatches(frame)
   for (const { filters, organizations } of batches) {
@@ -244,7 +244,7 @@ function addSalvaged(
     asked.set(name, { first, last })
     for (const { event_types: eventTypes, from, to } of covered) {
       coverage.set(name, addInterval(coverage.get(name) ?? [], { eventTypes, from, to }))
-      // How often it was asked for the same days is not known: once.
+      // How often it was requested for the same days is unknown: once.
       const days = from === null ? RATE_DAYS : Math.min(RATE_DAYS, Math.ceil((to - from) / DAY))
       const looked = { total: 0, lastAt: 0, events: 0, days, at: last }
       seen.set(name, addSightings(seen.get(name), looked))

@@ -99,16 +99,16 @@ interface OpenSegment {
 }
 
 /**
- * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and
- * end; all who come while one runs share the next. Every fsync and every closing of a file goes through one queue, so a
- * segment is closed only after the fsyncs asked for it, and a new one is confirmed only after the one before it.
+ * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and end;
+ * all appends that arrive while one runs share the next. Every fsync and every closing of a file goes through one
+ * queue, so a segment is closed only after its pending fsyncs, and a new one is confirmed only after the one before it.
  */
 class SegmentWriter implements JournalWriter {
   readonly #folder: string
   readonly #clock: Clock
   readonly #segmentBytes: number
   #segment: OpenSegment | null = null
-  /** Settles when all disk work asked for so far is done; never rejects. */
+  /** Settles when all disk work requested so far is done; never rejects. */
   #diskWork: Promise<unknown> = Promise.resolve()
   #broken: StorageError | null = null
 

@@ -50,8 +50,8 @@ export function noteLook(
 }
 
 /**
- * A look at the page that tells whether a batch that was read to its end is whole; null where nothing moved. The last page may
- * come from a machine that lacks the newest events: then others are on no page. Page 1 shows the events that pushed others.
+ * The page that shows whether a completely read batch has all events; null where nothing moved. The last page may come
+ * from a machine that lacks the newest events: then others are on no page. Page 1 shows the events that pushed others.
  */
 export function lookAtEnd({ hasMore, pages, drift }: BatchHistory): Look | null {
   if (hasMore || drift.readings > 0 || (!drift.hasMoved && drift.hidden === 0)) return null
@@ -80,7 +80,7 @@ function isAbove(a: Meeting, b: Meeting): boolean {
   return a.page === b.page ? a.index < b.index : a.page < b.page
 }
 
-/** How many of these were met on pages before `page`, in this reading. */
+/** How many of these were seen on pages before `page`, in this reading. */
 export function countFromBefore(
   history: BatchHistory,
   page: number,
@@ -124,7 +124,7 @@ export function countReading({ read, drift }: BatchHistory): void {
   drift.fault ??= `the order of its events changes from request to request: ${drift.readings} readings of up to ${read.length} pages show ${drift.met.size} of them`
 }
 
-/** The position of this version of an event in this reading; null where it was not met in it. */
+/** The position of this version of an event in this reading; null where it was not seen in it. */
 function placeOf({ read, drift }: BatchHistory, { key, detectedAt }: EventMark): Meeting | null {
   const known = drift.met.get(key)
   const isHere = known?.detectedAt === detectedAt && read[known.page - 1]?.seq === known.seq

@@ -9,7 +9,7 @@ export interface LookupHistory {
   readonly lookup: LookupRecord
   /** Pages 1 … n were read. */
   pages: number
-  /** Answers with them: a page that is asked for again counts again. */
+  /** Answers with them: a page that is requested again counts again. */
   answers: number
   /** Items in them. */
   items: number
@@ -44,17 +44,17 @@ export function newLookupHistory(lookup: LookupRecord): LookupHistory {
   return { lookup, ...nothing, isDone: false }
 }
 
-/** The page to be asked for: the one after those that were read, or one of them again. */
+/** The next page to request: the one after those that were read, or one of them again. */
 export function pageToAsk({ pages, next, list }: LookupHistory): number {
   return list === null ? pages + 1 : Number(next)
 }
 
-/** Whether its first pages were paid for, and others are to be asked for. */
+/** Whether its first pages were paid for, and more are to be requested. */
 export function isLookupBegun({ pages, isDone }: LookupHistory): boolean {
   return pages > 0 && !isDone
 }
 
-/** Takes note of an answer, but of none behind a page that the journal lacks. */
+/** Records an answer, unless it follows a page that the journal lacks. */
 export function takeAnswer(history: LookupHistory, record: AnswerReceived): void {
   if (record.outcome === 'later' || record.page !== pageToAsk(history)) return
   history.pages = Math.max(history.pages, record.page)
@@ -68,7 +68,7 @@ export function takeAnswer(history: LookupHistory, record: AnswerReceived): void
 }
 
 /**
- * Takes note of what became of a request.
+ * Records the outcome of a request.
  * @param answered by lookup_key
  * @param run of a page of job changes, and where the journal lacks the plan, it has no such lookup
  */
@@ -96,9 +96,9 @@ export function foldLookup(
 }
 
 /**
- * A list that is paged by number, at its last answer. Items that stood at the beginning of the next page when items before them went
- * are on a page that was read already: the list's own count of its items shows it. Plain data, kept in checkpoints. Positions are
- * from 1.
+ * A list that is paged by number, at its last answer. When items before the next page are removed, the items at its
+ * beginning move to a page that was read already: the list's own count of its items shows it. Plain data, kept in
+ * checkpoints. Positions are from 1.
  */
 export interface ListState {
   /** Items of a whole page. */
@@ -111,7 +111,7 @@ export interface ListState {
 }
 
 /**
- * The list after an answer. Items that went may have stood anywhere, and so may those that came: a gap grows by as many.
+ * The list after an answer. Removed items may have been anywhere, and so may new ones: a gap grows by as many.
  * @param before null before the first answer
  */
 export function listAfter(

@@ -46,7 +46,7 @@ export interface JournalState {
   readonly gapsUpTo: string
 }
 
-/** Sealed segments are gone, or not as they were. */
+/** Sealed segments are gone or changed. */
 export class JournalLossError extends JobtideError {
   constructor(folder: string, damages: readonly Damage[]) {
     const all = damages.map(({ sealed, what }) => ({ sealed, what, lost: lostOf(folder, sealed) }))
@@ -73,7 +73,7 @@ export class JournalLossError extends JobtideError {
 /**
  * Checks the segments below `folder` that are sealed.
  * @param depth `ends`: size, and the seal at the end; `bytes`: the hash of all of it
- * @throws JournalLossError when one is gone or not as it was
+ * @throws JournalLossError when one is gone or changed
  * @throws SealListError when the list of them is missing or damaged
  */
 export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalState {

@@ -81,7 +81,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   endWithLooks(history)
 }
 
-/** Takes a page that is asked for again because of what moved. */
+/** Takes a page that is requested again because something moved. */
 function lookAt(
   history: BatchHistory,
   record: PageReceived,
@@ -130,7 +130,7 @@ function readAgain(history: BatchHistory): void {
   rewindTo(history, 1)
 }
 
-/** The pages before `page` that its events were met on, in their order; none when one of them was on none. */
+/** The earlier pages on which its events were seen, in their order; none when one of them was on none. */
 export function earlierPages(
   { drift }: BatchHistory,
   page: number,
@@ -158,8 +158,8 @@ function samePage(
 }
 
 /**
- * Whether a page was made by a part of the service that is behind others: its list lacks the newest events, so that all others
- * stand further up, and some over the end of the page before.
+ * Whether a page comes from a lagging part of the service: its list lacks the newest events, so that all others are
+ * further up, and some beyond the end of the page before.
  */
 function isFromLaggingReplica({ clocks, server_at: serverAt }: PageReceived): boolean {
   return clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS
@@ -177,9 +177,9 @@ function faultOf(history: BatchHistory, record: PageReceived, same: number | nul
 }
 
 /**
- * The page to ask for again before any other; null for none. Either the one after it shows events of it: that is looked at first
- * at once, while little has changed. Or the batch was read to its end, and this is the first page below a boundary that is
- * unverified: that is asked for a second after the last one.
+ * The page to request again before any other; null for none. Either the page after it shows its events: that is checked
+ * at once, while little has changed. Or the batch was read to its end, and this is the first page below an unverified
+ * boundary: it is requested a second after the last one.
  */
 export function pageAgain(history: BatchHistory): number | null {
   return history.drift.look?.page ?? (history.hasMore ? null : unverifiedPage(history))
@@ -280,7 +280,7 @@ function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
     .map(({ page, leavesAt }) => ({ page, at: leavesAt }))
 }
 
-/** Notes where events were met, and returns those that were removed from a page above. */
+/** Records where events were seen, and returns those that were removed from a page above. */
 function meetEvents(history: BatchHistory, page: number, marks: readonly EventMark[]): Removal[] {
   noteOlder(history, marks)
   const { met, seq } = history.drift
@@ -307,7 +307,7 @@ function removalBy({ read, drift }: BatchHistory, { key, detectedAt }: EventMark
   const place = read[known.page - 1]
   // Paging went back to above that page.
   if (place?.seq !== known.seq) return null
-  // The correction was there for long when the older one was met.
+  // The correction had existed for long when the older one was seen.
   if (detectedAt < place.serverAt - DAY) drift.keepsVersions = true
   if (drift.keepsVersions || detectedAt < place.serverAt - CORRECTION_LATENESS_MS) return null
   return { page: known.page, at: detectedAt }
@@ -315,7 +315,7 @@ function removalBy({ read, drift }: BatchHistory, { key, detectedAt }: EventMark
 
 /** The first page below a removal that may have been read after it; the last page was, whatever the clocks say. */
 function firstReadAfter({ read }: BatchHistory, { page, at }: Removal): number {
-  // The service tells its time in whole seconds.
+  // The service reports its time in whole seconds.
   const index = read.findIndex(({ serverAt }, i) => i >= page && serverAt + SECOND > at)
   return index < 0 ? read.length : index + 1
 }

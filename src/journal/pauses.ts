@@ -29,7 +29,7 @@ export interface Hold {
   readonly pause: Pause | null
 }
 
-/** While the machine is up its uptime tells how much of a pause has passed, whatever was done to its clock. */
+/** While the machine is up, its uptime shows how much of a pause has passed, whatever happened to its clock. */
 export function holdOf(
   { pauses }: { readonly pauses: readonly Pause[] },
   nowMs: number,

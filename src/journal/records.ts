@@ -90,7 +90,7 @@ export interface RunStarted extends OfRun<'run_started'> {
   readonly credits_limit: number | null
   /** Its cost as planned; absent where the plan had to guess. */
   readonly expected_credits?: number
-  /** Hash of what was asked for: a run is only resumed for the same question. */
+  /** Hash of the question: a run is resumed only for the same question. */
   readonly question_sha256: string
   /** Earlier spending, as known to a warehouse whose journal was lost: the run began again; absent for any other. */
   readonly spent_before?: readonly SpentBefore[]
@@ -105,9 +105,9 @@ export interface SpentBefore {
   readonly credits: number
 }
 
-/** A run that had stopped is resumed. Payload: JSON of the `BatchRecord[]` that are asked in addition to its own. */
+/** A stopped run is resumed. Payload: JSON of the `BatchRecord[]` that it requests in addition to its own. */
 export interface RunResumed extends OfRun<'run_resumed'> {
-  /** Hash of what is asked for from here on; absent when that is what was asked before. */
+  /** Hash of the question from here on; absent when it is unchanged. */
   readonly question_sha256?: string
 }
 
@@ -243,13 +243,13 @@ export interface BatchSplit extends OfBatch<'batch_split'> {
   readonly reason: string
 }
 
-/** A company could not be asked for and was left out. */
+/** A company could not be requested and was left out. */
 export interface OrganizationQuarantined extends OfRun<'organization_quarantined'> {
   readonly organization: OrganizationRef
   readonly reason: string
 }
 
-/** The id of a company that was asked for by URL or slug became known from its events. */
+/** The id of a company that was requested by URL or slug became known from its events. */
 export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization: OrganizationRef
   readonly organization_id: string
@@ -282,7 +282,7 @@ export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
   /** How long this machine was up at `at`; absent where that is unknown. */
   readonly uptime?: Uptime
   readonly reason: string
-  /** The operator said that all pauses noted before are forgotten. */
+  /** The operator asked to forget all pauses recorded before. */
   readonly lifts_earlier?: true
 }
 

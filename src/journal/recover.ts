@@ -1,5 +1,5 @@
 /**
- * Closes what killed processes left open, and, where that is asked for, goes on without what is lost. A segment that is
+ * Closes the segments that killed processes left open, and, on request, continues without lost ones. A segment that is
  * on the list of seals was closed: it is never cut, sealed again or removed here, unless its loss is accepted.
  */
 
@@ -193,7 +193,7 @@ function gapsLine(folder: string, listed: ReadonlyMap<string, SealedSegment>): S
   return { segment: GAPS, upTo }
 }
 
-// A segment that went together with its line may have held the beginning of a run that goes on in another one.
+// A segment that was lost together with its line may have held the beginning of a run that continues in another one.
 function lacksBeginning(folder: string): boolean {
   const listed = listedIn(folder, 'refuse')
   const known = listed.get(GAPS)?.upTo ?? ''

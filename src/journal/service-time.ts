@@ -42,7 +42,10 @@ export interface ClockDispute {
   readonly latest: number
   /** The `Date` left the course of those before it, and was not believed. */
   readonly jump?: true
-  /** The clocks say less than what answers before had reached: they were wrong, or are. Coverage after `earliest` is void. */
+  /**
+   * The clocks show less than the time that earlier answers had reached: they were wrong, or are. Coverage after
+   * `earliest` is void.
+   */
   readonly wentBack?: WentBack
 }
 

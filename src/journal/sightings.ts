@@ -31,8 +31,8 @@ export const RATE_HALF_LIFE_MS = 90 * DAY
 const NOTHING: Sightings = { total: 0, lastAt: 0, events: 0, days: 0, at: 0 }
 
 /**
- * The days in which an answer looked for events: of what was answered with nothing before and is asked for again, only
- * those since then.
+ * The days in which an answer looked for events: of days that were answered without events before, only those since
+ * then.
  */
 export function lookedDays(
   known: readonly CoveredInterval[],

@@ -1,6 +1,6 @@
 /**
- * Two titles of one person at one organisation, one after the other → what kind of change it was. Levels decide what is up or
- * down; where they are about the same, the words decide whether it is another job or the same one written otherwise.
+ * Classifies the change between two consecutive titles of one person at one organisation. Levels decide the direction;
+ * where they are about the same, the words decide whether it is another job or the same one in other words.
  */
 
 import { coreOf, readJob, type Job } from './core.ts'
@@ -14,8 +14,8 @@ import { readTitle, type ReadTitle } from './understand.ts'
 import { isOtherGender, splitTitle } from './words.ts'
 
 /**
- * One job where the words are the same, and where words were only added or only removed. Another job where words were
- * replaced, or where the field of work is another.
+ * It is one job where the words are the same, or were only added or only removed. It is another job where words were
+ * replaced, or where the field of work differs.
  */
 export function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
   if (before.job.leads !== after.job.leads) return false
@@ -360,9 +360,9 @@ function placesOf({ job, english }: ReadTitle): readonly Place[] {
 }
 
 /**
- * Steps that levels do not tell apart, or tell wrong: a registered nurse who becomes a nurse practitioner, a paralegal who
- * becomes an associate attorney.
- * @param rise by how much levels tell them apart
+ * Steps that levels miss or reverse: a registered nurse who becomes a nurse practitioner, a paralegal who becomes an
+ * associate attorney.
+ * @param rise how far the levels are apart
  */
 function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
   if (before.job.language !== after.job.language) return null

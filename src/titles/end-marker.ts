@@ -18,7 +18,7 @@ import { BookMaker, PhraseBook, type Place } from './phrase-book.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase, type Parts } from './words.ts'
 
-/** The parts of a title without those that only name whom the first one serves. */
+/** The parts of a title without those that only name the person whom the first one serves. */
 export function withoutServed(parts: Parts): Parts {
   const [first = [], ...others] = parts
   if (others.length === 0 || !isServing(first)) return parts
@@ -120,7 +120,7 @@ export function beginsAnotherTime(words: readonly string[], at: number): boolean
   return beforeARole.has(word) && namesRoleAt(words, at + 1)
 }
 
-/** Whether the words from `at` say whom or what a role behind them is for: "Yugoslavia Desk Officer". */
+/** Whether the words from `at` name the subject of a role after them: "Yugoslavia Desk Officer". */
 function isOfOthers(words: readonly string[], at: number): boolean {
   const last = words.length - 1
   const about = words.slice(at, last)

@@ -315,13 +315,13 @@ export function gradeOfNumeral(words: readonly string[], at: number): Grade | nu
   return value > 0 && (isLast || isClear) ? gradeOfStep(steps[value - 1]) : null
 }
 
-/** Where on which ladder a title says that it stands: 5 of `ic`, 6 of `band`. */
+/** The position on a ladder that a title states: 5 of `ic`, 6 of `band`. */
 export interface Step {
   readonly ladder: string
   readonly value: number
 }
 
-/** The step that the words of a title name, whether or not it says a level; null where they name none. */
+/** The step in the words of a title, even without a level; null where they have none. */
 export function stepNamed(words: readonly string[]): Step | null {
   for (const [at, word] of words.entries()) {
     const [, letter, digits = word] = LETTERS_AND_DIGITS.exec(word) ?? []

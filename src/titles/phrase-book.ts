@@ -33,7 +33,7 @@ export interface Place<T> {
   readonly counts: (value: T) => boolean
 }
 
-/** Every place: phrases are found wherever they stand, and all count. */
+/** Every place: phrases are found anywhere, and all count. */
 const ANYWHERE: Place<unknown> = { endsBefore: () => true, counts: () => true }
 
 const LONGEST_GAP_WORDS = 3
@@ -183,7 +183,7 @@ function insert<T>(root: Node<T>, phrase: string, value: T): void {
     node = next
   }
   const entry = { atStart: phrase.startsWith('^'), atEnd: phrase.endsWith('$'), value }
-  // A phrase that asks for more goes before one that asks for less.
+  // A phrase with more conditions precedes one with fewer.
   const at = node.entries.findIndex((other) => asks(other) < asks(entry))
   node.entries.splice(at < 0 ? node.entries.length : at, 0, entry)
 }

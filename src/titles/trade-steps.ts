@@ -1,4 +1,4 @@
-/** Steps of trades (config/titles/trade-steps.yaml) on which two titles stand, where one ladder holds both. */
+/** Finds the steps of trades (config/titles/trade-steps.yaml) that two titles share, where one ladder holds both. */
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
@@ -94,7 +94,7 @@ function isPlace(words: readonly string[]): boolean {
 
 const NOWHERE: readonly Place[] = []
 
-/** Where a title of these words stands, on each ladder by its longest phrase. */
+/** The position of a title with these words on each ladder, by its longest phrase. */
 export function placesOf(words: readonly string[]): readonly Place[] {
   if (!words.some((word) => book.knows(word))) return NOWHERE
   const best = new Map<string, Place>()

@@ -134,7 +134,7 @@ export function isFiller(word: string): boolean {
 
 const ONLY_WORDS = /^[a-z0-9 ]*$/
 
-// Each rule is asked for only where a sign stands that it needs: most titles have none.
+// Each rule runs only where a sign that it needs is present: most titles have none.
 function plain(title: string): string {
   let text = foldLetters(withoutEntities(title)).replace(/ {2,}/g, ' ').trim()
   text = withLetters(text.slice(0, LONGEST_TITLE))

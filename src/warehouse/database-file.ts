@@ -30,7 +30,7 @@ export function removeSpilled(path: string): void {
   })
 }
 
-/** Removes a database file with its log; one that is not there is no error. @throws StorageError */
+/** Removes a database file with its log; a missing one is not an error. @throws StorageError */
 export function removeDatabase(path: string): void {
   onDisk(path, () => {
     for (const file of [path, logOf(path)]) rmSync(file, { force: true })

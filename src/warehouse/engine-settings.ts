@@ -1,4 +1,4 @@
-/** How much of the machine DuckDB may take, and where it may put what does not fit. */
+/** Limits DuckDB's share of the machine, and chooses its folder for temporary files. */
 
 import { randomUUID } from 'node:crypto'
 import { accessSync, constants, rmSync, statfsSync } from 'node:fs'
@@ -15,7 +15,7 @@ export interface WarehouseOptions {
   readonly mode: 'read' | 'write'
   /** DuckDB's memory limit such as `1GB`; default: {@link shareOfEngine}. */
   readonly memoryLimit?: string
-  /** Where what does not fit into memory goes; default: {@link spillFolderOf} the file. */
+  /** The folder for data that does not fit into memory; default: {@link spillFolderOf} the file. */
   readonly spillFolder?: string
   /** Threads, 1 or more; default: one for each core, at most 4, and no more than there is memory for. */
   readonly threads?: number

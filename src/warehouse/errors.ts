@@ -1,6 +1,6 @@
 /**
- * DuckDB throws plain Errors whose kind is only in the text. This file reads that text, once, and decides what the
- * operator must do: wait for a reader, free the disk, rebuild the file, or report a defect.
+ * Classifies DuckDB's errors, which are plain Errors whose kind is only in the text. This file alone reads that text,
+ * and decides what the operator must do: wait for a reader, free the disk, rebuild the file, or report a defect.
  */
 
 import {
@@ -143,7 +143,7 @@ export function hasNoLocks(error: LockedError): boolean {
   return /not supported/i.test(String(error.cause))
 }
 
-/** Says whose SQL the engine refuses. @param what such as `model joiners` */
+/** Names the source of the SQL that the engine refuses. @param what such as `model joiners` */
 export async function naming<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

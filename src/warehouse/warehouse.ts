@@ -38,7 +38,7 @@ export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 const SCHEMA_FOLDER = join(sqlFolder, 'schema')
 const CHUNK_ROWS = 2_048
 
-// Chosen. Commands of Jobtide that read hold the file for less than a second; a person who looks around in it, for longer.
+// Chosen. Commands of Jobtide that read hold the file for less than a second; a person who inspects it, for longer.
 const WAIT_FOR_READERS_MS = 5_000
 const LOOK_EVERY_MS = 50
 
@@ -306,7 +306,7 @@ class OpenWarehouse {
       const appender = await this.#connection.createAppender(name, schema, catalog)
       const order = tableColumns.map((column) => columns[column])
       const types = tableColumns.map((_, index) => appender.columnType(index))
-      // One for all: what a chunk holds lies outside of JavaScript's memory, which is not collected because of it.
+      // One for all: the content of a chunk lies outside of JavaScript's memory, which is not collected because of it.
       const chunk = engine().DuckDBDataChunk.create(types)
       for (let from = 0; from < rowCount; from += CHUNK_ROWS) {
         const count = Math.min(CHUNK_ROWS, rowCount - from)
