@@ -18,7 +18,7 @@ export class UnavailableError extends JobtideError {
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
     const time = notBefore === null ? null : isoInstant(notBefore)
     super(EXIT.unavailable, message, {
-      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it goes on where it stopped; what is in the journal is not bought again.`,
+      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it continues where it stopped; pages in the journal are not bought again.`,
       context: time === null ? {} : { not_before: time },
       ...details,
     })
@@ -101,7 +101,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   402: [
     EXIT.budget,
     'the service requires payment (402)',
-    'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
+    'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it continues where it stopped.',
   ],
   // Of validation, as most frameworks say it.
   422: [EXIT.usage, notAccepted(422), NOT_ACCEPTED_HINT],

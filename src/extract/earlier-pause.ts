@@ -14,7 +14,7 @@ export function respectStoredRetryAfter(
   if (waitMs > maxWaitMs) {
     const time = isoInstant(notBefore)
     throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
-      hint: `Run the same command again after ${time}: it goes on where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
+      hint: `Run the same command again after ${time}: it continues where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
       context: { not_before: time },
     })
   }

@@ -142,9 +142,9 @@ export function errorOf(
 }
 
 const PAGE_HINT =
-  'Run the same command again later: it goes on where it stopped. When this page fails again, report it to the provider.'
+  'Run the same command again later: it continues where it stopped. When this page fails again, report it to the provider.'
 const UNREADABLE_HINT =
-  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, or does a proxy answer in its place? Run the same command again later: it goes on where it stopped.'
+  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, or does a proxy answer in its place? Run the same command again later: it continues where it stopped.'
 
 function giveUpError(
   why: GiveUpReason,

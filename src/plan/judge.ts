@@ -164,7 +164,7 @@ function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
   if (finished === null) {
     if (runState(last, working) === 'running') return null
     const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and no command works in the data directory`
-    const hint = `${again(name)} goes on where it stopped; nothing is bought twice.`
+    const hint = `${again(name)} continues where it stopped; nothing is bought twice.`
     return { id: 'last_run_killed', message, hint, ...of, since: started.at + resumed }
   }
   if (finished.exit_code === EXIT.done) return null
