@@ -25,7 +25,7 @@ import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
 import { respectStoredRetryAfter } from './earlier-pause.ts'
 import { KnownNames, hasUrls } from './known-names.ts'
-import { LongList } from './long-list.ts'
+import { PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
 import { EndlessListError, PagingGuard } from './paging-guard.ts'
@@ -150,7 +150,7 @@ class Extraction {
       const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
       return this.#replace(history, instead, 'asked for under another name')
     }
-    const list = new LongList(history, this.#buyer)
+    const limit = new PageLimit(history, this.#buyer)
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
@@ -158,7 +158,7 @@ class Extraction {
       if (page === null) return this.#finish(history, isContinued)
       await this.#untilPayable(history)
       try {
-        if (await list.isTooWide(page)) return await this.#tooWide(history)
+        if (await limit.isTooWide(page)) return await this.#tooWide(history)
         const bought = await this.#buyer.buy(batch, page)
         guard.look(history, bought)
         takeRecord(history, bought.record)

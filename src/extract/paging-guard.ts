@@ -1,7 +1,7 @@
 /**
  * Stops pagination that never ends. A service that repeats pages under other numbers, or sends nearly empty pages that
  * promise more, would be paid until the budget is spent; the guard stops it within three such pages and names the
- * cause. Full pages of new events without end look like a long list: long-list.ts knows what to ask then.
+ * cause. Full pages of new events without end look like a long list: page-limit.ts knows what to ask then.
  */
 
 import { UnavailableError } from '../api/errors.ts'

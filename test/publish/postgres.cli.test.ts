@@ -221,7 +221,11 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
         7,
         'password authentication failed for user "tester"',
       ],
-      [`postgres://tester@${where}/postgres`, 7, 'it requires a password for tester, but none is set'],
+      [
+        `postgres://tester@${where}/postgres`,
+        7,
+        'it requires a password for tester, but none is set',
+      ],
       [`postgres://tester:${PASSWORD}@${where}/nowhere`, 7, 'database "nowhere" does not exist'],
       [`postgres://nobody:another-secret@${where}/postgres`, 7, 'permission denied'],
       [

@@ -16,11 +16,11 @@ const LONG_FROM = 8
 const WIDE_FROM = 64
 // From here on a page that is bought twice costs a thousandth.
 const RECHECK_AFTER_PAGES = 1_000
-// 499,950 events of one organisation in one day. Not the last page itself: a service may end there what has no end.
+// 499,950 events of one organisation in one day. Not the last page itself: a service may cut an endless list there.
 const CONTROL_PAGE = LAST_PAGE - 1
 
-/** Watches the length of one batch, for as long as one process reads it. */
-export class LongList {
+/** Checks the length of one batch while one process reads it. */
+export class PageLimit {
   readonly #history: BatchHistory
   readonly #buyer: PageBuyer
   #isControlled = false
