@@ -1,13 +1,13 @@
 /**
- * What the service says of its own count (`X-RateLimit-Remaining` and `-Reset`), and what follows from it. It works for windows
- * that begin at a fixed time and for sliding ones, because it trusts only what was said last: so many more requests are taken
- * until then. At the reset one request goes ahead and finds out what is taken now.
+ * Follows the service's own count (`X-RateLimit-Remaining` and `-Reset`). It works for windows that begin at a fixed
+ * time and for sliding ones, because it trusts only the last report: how many more requests are accepted until when. At
+ * the reset one request goes ahead and finds out what is taken now.
  *
- * Requests in flight may not be in a count yet, so all of them are taken off it. Answers overtake each other: a report is out of
- * date only when it had come before the request of a later one was sent; of the others the lowest counts.
+ * Requests in flight may not be in a count yet, so all of them are taken off it. Answers overtake each other: a report
+ * is out of date only when it had come before the request of a later one was sent; of the others the lowest counts.
  *
- * That is more careful than need be for who keeps a limit that is as strict as the service's. Who does, and was refused nothing
- * lately, goes by that limit alone.
+ * That is more careful than need be for who keeps a limit that is as strict as the service's. Who does, and was refused
+ * nothing lately, goes by that limit alone.
  */
 
 import { SECOND } from '../support/units.ts'
