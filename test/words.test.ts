@@ -4,6 +4,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { packageRoot } from '../src/support/assets.ts'
+import { proseOf } from './helpers/prose.ts'
 
 /** What is not written, and what is written instead. Only words that ordinary code does not have. */
 const REPLACED: readonly (readonly [RegExp, string])[] = [
@@ -25,7 +26,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/\bbesides\b|\bwhoever\b|\bsomebody else|no longer so\b|\bdear\b/i, 'subject, verb, object'],
 ]
 
-/** Habits that make a sentence hard to read, and how English says it. Held to pages for readers and comments of SQL. */
+/** Habits that make a sentence hard to read, and how English says it. Held to pages, comments and messages. */
 const HABITS: readonly (readonly [RegExp, string])[] = [
   [/, too\b/i, 'also'],
   [/\bby (?:itself|themselves)\b/i, 'alone, on its own'],
@@ -45,6 +46,26 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
     /(?:^|[.;:] )(?:Of|To|From) (?:a|an|each|such|those|these) [^,.]*\b(?:is|are|was) \w+ed\b/,
     'subject first',
   ],
+]
+
+/** Folders whose comments and messages are free of these habits. */
+const PROSE = [
+  'spark',
+  'src/api',
+  'src/extract',
+  'src/journal',
+  'src/load',
+  'src/model',
+  'src/plan',
+  'src/publish',
+  'src/titles',
+  'src/warehouse',
+]
+
+/** Text that belongs to others, or to SQL. */
+const NOT_PROSE: readonly RegExp[] = [
+  // A condition of a statement.
+  /\bwhere\b.*\band not\b/,
 ]
 
 /** Generated in part from the comments of sql/schema, which never change. */
@@ -106,6 +127,40 @@ function onlyComments(sql: string): string {
     .map((comment) => comment.replaceAll(/\$\w+/g, ''))
     .join('\n')
 }
+
+const sources = PROSE.flatMap(filesBelow).filter((path) => /\.(?:ts|py)$/.test(path))
+const prose = sources.flatMap((path) =>
+  proseOf(path, readFileSync(join(packageRoot, path), 'utf8'))
+    .filter(({ text }) => !NOT_PROSE.some((pattern) => pattern.test(text)))
+    .map(({ line, text }) => ({ at: `${path}:${line}`, text })),
+)
+
+it('finds the comments and messages of the sources', () => {
+  const source = [
+    '/** Reads `a, too` whole. */',
+    "const one = 'it was' // beside",
+    'const two = /told/.test(`the ${of ? 1 : 2} was told`)',
+  ]
+  expect(proseOf('a.ts', source.join('\n'))).toEqual([
+    { line: 1, text: 'Reads `` whole.' },
+    { line: 2, text: 'it was' },
+    { line: 2, text: 'beside' },
+    { line: 3, text: 'the … was told' },
+  ])
+  expect(proseOf('a.py', '"""Says\n  it, too."""\nx = "a b"  # told\n')).toEqual([
+    { line: 1, text: 'Says it, too.' },
+    { line: 3, text: 'a b' },
+    { line: 3, text: 'told' },
+  ])
+  expect(sources.length).toBeGreaterThan(150)
+})
+
+it.each(HABITS)('no comment or message says %s, but %s', (pattern) => {
+  const found = prose.flatMap(({ at, text }) =>
+    pattern.test(text) ? [`${at}: ${text.slice(0, 200)}`] : [],
+  )
+  expect(found).toEqual([])
+})
 
 /** The prose of a page, line for line: programs print words of their own. */
 function withoutCode(markdown: string): string {

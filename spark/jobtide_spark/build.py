@@ -31,7 +31,8 @@ class Build:
             self.spark.sql(f"create or replace temporary function {function}")
         for table in self.job["inputs"]:
             self.tables[table["name"]] = self.lake.input(table["name"], table["version"])
-        # A model waits for the models that it reads. Those come before it, so a worker never waits for one that has not begun.
+        # A model waits for the models that it reads. Those come before it, so a worker never waits for a model that
+        # has not started.
         with ThreadPoolExecutor(self.at_once) as pool:
             made: dict[str, Future] = {}
             for model in self.job["models"]:
@@ -48,7 +49,7 @@ class Build:
         """A select over tables by their names. An expression that would stand in several places of its plan is made once."""
         shown, inline = {name: self.tables[name] for name in reads}, []
         ctes, last = split(text)
-        # An expression with the name of a table hides it, but only from what stands after it.
+        # An expression with the name of a table hides it, but only from the text after it.
         kept = shared(ctes, last) - shown.keys()
         for name, body in ctes:
             if name not in kept:

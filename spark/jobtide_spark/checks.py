@@ -13,7 +13,7 @@ from .build import Build
 from .lake import reason
 
 SAMPLE_ROWS = 5
-# One query counts so many checks: most find nothing soon, and starting them takes longer.
+# One query counts this many checks: most find nothing soon, and starting a query takes longer.
 IN_ONE_QUERY = 12
 
 

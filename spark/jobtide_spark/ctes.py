@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[A-Za-z_][A-Za-z0-9_]*|\s+|.", re.DOTALL)
-# What makes rows of others, and not only of one.
+# Whether a CTE makes rows from several rows, rather than from one.
 _WORK = {"join", "group", "over", "distinct", "union", "window"}
 
 
@@ -38,7 +38,7 @@ def shared(ctes: list[tuple[str, str]], last: str) -> set[str]:
     words = [_words(text) for _, text in ctes]
     places = [_places(_words(last), name) for name, _ in ctes]
     found = set()
-    # From the last one: a text names only what stands before it.
+    # From the last one: a text names only expressions before it.
     for at in range(len(ctes) - 1, -1, -1):
         if places[at] > 1 and _WORK.intersection(words[at]):
             found.add(ctes[at][0])
@@ -49,7 +49,7 @@ def shared(ctes: list[tuple[str, str]], last: str) -> set[str]:
 
 
 def with_those(ctes: list[tuple[str, str]], last: str) -> str:
-    """A select behind the expressions that it needs."""
+    """A select after the expressions that it needs."""
     needed: list[tuple[str, str]] = []
     texts = [last]
     for name, body in reversed(ctes):
@@ -66,7 +66,7 @@ def _words(text: str) -> list[str]:
 
 
 def _places(words: list[str], name: str) -> int:
-    """How often a name stands after `from` or `join`."""
+    """How often a name follows `from` or `join`."""
     return sum(word == name and before in ("from", "join") for before, word in zip(words, words[1:]))
 
 

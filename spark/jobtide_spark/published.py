@@ -1,4 +1,4 @@
-"""Published tables: their files, what stands in each, and a fingerprint of the rows of each partition."""
+"""Published tables: their files, the content of each, and a fingerprint of the rows of each partition."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def partitions(files: list[tuple[str, dict]], split: dict | None) -> list[dict]:
 
 
 def _statistics(columns: list[dict], key: list[str]) -> list[Column]:
-    """What is counted in a file: its rows, their fingerprint, and bounds and nulls of its columns."""
+    """The figures of a file: its rows, their fingerprint, and the bounds and nulls of its columns."""
     row_hash = _row_hash(columns)
     return [
         F.count("*").alias("rows"),

@@ -16,7 +16,7 @@ AT_ONCE = 4
 
 
 def run(address: str) -> None:
-    """Reads the job at `address`, …/work/<snapshot id>/job.json, builds and checks, and writes the result beside it."""
+    """Reads the job at `address`, …/work/<snapshot id>/job.json, builds and checks, and writes the result next to it."""
     root, work = split_address(address)
     spark = open_session()
     job = json.loads(spark.read.text(address, wholetext=True).first()[0])

@@ -1,4 +1,4 @@
-/** Connections as Jobtide makes them, through the proxies where there are some. */
+/** Configures the connections of Jobtide, through proxies where there are any. */
 
 import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici'
 import { messageOf } from '../support/errors.ts'
@@ -51,14 +51,16 @@ export function createAgent(options: AgentOptions): Dispatcher {
     requestTls: connect,
     clientFactory: (proxy, ofProxy) =>
       limited(new Pool(proxy, ofProxy), options.tunnelMs ?? TUNNEL_MS),
-    // Never undefined: undici would read the environment by itself.
+    // Never undefined: undici would then read the environment.
     httpProxy: proxies.http,
     httpsProxy: proxies.https,
     noProxy: proxies.noProxy,
   })
 }
 
-/** By itself undici waits 5 minutes for the answer to CONNECT, and asks for ever where the proxy hangs up. */
+/**
+ * Without these limits undici waits 5 minutes for the answer to CONNECT, and retries forever where the proxy hangs up.
+ */
 function limited(pool: Pool, tunnelMs: number): Pool {
   const open = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<unknown>
   const connect = async (options: Dispatcher.ConnectOptions) => {
@@ -68,7 +70,7 @@ function limited(pool: Pool, tunnelMs: number): Pool {
     } catch (error) {
       if (isUnreachable(error)) throw error
       const why = limit.aborted
-        ? `did not open a way to it within ${tunnelMs / SECOND} s`
+        ? `did not open a tunnel within ${tunnelMs / SECOND} s`
         : `hung up: ${messageOf(error)}`
       throw new NoTunnelError(why, error)
     }

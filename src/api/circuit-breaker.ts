@@ -1,15 +1,17 @@
 /**
- * How many requests may be sent while a service fails. It ends nothing, it only slows down: the more of the last requests
- * failed, the fewer are in flight at a time, and after 5 failures in a row the circuit opens. Then, as after a pause, one request
- * alone finds out whether the service answers again (the circuit is half-open), and the others follow when it was answered.
+ * Limits how many requests may be sent while a service fails. It only slows down, and never ends a run: the more of the
+ * last requests failed, the fewer are in flight at a time, and after 5 consecutive failures the circuit opens. Then, as
+ * after a pause, one request alone tests whether the service answers again (the circuit is half-open), and the others
+ * follow when it was answered.
  */
 
 import { SECOND } from '../support/units.ts'
 
 /**
- * What came of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not (5xx but
- * 503; no answer; a 200 that is no page). `deferred`: it wants to be asked later (503). `throttled`: the request was one too
- * many (429). `undecided`: unknown, because we broke the request off, or it was never sent.
+ * The outcome of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not
+ * work (a 5xx other than 503; no answer; a 200 that is not a page). `deferred`: it asks us to retry later (503).
+ * `throttled`: we sent one request too many (429). `undecided`: unknown, because we aborted the request or never sent
+ * it.
  */
 export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 'undecided'
 
@@ -17,7 +19,7 @@ export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 
 const FAILURES_TO_OPEN = 5
 /** How long an open circuit lets nothing through before the next trial. */
 const TRIAL_EVERY_MS = 30 * SECOND
-/** What one request counts in the share of failures: about the last 20 decide. */
+/** The weight of one request in the share of failures: about the last 20 decide. */
 const FAILURE_WEIGHT = 0.05
 
 /** The health of a service, as its answers show it. Times are milliseconds on the monotonic clock. */
@@ -33,7 +35,7 @@ export class CircuitBreaker {
     return this.#openUntil
   }
 
-  /** The next request is a trial, and nothing else is sent beside it. */
+  /** The next request is a trial; until it ends, no other request is sent. */
   get isHalfOpen(): boolean {
     return this.#isHalfOpen
   }
@@ -63,11 +65,11 @@ export class CircuitBreaker {
       return
     }
     if (outcome === 'failed') this.#weigh(1)
-    // The first order to wait says nothing of the service's health, nor do those to requests that were in flight with it. When
-    // it orders the trial after it to wait, too, and again, it is asked less often than it says.
+    // The first order to wait says nothing about the service's health, nor do those to requests that were in flight
+    // with it. When the service orders each trial to wait again, we ask it less often than it allows.
     else if (!isTrial) return
     this.#failuresInARow += 1
-    // What was in flight when the circuit opened fails, too; that does not put the first trial off.
+    // Requests in flight when the circuit opened also fail; that does not delay the first trial.
     const opens = isTrial
       ? this.#failuresInARow >= FAILURES_TO_OPEN
       : this.#failuresInARow === FAILURES_TO_OPEN

@@ -1,4 +1,4 @@
-/** Failures of the service, as the operator must understand them. A key is never part of a message. */
+/** Errors of the service, in the operator's terms. A key is never part of a message. */
 
 import {
   ConfigError,
@@ -11,14 +11,14 @@ import { isoInstant } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** The service is down, or told us to come back later than we may wait. The run can be resumed. */
+/** The service is down, or asked us to retry later than we may wait. The run can be resumed. */
 export class UnavailableError extends JobtideError {
   /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
   readonly notBefore: number | null
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
     const time = notBefore === null ? null : isoInstant(notBefore)
     super(EXIT.unavailable, message, {
-      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it goes on where it stopped; what is in the journal is not bought again.`,
+      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it continues where it stopped; pages in the journal are not bought again.`,
       context: time === null ? {} : { not_before: time },
       ...details,
     })
@@ -27,8 +27,9 @@ export class UnavailableError extends JobtideError {
 }
 
 /**
- * There was no connection, and why is for the operator to mend. A certificate that is not accepted is a matter of configuration
- * (exit 2); a name or a connection may also be away for a while (exit 5). Either way nothing was sent.
+ * No connection could be made, and the operator has to fix the cause. A certificate that is not accepted is a
+ * configuration error (exit 2); a name or a connection may also be unavailable for a while (exit 5). Nothing was sent
+ * in either case.
  * @param reason names host and port
  */
 export function unreachableError(obstacle: Obstacle, reason: string): JobtideError {
@@ -99,8 +100,8 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   ],
   402: [
     EXIT.budget,
-    'the service wants to be paid before it answers (402)',
-    'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
+    'the service requires payment (402)',
+    'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it continues where it stopped.',
   ],
   // Of validation, as most frameworks say it.
   422: [EXIT.usage, notAccepted(422), NOT_ACCEPTED_HINT],

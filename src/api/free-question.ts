@@ -1,6 +1,6 @@
 /**
- * A question that cannot cost a credit: every value of it is one that the service refuses, and an error of this endpoint is
- * free. What refuses it tells whether the address is right, the key is let in and the plan has the data.
+ * A question that cannot cost a credit: the service refuses every value in it, and an error of this endpoint is free.
+ * The kind of refusal shows whether the address is right, the key is accepted and the plan includes the data.
  */
 
 import type { JobtideError } from '../support/errors.ts'
@@ -20,9 +20,9 @@ export interface FreeAnswer {
   readonly problem: JobtideError | null
   /** In words, where there is no problem. */
   readonly words: string
-  /** Until when the service wants no request, milliseconds since 1970 UTC; null for no such time. */
+  /** The time before which the service accepts no request, milliseconds since 1970 UTC; null for no such time. */
   readonly notBefore: number | null
-  /** What the service's clock said and ours, milliseconds since 1970 UTC; null without an answer or its `Date`. */
+  /** The time by the service's clock and by ours, milliseconds since 1970 UTC; null without an answer or its `Date`. */
   readonly times: { readonly service: number; readonly ours: number } | null
 }
 

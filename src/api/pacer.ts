@@ -1,8 +1,8 @@
 /**
- * Gives out permits to send one request each, to all workers of this process, in the order in which they ask. A permit waits for
- * its slot in the rate, for the end of a pause that the service ordered, for the next trial of an open circuit, and while the
- * service's own count says that it would be refused. All of it is kept in memory: one process buys at a time, and a pause that
- * was ordered stands in the journal, too: `#honourEarlierPause` in src/extract/extract.ts.
+ * Grants permits to send one request each, to all workers of this process, in the order in which they ask. A permit
+ * waits for its slot in the rate, for the end of a pause that the service ordered, for the next trial of an open
+ * circuit, and while the service's own count says that it would refuse the request. All state is in memory, because one
+ * process buys at a time; the journal also keeps an ordered pause: `#respectStoredRetryAfter` in src/extract/extract.ts.
  */
 
 import { onAbort } from '../support/abort.ts'
@@ -24,7 +24,7 @@ export interface Permit {
   release(outcome: RequestOutcome): void
 }
 
-/** A permit would come later than anybody may wait. */
+/** The permit would come later than the longest allowed wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
   /** Milliseconds until the permit. */

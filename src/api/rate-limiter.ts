@@ -1,11 +1,11 @@
 /**
- * A strict limit: never more than so many requests in any window of so many milliseconds, as the service counts them, and evenly
- * spaced.
+ * A strict limit: at most a number of requests in any window of a length in milliseconds, as the service counts them,
+ * and evenly spaced.
  *
- * The service counts a request when it arrives, which is some time after it was sent and at the latest when it was answered. So
- * a request keeps its place in the window for as long, beyond the window itself, as its round trip took longer than the
- * shortest one known: whatever lies between the two can have been spent on the way there. A service that refuses a request all
- * the same makes the window longer for a while.
+ * The service counts a request when it arrives, which is some time after it was sent and at the latest when it was
+ * answered. So a request keeps its place in the window for as long, beyond the window itself, as its round trip took
+ * longer than the shortest one known: whatever lies between the two can have been spent on the way there. A service
+ * that refuses a request all the same makes the window longer for a while.
  */
 
 import { SECOND } from '../support/units.ts'
@@ -24,13 +24,13 @@ export interface SentRequest {
 
 // The shortest round trip that is known is still a little longer than the shortest there can be.
 const SURE_SHARE = 0.01
-// A single late answer (a server that thought for long) may not hold its place for ever.
+// One late answer (from a server that took long) must not hold its place forever.
 const LONGEST_HOLD_MS = SECOND
-// How late a request may be sent without the next one being late, too: timers are late by some milliseconds, each time.
+// How late a request may be sent without delaying the next one: timers are late by some milliseconds each time.
 const CATCH_UP_MS = 50
-// Until so many round trips are known, the shortest may still be one that opened its connection, and would be too long.
+// Until this many round trips are known, the shortest may be one that opened its connection, and would be too long.
 const ROUND_TRIPS_TO_TRUST = 20
-// What one refusal adds to the window, as a share of it, and how much of that is left after each answer: half of it after 700.
+// The share of the window that one refusal adds, and how much of it remains after each answer: half of it after 700.
 const SHARE_PER_REFUSAL = 0.02
 const LARGEST_SHARE = 0.5
 const SHARE_KEPT = 0.999
@@ -55,7 +55,7 @@ export class RateLimiter {
   #dueAt = Number.NEGATIVE_INFINITY
   #roundTrips = 0
   #fastestMs = Number.POSITIVE_INFINITY
-  /** What refusals have added to the window, as a share of it. */
+  /** The share of the window that refusals have added. */
   #throttledShare = 0
 
   constructor(limit: RateLimit) {

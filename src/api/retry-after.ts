@@ -1,5 +1,5 @@
 /**
- * What the service says about time, in milliseconds from now. Pure. `Retry-After` wins over `X-RateLimit-Reset`
+ * Reads the times that the service sends, in milliseconds from now. Pure. `Retry-After` wins over `X-RateLimit-Reset`
  * (draft-ietf-httpapi-ratelimit-headers); dates are compared with the answer's own `Date`, never with our clock alone.
  */
 
@@ -9,7 +9,7 @@ import { obeyedWait } from '../support/waits.ts'
 /** Header names in lower case; a repeated header is an array. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What the service says about the plan's limit (`X-RateLimit-*`). */
+/** The plan's limit, as the service reports it (`X-RateLimit-*`). */
 export interface RateReport {
   /** Requests per window, when it said so. */
   readonly limit: number | null
@@ -28,7 +28,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return first?.trim()
 }
 
-/** What the answer's `Date` says, milliseconds since 1970 UTC; null where it is missing or unreadable. */
+/** The answer's `Date`, milliseconds since 1970 UTC; null where it is missing or unreadable. */
 export function statedDate(headers: Headers): number | null {
   return parseDate(headerOf(headers, 'date') ?? '') ?? null
 }
@@ -53,8 +53,8 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
 }
 
 /**
- * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to 1e10),
- * epoch milliseconds (1e12 to 1e13), a date; anything else is no answer.
+ * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to
+ * 1e10), epoch milliseconds (1e12 to 1e13), a date; anything else is ignored.
  */
 function parseWait(text: string | undefined, serverNow: number): number | undefined {
   if (text === undefined) return undefined
@@ -68,7 +68,7 @@ function parseWait(text: string | undefined, serverNow: number): number | undefi
   return notPast(parseDate(text), serverNow)
 }
 
-// A time that has passed says nothing of how long to wait: it is no answer.
+// A time in the past does not say how long to wait: it is ignored.
 function notPast(at: number | undefined, serverNow: number): number | undefined {
   return at === undefined || at < serverNow ? undefined : at - serverNow
 }

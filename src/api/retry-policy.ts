@@ -1,6 +1,8 @@
 /**
- * What to do after an attempt: when a request, or a run, gives up because of an answer. Pure; one condition is one rule. Three other files decide, too: src/extract/retries.ts of an answer that is another page than the asked one,
- * src/extract/paging-guard.ts of a list that pages without end, pacer.ts of how fast requests follow each other, and when a wait is too long.
+ * Decides what to do after an attempt: when a request, or a run, gives up because of an answer. Pure; one condition is
+ * one rule. Three other files also decide: src/extract/retries.ts about an answer that is a page other than the
+ * requested one, src/extract/paging-guard.ts about pagination that never ends, pacer.ts about how fast requests follow
+ * each other and when a wait is too long.
  */
 
 import { DAY, SECOND } from '../support/units.ts'
@@ -8,7 +10,7 @@ import { isMistakenWait, obeyedWait } from '../support/waits.ts'
 import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** What came of one attempt, other than a good page. */
+/** The outcome of one attempt, other than a good page. */
 export type Failure =
   | {
       readonly kind: 'status'
@@ -17,8 +19,8 @@ export type Failure =
       readonly reason: string
     }
   /**
-   * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why there was not even
-   * a connection; null when there was one, or it is unknown.
+   * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why no connection
+   * was made; null when there was one, or it is unknown.
    */
   | {
       readonly kind: 'no-answer'
@@ -30,9 +32,10 @@ export type Failure =
   | { readonly kind: 'not-a-page'; readonly reason: string; readonly headers?: Headers }
 
 /**
- * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are no pages, and each may
- * be billed. `outage`: nothing was answered for as long as a run may wait. `long-wait`: the service ordered a longer wait
- * than that. `mistaken-wait`: it ordered one of more than a day. `unreachable`: there never was a connection.
+ * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are not pages, and
+ * each may be billed. `outage`: the service answered nothing for as long as a run may wait. `long-wait`: the service
+ * ordered a longer wait than that. `mistaken-wait`: it ordered a wait of more than a day. `unreachable`: no connection
+ * was ever made.
  */
 export type GiveUpReason =
   'page' | 'unreadable' | 'outage' | 'long-wait' | 'mistaken-wait' | 'unreachable'
@@ -40,26 +43,29 @@ export type GiveUpReason =
 export type RetryDecision =
   /** Ask again after `waitMs`; the other workers do not wait. */
   | { readonly kind: 'retry'; readonly waitMs: number }
-  /** All workers wait for `waitMs`; then ask again, or when `giveUp` says so end the run, and keep the time. */
+  /** All workers wait for `waitMs`; then retry, or end the run as `giveUp` says, and keep the time. */
   | {
       readonly kind: 'pause-all'
       readonly waitMs: number
       readonly status: number
       readonly giveUp: 'long-wait' | 'mistaken-wait' | 'outage' | null
     }
-  /** Never asked again; what it means depends on the status alone. */
+  /** Never retried; the status alone decides its meaning. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
 export interface RetryState {
   /**
-   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does the failure of a trial,
-   * unless it is no page or the service was never reached.
+   * Failed attempts at this request so far, including this one. Orders to wait do not count, nor does a failed trial,
+   * unless its answer is not a page or the service was never reached.
    */
   readonly attempts: number
   /** Of these, how many may have been billed. */
   readonly billable: number
-  /** Answers in a row, to all requests, that were no page, this one included; those that came together count once. */
+  /**
+   * Consecutive answers, to all requests, that were not pages, including this one; answers that came together count
+   * once.
+   */
   readonly unreadableInARow: number
   /** Waits ordered by the service in a row, over all requests, this one included if it is one; from 1. */
   readonly pausesInARow: number
@@ -80,19 +86,22 @@ export interface RetryState {
 }
 
 /**
- * Attempts at one request, as long as others are answered: a page that is at fault is given up after some minutes, and where
- * every second request fails by chance a run of 400 pages reaches this bound once in 2,600 times.
+ * Attempts at one request, as long as others are answered: a faulty page is given up after some minutes. Where every
+ * second request fails by chance, a run of 400 pages reaches this bound once in 2,600 times.
  */
 export const ATTEMPTS_MAX = 20
 /**
- * Of these, attempts that may be billed: a page at fault costs 60 credits in doubt at most. Where each seventh request fails by
- * chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
+ * Of these, attempts that may be billed: a faulty page costs 60 credits in doubt at most. Where each seventh request
+ * fails by chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
  */
 export const BILLABLE_MAX = 6
 const SPREAD_FROM = 3
-/** A service that answers everything with something else is not asked for as long as one that is away: each may be billed. */
+/**
+ * A service that answers everything with other content is retried for less time than one that is down: each answer may
+ * be billed.
+ */
 export const UNREADABLE_IN_A_ROW_MAX = 5
-/** A wrong address, proxy or certificate does not fix itself; a service that is just being started has so long. */
+/** A wrong address, proxy or certificate does not fix itself; a service that is being started gets this long. */
 const UNREACHABLE_MS = 8 * SECOND
 const UNREACHABLE_ATTEMPTS = 2
 /** Time in which no request was sent tells nothing of the service: it must have been asked meanwhile. */
@@ -106,7 +115,7 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   const decision = decide(failure, state)
   const headers = failure.kind === 'not-a-page' ? failure.headers : undefined
   if (decision.kind !== 'retry' || headers?.['retry-after'] === undefined) return decision
-  // What is no page may name a time all the same.
+  // An answer that is not a page may still name a time.
   return pauseAll(200, headers, state)
 }
 
@@ -114,7 +123,8 @@ function decide(failure: Failure, state: RetryState): RetryDecision {
   if (failure.kind === 'status') {
     const { status } = failure
     if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
-    // Every 5xx is asked again: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
+    // Every 5xx is retried: gateways have their own in addition to 500, 502 and 504 (520 to 530), and all of them are
+    // free.
     const isAskedAgain = status >= 500 || isPassing(status) || isUnreadable(failure)
     if (!isAskedAgain) return { kind: 'refused', status }
   }
@@ -147,13 +157,15 @@ export function isNeverReached(
   return failure.kind === 'no-answer' && failure.obstacle !== null && !wasReached
 }
 
-/** Whether the service takes it for an answer, and it is no page: a 200 of something else, or 204 and its like. */
+/**
+ * Whether the service considers it an answer although it is not a page: a 200 with other content, or a 204 and similar.
+ */
 export function isUnreadable(failure: Failure): boolean {
   if (failure.kind === 'status') return failure.status >= 200 && failure.status < 300
   return failure.kind === 'not-a-page'
 }
 
-/** 429 and 503, and what else is asked again where it says when (a gateway's 502): everybody is to wait. */
+/** 429 and 503, and any other retryable answer that names a time (a gateway's 502): all workers wait. */
 export function isOrderToWait(failure: Failure): boolean {
   if (failure.kind !== 'status') return false
   const { status, headers } = failure
@@ -161,7 +173,7 @@ export function isOrderToWait(failure: Failure): boolean {
   return (status >= 500 || isPassing(status)) && headers['retry-after'] !== undefined
 }
 
-/** Whether a status below 500 speaks of the service and not of the question. */
+/** Whether a status below 500 is about the service rather than the question. */
 export function isPassing(status: number): boolean {
   return PASSING_4XX.has(status)
 }
@@ -186,7 +198,8 @@ function backoff(state: RetryState, capMs: number): RetryDecision & { readonly k
 const JITTER_SHARE = 0.1
 const JITTER_CAP_MS = 2 * SECOND
 
-// The service's time always wins: jitter only ever makes the wait longer. A day stays one: what is longer is read as a mistake.
+// The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day: anything longer
+// counts as a mistake.
 function withJitter(waitMs: number, random: number): number {
   return Math.min(DAY, waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random)
 }

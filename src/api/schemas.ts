@@ -40,7 +40,7 @@ const instantSchema = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** The instant that a text says, or why it says none. */
+/** The instant in a text, or the reason why it has none. */
 function instantOf(text: string): number | string {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
@@ -69,7 +69,7 @@ const optionalText = z
   .transform(
     (text) => text?.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replace(/^\uFEFF+/, '') ?? null,
   )
-// Keys are compared byte by byte for ever, so one that is damaged, or would be when it is stored, is no key.
+// Keys are compared byte by byte forever, so a key that is damaged, or would be damaged when stored, is not accepted.
 const IDENTIFIER = /^[^\p{Surrogate}\p{Cc}\uFFFD]*$/u
 const identifier = z
   .string()
@@ -114,7 +114,7 @@ export interface PageEnvelope {
   /** Events in a page, as the service counted; null when it does not say. */
   readonly limit: number | null
   readonly hasMore: boolean
-  /** What the service says it charged, as sent: any JSON value. */
+  /** The charge as the service sent it: any JSON value. */
   readonly creditsSent: unknown
 }
 
@@ -150,7 +150,7 @@ export function errorMessage(body: Buffer): string {
 const LONGEST_MESSAGE = 16 * KIB
 const LONGEST_SHOWN = 300
 
-/** A message as it is shown and kept: cut before the word or name that would be over the limit. */
+/** A message in the form shown and kept: cut before the word or name that would exceed the limit. */
 export function shortened(text: string, longest = LONGEST_SHOWN): string {
   if (text.length <= longest) return text
   const start = text.slice(0, longest - 1)
@@ -259,7 +259,7 @@ export function unknownFields(value: unknown): string[] {
   })
 }
 
-/** The JSON of a body; undefined where it is none. */
+/** The JSON of a body; undefined where it is not JSON. */
 export function parseJson(body: Buffer): unknown {
   try {
     // RFC 8259 §8.1 lets a reader ignore a byte order mark, and a page is paid for.

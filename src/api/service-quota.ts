@@ -1,13 +1,13 @@
 /**
- * What the service says of its own count (`X-RateLimit-Remaining` and `-Reset`), and what follows from it. It works for windows
- * that begin at a fixed time and for sliding ones, because it trusts only what was said last: so many more requests are taken
- * until then. At the reset one request goes ahead and finds out what is taken now.
+ * Follows the service's own count (`X-RateLimit-Remaining` and `-Reset`). It works for windows that begin at a fixed
+ * time and for sliding ones, because it trusts only the last report: how many more requests are accepted until when. At
+ * the reset one request goes ahead and finds out what is taken now.
  *
- * Requests in flight may not be in a count yet, so all of them are taken off it. Answers overtake each other: a report is out of
- * date only when it had come before the request of a later one was sent; of the others the lowest counts.
+ * Requests in flight may not be in a count yet, so all of them are taken off it. Answers overtake each other: a report
+ * is out of date only when it had come before the request of a later one was sent; of the others the lowest counts.
  *
- * That is more careful than need be for who keeps a limit that is as strict as the service's. Who does, and was refused nothing
- * lately, goes by that limit alone.
+ * That is more careful than need be for who keeps a limit that is as strict as the service's. Who does, and was refused
+ * nothing lately, goes by that limit alone.
  */
 
 import { SECOND } from '../support/units.ts'
@@ -20,17 +20,17 @@ const RESET_ROUNDING_MS = SECOND
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null
-  /** Requests that it would still take. */
+  /** Requests that it still accepts. */
   readonly remaining: number
-  /** When it takes more. */
+  /** The time from which it accepts more. */
   readonly endsAt: number
 }
 
 /** The count of a service, as its answers tell it. Times are milliseconds on the monotonic clock. */
 export class ServiceQuota {
-  /** Those that no later question has overtaken; none when the service does not tell. */
+  /** Reports that no later one has replaced; none when the service sends none. */
   #reports: readonly CountReport[] = []
-  /** The longest time until a reset that was ever told: no window is shorter. */
+  /** The longest reported time until a reset: no window is shorter. */
   #longestResetMs = 0
 
   /** Learns from the answer to a request. @returns whether it tells a count, which has that request */
@@ -48,9 +48,9 @@ export class ServiceQuota {
 
   /** Learns that a request ended without a count. */
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
-    // The service has stopped counting, or telling.
+    // The service has stopped sending its count.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
-    // The request may have been counted all the same.
+    // The service may still have counted the request.
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 

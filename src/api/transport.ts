@@ -1,6 +1,6 @@
 /**
- * One HTTP attempt, and nothing more: no retry, no redirect, no meaning. An answer that did not arrive whole is no
- * answer: a cut body, a damaged gzip stream or a body over the limit is an error, never a short page.
+ * Makes one HTTP attempt: no retry, no redirect, no interpretation. An incomplete answer is an error: a cut body, a
+ * damaged gzip stream or a body over the limit never counts as a short page.
  */
 
 import { promisify } from 'node:util'
@@ -42,8 +42,8 @@ export class NoAnswerError extends Error {
 /** Sends one request at a time to one origin. */
 export interface Transport {
   /**
-   * Posts a JSON body, or gets where there is none.
-   * @throws NoAnswerError when no whole answer came
+   * Posts a JSON body, or sends a GET without one.
+   * @throws NoAnswerError when no complete answer came
    * @throws the signal's reason when it aborts
    */
   send(path: string, body: object | null, signal: AbortSignal): Promise<Answer>
@@ -73,7 +73,7 @@ const WORDS = new Map([
   ['UND_ERR_RES_EXCEEDED_MAX_SIZE', TOO_LONG],
   ['ERR_BUFFER_TOO_LARGE', TOO_LONG],
 ])
-// What Node says of a connection that ends before it could carry a request.
+// Node's message for a connection that ends before it could carry a request.
 const BEFORE_TLS = 'before secure TLS connection was established'
 
 export function createTransport(options: TransportOptions): Transport {
@@ -108,14 +108,14 @@ export function createTransport(options: TransportOptions): Transport {
       const response = await untilAborted(answered, either)
       const { statusCode: status, headers } = response
       const whole = async () => decode(Buffer.from(await response.body.arrayBuffer()), headers)
-      // An order to wait stands in the headers: it holds, whatever becomes of the words behind it.
+      // The headers hold an order to wait: it counts, whatever happens to the body.
       const words = await (isOrder(status) ? whole().catch(() => Buffer.alloc(0)) : whole())
       signal.throwIfAborted()
       return { status, headers, body: withoutKey(words, scrubber), receivedAt: clock.now() }
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (deadline.aborted) {
-        throw new NoAnswerError(`no whole answer within ${deadlineMs / SECOND} s`, true, error)
+        throw new NoAnswerError(`no complete answer within ${deadlineMs / SECOND} s`, true, error)
       }
       const unreachable = whyUnreachable(error, baseUrl)
       if (unreachable !== null) {

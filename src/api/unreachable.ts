@@ -1,11 +1,14 @@
 /**
- * Why a connection did not come about, from what the system or the HTTP client says. Pure. Before any of these the request
- * never left, so nothing can have been charged.
+ * Explains why a connection failed, from the message of the system or the HTTP client. Pure. Before any of these the
+ * request never left, so nothing can have been charged.
  */
 
 import { messageOf, systemCode } from '../support/errors.ts'
 
-/** `certificate`: what the address shows is not trusted, or is no TLS. `proxy`: a proxy did not let us through. */
+/**
+ * `certificate`: the certificate of the address is not trusted, or it does not speak TLS. `proxy`: a proxy refused the
+ * connection.
+ */
 export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' | 'proxy'
 
 export interface Unreachable {
@@ -26,12 +29,12 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
 }
 // A certificate that is refused ends the connection before the request.
 const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
-// Of the address of a thread, the place in OpenSSL's sources and the reason only the last says something.
+// For the address of a thread or the place in OpenSSL's sources only the last part, the reason, is useful.
 const OPENSSL = /^[0-9A-F]+:error:(?:[^:]*:){3}([^:]+):[^]*$/
-// What undici says when the answer to CONNECT is not 200.
+// undici's message when the answer to CONNECT is not 200.
 const PROXY_ANSWER = /^Proxy response \((\d+)\)/
 
-/** A proxy opened no way to the service, and did not say that it will not. */
+/** A proxy did not open a tunnel to the service, and gave no reason. */
 export class NoTunnelError extends Error {
   override readonly name = 'NoTunnelError'
   readonly code = 'ERR_NO_TUNNEL'
@@ -47,8 +50,8 @@ export function isUnreachable(error: unknown): boolean {
 }
 
 /**
- * Says what was in the way; null when it was something else.
- * @param baseUrl the address that was asked for
+ * Describes the obstacle; null when it was something else.
+ * @param baseUrl the requested address
  */
 export function whyUnreachable(error: unknown, baseUrl: string): Unreachable | null {
   const code = systemCode(error) ?? ''
@@ -75,9 +78,9 @@ function wordsFor(obstacle: Obstacle, error: unknown): string {
     case 'route':
       return 'no route to it'
     case 'timeout':
-      return 'no connection came about in time'
+      return 'the connection timed out'
     case 'certificate':
-      return `no TLS connection came about: ${messageOf(error).replace(OPENSSL, '$1')}`
+      return `the TLS connection failed: ${messageOf(error).replace(OPENSSL, '$1')}`
     case 'proxy': {
       const refusal = PROXY_ANSWER.exec(messageOf(error))?.[1]
       return `the proxy ${refusal === undefined ? messageOf(error) : `answered ${refusal}`}`

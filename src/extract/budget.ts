@@ -16,7 +16,7 @@ export interface BudgetOptions {
     readonly limit: number | null
     readonly spentBy: ReadonlyMap<string, number>
   }
-  /** What a request may cost, in credits, 1 or more; default: the expected price of a page of job changes. */
+  /** The most that a request may cost, in credits, 1 or more; default: the expected price of a page of job changes. */
   readonly price?: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly now: () => number
@@ -27,7 +27,7 @@ export interface BudgetOptions {
 /** The price of one request, reserved. */
 export interface Reservation {
   /**
-   * Says right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
+   * Decides right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
    * then, or the price may have risen. When it may not leave, the credits are given back: reserve again.
    */
   canDispatch(): boolean
@@ -42,21 +42,21 @@ interface Limit {
   readonly month: string | null
 }
 
-/** No other page may be bought: the run, or the month, has spent what it may. */
+/** No further page may be bought: the run, or the month, has spent its limit. */
 export class BudgetReachedError extends JobtideError {
   constructor({ limit, spent, month }: Limit, price: number) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
     const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a request may cost ${price}`}`
     if (month === null) {
       super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
-        hint: 'Finished batches are kept. Run again to go on with a fresh budget, or give more with --credits.',
+        hint: 'Finished batches are kept. Run again to continue with a fresh budget, or raise it with --credits.',
         context,
       })
       return
     }
     const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
     super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${told})`, {
-      hint: `Finished batches are kept. The month's budget is fresh on ${renewsAt.slice(0, 10)} (UTC); the pipeline file can give more.`,
+      hint: `Finished batches are kept. The monthly budget resets on ${renewsAt.slice(0, 10)} (UTC); to continue now, raise it in the pipeline file.`,
       context: { ...context, renews_at: renewsAt },
     })
   }
@@ -98,7 +98,7 @@ export class Budget {
     }
   }
 
-  /** The limit that so many requests would exceed. */
+  /** The limit that this many requests would exceed. */
   #reachedBy(requests: number): Limit | undefined {
     const { run, month } = this.#options
     const limits = [

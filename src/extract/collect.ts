@@ -1,6 +1,6 @@
 /**
- * The stage that spends money in a run of `kind: collect`: asks an endpoint for one thing after another, several at a time, the
- * pages of each in order. What is in the journal is not asked for again. Knows endpoints by their declaration alone.
+ * Spends the money in a run of `kind: collect`: asks an endpoint for one item after another, several at a time, the
+ * pages of each in order. It never asks for data that is in the journal. It knows endpoints only by their declaration.
  */
 
 import PQueue from 'p-queue'
@@ -29,7 +29,7 @@ import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
-import { honourEarlierPause } from './earlier-pause.ts'
+import { respectStoredRetryAfter } from './earlier-pause.ts'
 import { UnansweredError, type Patience } from './failed-attempt.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
@@ -39,20 +39,20 @@ export interface CollectOptions extends Omit<
   'ids' | 'only' | 'pagePrice' | 'mayBegin' | 'clocksBefore'
 > {
   readonly endpoint: Endpoint
-  /** What deliveries of signals are signed with; absent: nothing. */
+  /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
-  /** The most pages of one list, those that are asked for again with them. */
+  /** Maximum number of pages per list, including those that are requested again. */
   readonly pages: number
 }
 
-/** A thing that was not answered, why, and how the run ends where nothing is. */
+/** An item without an answer, the reason, and how the run ends if nothing is answered. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
   readonly error: JobtideError | null
 }
 
-const NOT_YET = 'the service could not say yet'
+const NOT_YET = 'the service has no answer yet'
 
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
@@ -62,17 +62,17 @@ interface AskedPage extends SentRequest {
   readonly credits: number
 }
 
-// A thing that is not answered is asked for again at the end of the run, and then by the next one.
+// An item without an answer is requested again at the end of the run, and then by the next one.
 const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
-/** Attempts at one thing before the others are asked for; in each later round it is one. */
+/** Attempts at one item before the others are requested; in each later round it is one. */
 const PATIENCE = 3
-/** Things in a row that are not answered, none of which was alone at fault: the run ends, for each may be billed. */
+/** Consecutive items without an answer, none of them alone at fault: the run ends, because each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
 /**
- * Asks what the run has not asked yet.
- * @throws the first error that ends the run; what was bought until then is in the journal
+ * Requests everything that the run has not requested yet.
+ * @throws the first error that ends the run; pages bought until then are in the journal
  */
 export async function collect(options: CollectOptions): Promise<ExtractProgress> {
   return new Collection(options).run()
@@ -86,12 +86,12 @@ class Collection {
   readonly #halt = new AbortController()
   readonly #stop: AbortSignal
   #failure: { readonly error: unknown } | null = null
-  /** What is asked for again. */
+  /** Items that are requested again. */
   #later: Unanswered[] = []
-  /** What is asked for by the next run. */
+  /** Items that the next run requests. */
   readonly #left: Unanswered[] = []
   #round = 1
-  /** How many things this round asks for, and how many in a row were not answered. */
+  /** How many items this round requests, and how many in a row were not answered. */
   #wanted = 0
   #unansweredInARow = 0
   #isAnswered = false
@@ -101,7 +101,7 @@ class Collection {
   #unexpectedCharges = 0
   #listsCut = 0
   readonly #filterErrors = new Set<string>()
-  /** What was refused. */
+  /** Items that the service refused. */
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
@@ -124,10 +124,10 @@ class Collection {
 
   async run(): Promise<ExtractProgress> {
     const { run, stop, concurrency, clock } = this.#options
-    honourEarlierPause(this.#options)
+    respectStoredRetryAfter(this.#options)
     const open = [...run.lookups.values()].filter(({ isDone }) => !isDone)
     this.#done = run.lookups.size - open.length
-    // What was begun is finished first, so that a small budget finishes something.
+    // Unfinished items come first, so that a small budget finishes something.
     let wanted = [...open.filter(isLookupBegun), ...open.filter((lookup) => !isLookupBegun(lookup))]
     for (this.#round = 1; wanted.length > 0; this.#round += 1) {
       if (this.#round > 1) await clock.sleep(LATER_WAIT_MS * this.#round, this.#stop)
@@ -137,7 +137,7 @@ class Collection {
       this.#later = []
     }
     stop.throwIfAborted()
-    // Where nothing at all is answered, the service is at fault, and says how the run ends.
+    // Where nothing at all is answered, the service is at fault, and its error ends the run.
     const [first] = this.#left.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
     // The next run would buy its first pages again: this one is resumed in its place.
@@ -157,12 +157,12 @@ class Collection {
     if (this.#failure !== null) throw this.#failure.error
   }
 
-  /** Whether something of what the run asks for was answered, now or before it was resumed. */
+  /** Whether any item of the run was answered, now or before it was resumed. */
   #isWell(): boolean {
     return this.#isAnswered || this.#done > 0
   }
 
-  // Alone, or where nothing is answered, a thing is asked for as long as a run may wait: the service may be away.
+  // Alone, or where nothing is answered, an item is retried for as long as a run may wait: the service may be down.
   #patience(): Patience {
     const isWell = this.#isWell()
     const isAgain = this.#round > 1
@@ -194,7 +194,9 @@ class Collection {
     this.#halt.abort(error)
   }
 
-  /** Leaves one thing for later, or for the next run. @returns false where so many are not answered that the run must end */
+  /**
+   * Leaves one thing for later, or for the next run. @returns false when too many are unanswered and the run must end
+   */
   #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
     const { attempts, isAgain } = this.#patience()
     this.#unansweredInARow += 1
@@ -307,7 +309,7 @@ class Collection {
       credits_used: credits,
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
-      // One page for ever is no list.
+      // One page repeated forever is not a list.
       next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : wanted,
       body_sha256: sha256,
     }
@@ -356,13 +358,13 @@ class Collection {
   }
 }
 
-/** Whether an answer says that it is none, and that it cost nothing. */
+/** Whether an answer says that it has nothing, and that it was free. */
 function isFreeError(json: unknown): boolean {
   if (json === null || typeof json !== 'object' || !('success' in json)) return false
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
-/** Takes a member out of a JSON value. @returns whether it was there, and not empty */
+/** Removes a member from a JSON value. @returns whether it was present and had content */
 function cutMember(json: unknown, [name = '', ...rest]: readonly string[]): boolean {
   if (json === null || typeof json !== 'object' || !Object.hasOwn(json, name)) return false
   const object = json as Record<string, unknown>

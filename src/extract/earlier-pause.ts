@@ -1,11 +1,11 @@
-/** A time that the service named holds for every later run, too. */
+/** A time that the service named also holds for every later run. */
 
 import { UnavailableError } from '../api/errors.ts'
 import { isoInstant } from '../support/clock.ts'
 import type { ExtractOptions } from './options.ts'
 
 /** Lets no request leave before that time. @throws UnavailableError when that is longer than the run may wait */
-export function honourEarlierPause(
+export function respectStoredRetryAfter(
   options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
 ): void {
   const { notBefore, clock, maxWaitMs, pacer, logger } = options
@@ -14,7 +14,7 @@ export function honourEarlierPause(
   if (waitMs > maxWaitMs) {
     const time = isoInstant(notBefore)
     throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
-      hint: `Run the same command again after ${time}: it goes on where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
+      hint: `Run the same command again after ${time}: it continues where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
       context: { not_before: time },
     })
   }

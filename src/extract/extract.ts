@@ -1,7 +1,7 @@
 /**
- * The stage that spends money: reads every batch of a run to its end into the journal, the pages of a batch in order,
- * several batches at a time. What is in the journal is never asked for again; a batch that was read in part goes on where
- * it stopped. Knows nothing of the warehouse.
+ * Spends the money: reads every batch of a run to its end into the journal, the pages of a batch in order, several
+ * batches at a time. It never asks for data that is in the journal; an unfinished batch continues where it stopped. It
+ * knows nothing about the warehouse.
  */
 
 import PQueue from 'p-queue'
@@ -13,7 +13,7 @@ import {
   isBegun,
   isStale,
   newBatchHistory,
-  timesDoubted,
+  refetchCount,
   type BatchHistory,
 } from '../journal/batch-history.ts'
 import { pageAgain, takeRecord } from '../journal/page-drift.ts'
@@ -23,9 +23,9 @@ import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
-import { honourEarlierPause } from './earlier-pause.ts'
+import { respectStoredRetryAfter } from './earlier-pause.ts'
 import { KnownNames, hasUrls } from './known-names.ts'
-import { LongList } from './long-list.ts'
+import { PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
 import { EndlessListError, PagingGuard } from './paging-guard.ts'
@@ -35,13 +35,13 @@ import { UntrackedCompanies, isAbout } from './untracked.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
- * @throws the first error that ends the run; what was bought until then is in the journal
+ * @throws the first error that ends the run; pages bought until then are in the journal
  */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
 }
 
-// Where nothing was read to its end, so many organisations that are not coverable are the service's doing.
+// Where no batch was read to its end, the service causes a large number of organisations that are not coverable.
 const NOT_COVERABLE_MAX = 2
 
 const NOT_TRACKED = 'company not tracked'
@@ -55,7 +55,7 @@ class Extraction {
   readonly #halt = new AbortController()
   /** The signal of what ends the run, from outside or because of an error. */
   readonly #stop: AbortSignal
-  /** Batches that are being read, in the order in which they were begun. */
+  /** Batches that are being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
   readonly #quarantined: Quarantined[] = []
@@ -96,16 +96,16 @@ class Extraction {
 
   async run(): Promise<ExtractProgress> {
     const { only, stop } = this.#options
-    honourEarlierPause(this.#options)
+    respectStoredRetryAfter(this.#options)
     const wanted = this.#batches.filter(
       ({ state, batch }) => state === 'planned' && (only?.has(batch.batch_id) ?? true),
     )
     this.#report()
-    // What was begun is finished first, so that a small budget finishes something.
+    // Unfinished batches come first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
-    // The others in random order: what is read first is to tell what the rest will cost.
+    // The others come in random order: the first ones read show what the rest will cost.
     const others = wanted.filter((one) => !isBegun(one))
-    // URLs before ids: what they are known to be then is not asked for again.
+    // URLs before ids: an id that they show is then not requested again.
     for (const isByUrl of [true, false]) {
       const next = others.filter(({ batch }) => hasUrls(batch) === isByUrl)
       for (const history of shuffled(next, this.#options.random)) this.#enqueue(history)
@@ -124,7 +124,7 @@ class Extraction {
   async #work(history: BatchHistory): Promise<void> {
     if (this.#stop.aborted) return
     try {
-      // Not `||=`, which would undo what another worker was told while this one waited for its answer.
+      // Not `||=`, which would undo the answer that another worker got while this one waited for its own.
       const isHeldBack = this.#isHeldBack || (await this.#options.mayBegin?.()) === false
       if (isHeldBack) this.#isHeldBack = true
       if (this.#isHeldBack) return
@@ -143,14 +143,14 @@ class Extraction {
   async #read(history: BatchHistory): Promise<void> {
     const { batch } = history
     const guard = new PagingGuard()
-    // Of pages that another process read only what they cost is known: they may show another company of that name.
+    // For pages that another process read only the cost is known: they may show another company of that name.
     const isContinued = isBegun(history)
     const unread = isContinued ? batch.organizations : this.#names.unread(batch)
     if (unread.length < batch.organizations.length) {
       const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
       return this.#replace(history, instead, 'asked for under another name')
     }
-    const list = new LongList(history, this.#buyer)
+    const limit = new PageLimit(history, this.#buyer)
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
@@ -158,7 +158,7 @@ class Extraction {
       if (page === null) return this.#finish(history, isContinued)
       await this.#untilPayable(history)
       try {
-        if (await list.isTooWide(page)) return await this.#tooWide(history)
+        if (await limit.isTooWide(page)) return await this.#tooWide(history)
         const bought = await this.#buyer.buy(batch, page)
         guard.look(history, bought)
         takeRecord(history, bought.record)
@@ -167,7 +167,8 @@ class Extraction {
           throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
-        // Its pages are no list: a later attempt that went on behind them would miss what the service has by then.
+        // Its pages are not one list: a later attempt that continued after them would miss events that the service has
+        // by then.
         if (error instanceof EndlessListError && history.state === 'planned') {
           await this.#split(history, fromPage1(batch), error.message)
         }
@@ -176,20 +177,20 @@ class Extraction {
     }
   }
 
-  /** The page to ask for; null when the batch was read to its end. */
+  /** The next page; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
     const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
-    // After 1 and then 4 seconds: what was wrong for a moment may be over.
-    const doubts = timesDoubted(history)
+    // After 1 and then 4 seconds: a momentary fault may be over.
+    const doubts = refetchCount(history)
     if (doubts > 0) await this.#options.clock.sleep(doubts ** 2 * SECOND, this.#stop)
     if (again !== null && history.drift.look?.times !== 0)
       await this.#options.clock.sleep(SECOND, this.#stop)
     return again ?? history.pages + 1
   }
 
-  /** Waits until what is left of the budget is expected to last for the batches begun before, and for this one. */
+  /** Waits until the remaining budget is expected to last for the batches that began before, and for this one. */
   async #untilPayable(history: BatchHistory): Promise<void> {
     while (!this.#isPayable(history)) await this.#progressed.wait(this.#stop)
   }
@@ -227,12 +228,12 @@ class Extraction {
     this.#notCoverable += 1
     if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
     throw new EndlessListError(
-      `${organization.value} has ${reason}, as all that was read so far`,
+      `${organization.value} has ${reason}, like every organisation read so far`,
       batch.batch_id,
     )
   }
 
-  /** Quarantines the companies because of which the service refuses a batch, and goes on with the others. */
+  /** Quarantines the companies that make the service refuse a batch, and continues with the others. */
   async #withoutUntracked(history: BatchHistory, refusal: BadRequestError): Promise<void> {
     const { batch } = history
     const reason = shortened(refusal.serverMessage)
@@ -263,7 +264,7 @@ class Extraction {
     instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
-    // What replaces a batch is read before others are begun, the smallest part first.
+    // The replacement of a batch is read before other batches begin, the smallest part first.
     for (const one of await this.#split(history, instead, reason)) {
       this.#enqueue(one, one.batch.batch_id.split('.').length)
     }
@@ -329,7 +330,7 @@ class Extraction {
   }
 }
 
-/** What replaces a batch whose pages were no list. */
+/** Replaces a batch whose pages were not one list. */
 function fromPage1(batch: BatchRecord): BatchRecord[] {
   return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }

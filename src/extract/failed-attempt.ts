@@ -1,4 +1,7 @@
-/** A request that brought no page: what it means for its charge and the service, and the error that ends the run. Pure. */
+/**
+ * A request that brought no page: its effect on the charge and on the view of the service, and the error that ends the
+ * run. Pure.
+ */
 
 import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
@@ -15,7 +18,7 @@ import { isoInstant } from '../support/clock.ts'
 import { JobtideError } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 
-/** How asking for one page went so far. */
+/** The attempts at one page so far. */
 export interface PageAttempts {
   readonly page: number
   readonly batchId: string
@@ -29,8 +32,8 @@ export interface PageAttempts {
 }
 
 /**
- * One thing is not answered, while others may be: a run of `kind: collect` goes on without it. Its cause is the error that ends a
- * run of which nothing is answered.
+ * One item gets no answer, while others may: a run of `kind: collect` continues without it. Its cause is the error that
+ * ends a run in which nothing is answered.
  */
 export class UnansweredError extends JobtideError {
   /** In the words of the service or the network. */
@@ -47,13 +50,13 @@ export class UnansweredError extends JobtideError {
   }
 }
 
-/** How often one thing is asked for before others are, whatever its failures. */
+/** How often one item is requested before the others are, whatever its failures. */
 export interface Patience {
   /** Attempts; null for as many as the retry policy allows. */
   readonly attempts: number | null
   /** Whether anything was answered: where nothing is, the service is at fault. */
   readonly isWell: boolean
-  /** Whether all was asked for before. */
+  /** Whether every item was requested before. */
   readonly isAgain: boolean
 }
 
@@ -61,8 +64,8 @@ export interface Patience {
 const UNREADABLE_PATIENCE = 2
 
 /**
- * Whether a failure is that of the thing that was asked for, and no other thing has to wait for it.
- * @param tries attempts at it, also those by which it is found out whether the service answers again
+ * Whether a failure is due to the requested item, so that no other item has to wait for it.
+ * @param tries attempts at it, including those that test whether the service answers again
  */
 export function isOfOneThing(
   { decision, failure }: FailedAttempt,
@@ -79,10 +82,11 @@ export function isOfOneThing(
   return why === 'page' || (isWell && (why === 'unreadable' || (why === 'outage' && isAgain)))
 }
 
-// 400 ends its request alone anyway (BadRequestError). What else is refused may be the address, but then nothing is answered.
+// 400 ends its request alone anyway (BadRequestError). Other refusals may be due to the address, but then nothing is
+// answered.
 const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
-/** A request that brought no page, and what follows from it. */
+/** A request that brought no page, and the decision about it. */
 export interface FailedAttempt {
   readonly failure: Failure
   readonly decision: RetryDecision
@@ -92,7 +96,7 @@ export interface FailedAttempt {
   readonly notBefore: number
 }
 
-/** What was wrong, in the words of the service or the network, not too many of them. */
+/** The cause in the words of the service or the network, shortened. */
 export function wordsOf(failure: Failure): string {
   return shortened(failure.reason)
 }
@@ -105,7 +109,7 @@ export function isInDoubt(failure: Failure): boolean {
   return failure.kind === 'no-answer' ? failure.inDoubt : isUnreadable(failure)
 }
 
-/** What the failure says of the service's health. */
+/** The failure as evidence of the service's health. */
 export function outcomeOf(failure: Failure): RequestOutcome {
   if (failure.kind !== 'status' || isPassing(failure.status)) return 'failed'
   if (failure.status === 429) return 'throttled'
@@ -114,7 +118,7 @@ export function outcomeOf(failure: Failure): RequestOutcome {
 }
 
 /**
- * The error that ends the run, or the batch (BadRequestError); null when the page may be asked for again.
+ * The error that ends the run, or the batch (BadRequestError); null when the page may be requested again.
  * @param url where the request went
  * @param maxWaitMs how long nothing may be answered
  */
@@ -138,9 +142,9 @@ export function errorOf(
 }
 
 const PAGE_HINT =
-  'Run the same command again later: it goes on where it stopped. When this page fails again, report it to the provider.'
+  'Run the same command again later: it continues where it stopped. When this page fails again, report it to the provider.'
 const UNREADABLE_HINT =
-  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, and does something on the way answer instead? Run the same command again later: it goes on where it stopped.'
+  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, or does a proxy answer in its place? Run the same command again later: it continues where it stopped.'
 
 function giveUpError(
   why: GiveUpReason,
@@ -175,7 +179,7 @@ function giveUpError(
       )
     case 'page':
       return unavailable(
-        `${what} could not be had in ${failures} attempts, while other requests were answered`,
+        `${what} failed in ${failures} attempts, while other requests were answered`,
         PAGE_HINT,
       )
     case 'unreachable': {

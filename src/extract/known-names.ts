@@ -1,6 +1,6 @@
 /**
- * Which organisations of a batch were read under another name: a list may name one by its page and by its id, and that they
- * are the same is known only when events have told. What stands in one batch the service counts once.
+ * Finds which organisations of a batch were read under another name: a list may name one by its page and by its id, and
+ * only events show that both are the same. The service counts duplicates within one batch once.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
@@ -9,19 +9,19 @@ import { canonicalName } from '../journal/history.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import type { LearntId } from './learn-ids.ts'
 
-/** What a run has read to its end, by the names that it knows by then. */
+/** The batches that a run has read to their end, by the names known by then. */
 export class KnownNames {
   readonly #ids: Map<string, string>
   /** By event types and filters: how far back each was read, in days. */
   readonly #read = new Map<string, Map<string, number>>()
 
-  /** @param ids learnt before, by the URL or slug that was asked for */
+  /** @param ids learnt before, by the requested URL or slug */
   constructor(batches: Iterable<BatchHistory>, ids: ReadonlyMap<string, string> = new Map()) {
     this.#ids = new Map(ids)
     for (const { batch, state } of batches) if (state === 'finished') this.add(batch, [])
   }
 
-  /** Adds a batch that was read to its end, and what its pages told. */
+  /** Adds a batch that was read to its end, and the ids that its pages showed. */
   add(batch: BatchRecord, learnt: readonly LearntId[]): void {
     for (const { organization, organization_id: id } of learnt) {
       this.#ids.set(organization.value, id)

@@ -1,9 +1,10 @@
 /**
- * Learns the ids of companies that were asked for by URL or slug, from the events of their pages. By its id a company is
- * found faster, and whatever it is called later. What a batch has shown is said when the batch was read to its end: a
- * slug that two companies share must not be taken for one of them. A URL with a number, and the old one of a company that
- * was renamed, are answered under another slug: what is left when all others of a batch are known may be of a company that
- * nobody asked for, so they are known only where an event says so, or where a batch asks for nothing else.
+ * Learns the ids of companies that were requested by URL or slug, from the events of their pages. A company is found
+ * faster by its id, and under any later name. The ids of a batch are reported when it has been read to its end: a slug
+ * that two companies share must not be taken for one of them. A URL with a number, and the old URL of a renamed
+ * company, are answered under another slug. An id that remains when all others of a batch are known may therefore
+ * belong to a company that was not requested, so it is accepted only where an event confirms it or where the batch asks
+ * for nothing else.
  */
 
 import type { BatchRecord, OrganizationLearnt } from '../journal/records.ts'
@@ -31,7 +32,10 @@ export class IdLearner {
     }
   }
 
-  /** What the pages of a batch have shown, each company once in a run. Call it when the batch was read to its end. */
+  /**
+   * The ids that the pages of a batch have shown, each company once in a run. Call it when the batch was read to its
+   * end.
+   */
   learn(batch: BatchRecord): LearntId[] {
     const ids = this.#seen.get(batch.batch_id)
     this.#seen.delete(batch.batch_id)

@@ -1,4 +1,4 @@
-/** What an extraction needs, and how far it is. */
+/** The inputs of an extraction, and its progress. */
 
 import type { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
@@ -24,7 +24,7 @@ export interface BuyingOptions {
   readonly baseUrl: string
   /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
   readonly maxWaitMs: number
-  /** What the runs before know of clocks; absent: nothing. */
+  /** The clocks as known from earlier runs; absent: unknown. */
   readonly clocksBefore?: Pick<ClockHistory, 'serverAheadMs' | 'reached'>
   /** Stops cleanly: requests in flight are finished. */
   readonly stop: AbortSignal
@@ -36,21 +36,23 @@ export interface ExtractOptions extends BuyingOptions {
   readonly run: RunHistory
   /** Reads only these batches of the run, by batch_id; absent: all. */
   readonly only?: ReadonlySet<string>
-  /** Ids learnt by earlier runs, by the URL or slug that was asked for; absent: none. */
+  /** Ids learnt by earlier runs, by the requested URL or slug; absent: none. */
   readonly ids?: ReadonlyMap<string, string>
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
-  /** Credits that count against the limit and may have been spent under another run: this command's, before it gave way. */
+  /**
+   * Credits that count against the limit and may have been spent under another run: this command's, before it yielded.
+   */
   readonly creditsSpent?: number
   /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
   readonly monthlyCredits?: BudgetOptions['month']
-  /** What a page cost last, in credits; default: the expected price. */
+  /** The last price of a page, in credits; default: the expected price. */
   readonly pagePrice?: number
   /** Batches, and so requests, at the same time, 1 or more. */
   readonly concurrency: number
-  /** Milliseconds since 1970 UTC before which the service wants no request, from an earlier run; 0 for none. */
+  /** Milliseconds since 1970 UTC before which the service accepts no request, from an earlier run; 0 for none. */
   readonly notBefore: number
-  /** Whether another batch may be begun; those that are begun are read to their end. Absent: always. */
+  /** Whether another batch may begin; unfinished batches are read to their end. Absent: always. */
   readonly mayBegin?: () => Promise<boolean>
   readonly onProgress?: (progress: ExtractProgress) => void
 }
@@ -64,20 +66,22 @@ export interface ExtractProgress {
   readonly pages: number
   readonly events: number
   readonly credits: number
-  /** What the whole run costs, judged by its finished batches; null while these are too few. */
+  /** The expected bill of the whole run, judged by its finished batches; null while these are too few. */
   readonly projection: Projection | null
   readonly quarantined: readonly Quarantined[]
   /** Pages that cost something else than expected. */
   readonly unexpectedCharges: number
-  /** Lists of other endpoints that were not read whole: they go on, or have gaps, after the most pages that may be asked for. */
+  /**
+   * Lists of other endpoints that were not read whole: they continue, or have gaps, after the maximum number of pages.
+   */
   readonly listsCut: number
-  /** What the service took for no filter of searches, as text. */
+  /** Filters of searches that the service did not recognise, as text. */
   readonly filterErrors: readonly string[]
   /** Where the service's clock and this machine's did not agree; null where they did. */
   readonly clockTrouble: ClockTrouble | null
 }
 
-/** An organisation that could not be asked for, or not be read to its end. */
+/** An organisation that could not be requested, or not be read to its end. */
 export interface Quarantined {
   readonly organization: OrganizationRef
   readonly reason: string

@@ -1,7 +1,7 @@
 /**
- * Buys the pages of job changes: what is asked for a page of a batch, and what its answer must be to go into the journal, before
- * anything is decided from it. Free probes go the same way: they ask for the last page that the service counts, which is
- * empty unless a list is too long.
+ * Buys the pages of job changes: builds the request for a page of a batch, and checks its answer before it goes into
+ * the journal and any decision. Free probes work the same way: they request the last page that the service counts,
+ * which is empty unless a list is too long.
  */
 
 import { BadRequestError } from '../api/errors.ts'
@@ -154,7 +154,7 @@ export class PageBuyer {
     if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
       // It answers another question.
       attempts.wrongPages += 1
-      const reason = `none of the ${events.length} events of page ${page} is of an organisation that was asked for`
+      const reason = `none of the ${events.length} events of page ${page} is about a requested organisation`
       return { kind: 'not-a-page', reason }
     }
     return this.#keep({ ...question, ...sent }, answer, { envelope, events, shown })

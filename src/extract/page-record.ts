@@ -109,7 +109,7 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
   return [...seen].map(([id, { all, recent }]) => [id, all, recent])
 }
 
-/** What a page shows of a batch, and what beside it. */
+/** The ids that a page shows of its batch, and those of other organisations. */
 export interface ShownEvents {
   /** Events that are not of foreign organisations. */
   readonly own: readonly EventFacts[]
@@ -124,9 +124,10 @@ export function shownIn(batch: BatchRecord, events: readonly EventFacts[]): Show
 }
 
 /**
- * Ids in a page that its batch did not ask for. Until the id of a company that was asked for by URL is known, any id may be
- * its, also under another name, because companies are renamed. But a URL is of one company: a page with more ids of other
- * names than there are URLs shows companies that nobody asked for, and which they are cannot be told.
+ * Ids in a page that its batch did not ask for. Until the id of a company that was requested by URL is known, any id
+ * may be its own, also under another name, because companies are renamed. But a URL means one company: a page that has
+ * more ids with other names than there are URLs shows companies that were not requested, and no rule can tell them
+ * apart.
  */
 function foreignOrganizations(
   events: readonly EventFacts[],

@@ -1,7 +1,7 @@
 /**
- * Paging must end. A service that sends pages again under other numbers, or pages that are nearly empty and promise more,
- * would be paid until the budget is gone; the guard stops it within three such pages and names the cause. Full pages of
- * new events without end cannot be told from a long list by looking: what is asked then, long-list.ts knows.
+ * Stops pagination that never ends. A service that repeats pages under other numbers, or sends nearly empty pages that
+ * promise more, would be paid until the budget is spent; the guard stops it within three such pages and names the
+ * cause. Full pages of new events without end look like a long list: page-limit.ts knows what to ask then.
  */
 
 import { UnavailableError } from '../api/errors.ts'
@@ -11,18 +11,22 @@ import { decodeMarks } from '../journal/page-keys.ts'
 import type { PageReceived } from '../journal/records.ts'
 import type { BoughtPage } from './page-buyer.ts'
 
-// The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
-// a page is chosen, and three in a row: one that was cut by accident is no reason to stop.
+// The service fills its pages, but one that drops some events after counting them still ends. The limit of half a page,
+// three times in a row, is chosen: one page that was cut by accident must not stop the run.
 const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
 // The events of others can fill a page when some arrive above, but hardly three times.
 const REPEATS_MAX = 3
-// What left a list, or clocks that went wrong, may make page 1 the next one again; each time the pages below are paid for again.
+// Events that left a list, or wrong clocks, may make page 1 the next one again; each time the pages below are paid for
+// again.
 const FIRST_PAGES_MAX = 20
-// Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
+// New events at the top push all others down, so that pages repeat with other boundaries: 1,000 at once are this many
+// pages.
 const PUSHED_MAX = 20
 
-/** Watches the pages of one batch, for as long as one process reads it: what came in since an earlier day is no fault. */
+/**
+ * Watches the pages of one batch while one process reads it: events that arrived since an earlier day are not a fault.
+ */
 export class PagingGuard {
   /** How often a page came whose events were on others. */
   #repeats = 0
@@ -33,9 +37,9 @@ export class PagingGuard {
   #firstPages = 0
 
   /**
-   * Looks at a page before it is taken. The same page asked for again is no repeat.
-   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page
-   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
+   * Checks a page before it is taken. The same page requested again is not a repeat.
+   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page that
+   *   only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
    */
   look(history: BatchHistory, { record, limit }: BoughtPage): void {
     const { page } = record
@@ -51,7 +55,7 @@ export class PagingGuard {
     if (isPushedDown(others)) this.#pushed += 1
     if (this.#repeats - this.#pushed < REPEATS_MAX && this.#repeats <= PUSHED_MAX) return
     throw new EndlessListError(
-      `${this.#repeats} pages repeat what was on others, the last of them page ${page}`,
+      `${this.#repeats} pages repeat events of other pages, the last of them page ${page}`,
       record.batch_id,
     )
   }
@@ -72,23 +76,23 @@ export class PagingGuard {
 }
 
 /**
- * Looks at a page that was read before and was asked for again. It shows an event of the list that was read, also when the
- * list has grown; only where a page of events and more left from above it meanwhile it shows none, or where the service
- * makes its pages up.
+ * Checks a page that was read before and requested again. It shows an event of the list that was read, even when the
+ * list has grown; it shows none only where more than a page of events left above it meanwhile, or where the service
+ * makes up its pages.
  * @throws EndlessListError when it shows none
  */
 export function expectSameList({ drift }: BatchHistory, record: PageReceived): void {
   const marks = decodeMarks(record.keys ?? '')
   if (marks.length === 0 || marks.some(({ key }) => drift.met.has(key))) return
   throw new EndlessListError(
-    `page ${record.page}, asked for again, shows only other events`,
+    `page ${record.page}, requested again, shows only other events`,
     record.batch_id,
   )
 }
 
 /**
- * Whether its events stood in this order on a page and the next one: so they come again when others came in above. A
- * service that goes round in circles sends the same pages, cut as they were.
+ * Whether its events were in this order on a page and the next one: so they appear again when others arrived above. A
+ * service that goes round in circles sends the same pages with the same boundaries.
  */
 function isPushedDown(pages: readonly number[]): boolean {
   const [first = 0] = pages
@@ -99,7 +103,7 @@ function isPushedDown(pages: readonly number[]): boolean {
 export class EndlessListError extends UnavailableError {
   constructor(what: string, batchId: string) {
     super(`batch ${batchId}: ${what}`, null, {
-      hint: 'No list is read to its end like that: report it to the provider. What was bought is kept.',
+      hint: 'Pagination never ends: report it to the provider. The pages bought so far are kept.',
     })
   }
 }

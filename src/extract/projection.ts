@@ -28,7 +28,7 @@ const TAIL = 0.25
 const FEW = 0.3
 const LEAST_PAGES = 1
 
-/** Projects the bill of batches, of which some were read to their end; null while these are fewer than two. */
+/** Projects the bill of batches, some of them already read to their end; null while fewer than two are. */
 export function project(batches: readonly BatchHistory[]): Projection | null {
   const read = batches.filter(({ state }) => state === 'finished')
   const rest = batches.filter(({ state }) => state === 'planned')
@@ -56,14 +56,14 @@ export function project(batches: readonly BatchHistory[]): Projection | null {
   )
 }
 
-// What is read beyond expectation shows that a batch goes on, not that it is done.
+// Reading more than expected shows that a batch goes on, not that it is done.
 const NEARLY = 0.95
 
 /** How much of the batches is read, from 0 to 1; one with many pages is worth more than one with few. */
 export function fractionOf(batches: readonly BatchHistory[]): number {
   let planned = 0
   let read = 0
-  // Without lists: it is asked with each page, and there are many batches.
+  // Without lists: each page needs it, and there are many batches.
   for (const history of batches) {
     const pages = expectedPages(history)
     planned += pages
@@ -79,7 +79,7 @@ export function pagesToBuy(history: BatchHistory): number {
   return Math.max(1, expected > pages ? expected - pages : hasMore ? pages : 0)
 }
 
-/** Pages that a batch is expected to have: one that is expected to be empty is a request all the same. */
+/** Pages that a batch is expected to have: one that is expected to be empty still takes a request. */
 function expectedPages({ batch }: BatchHistory): number {
   return Math.max(batch.expected_pages ?? LEAST_PAGES, LEAST_PAGES)
 }

@@ -1,4 +1,4 @@
-/** What the service is asked for a batch, and how a batch is made smaller. Pure. */
+/** Builds the request for a page of a batch, and makes batches smaller. Pure. */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'

@@ -1,7 +1,7 @@
 /**
- * Sends requests that cost: reserves the price, waits for a permit, writes down that it asks, asks, and writes down what became
- * of it. What follows when a request brings nothing, retries.ts says. Knows no endpoint: what is asked and how the answer is
- * read are arguments.
+ * Sends requests that cost: reserves the price, waits for a permit, records the request, sends it, and records the
+ * outcome. retries.ts decides what follows a failed request. It knows no endpoint: the request and the reader of its
+ * answer are arguments.
  */
 
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
@@ -28,20 +28,21 @@ import {
 import type { BuyingOptions } from './options.ts'
 import { Retries } from './retries.ts'
 
-// An answer takes a second or so. Who starts a run by hand is told within ten that none comes, on a slow machine too.
+// An answer takes a second or so. An operator who starts a run by hand learns within ten seconds that none comes, even
+// on a slow machine.
 const SILENT_MS = 5 * SECOND
 
-/** What is asked for, again and again until it is answered. */
+/** The request, repeated until it is answered. */
 export interface PaidRequest {
   readonly path: string
   /** Null for a request by GET. */
   readonly body: object | null
   /** The most that it may cost: what a request in doubt is counted with. */
   readonly credits: number
-  /** Statuses beside 200 that `read` knows. */
+  /** Statuses other than 200 that `read` knows. */
   readonly statuses?: readonly number[]
   readonly attempts: PageAttempts
-  /** Where others are to be asked for, whatever becomes of this one; absent: a run ends with what it fails with. */
+  /** Whether others are to be requested, whatever happens to this one; absent: a run ends with its error. */
   readonly patience?: () => Patience
 }
 
@@ -52,13 +53,16 @@ export interface SentRequest {
   readonly requestedAt: number
 }
 
-/** What was bought and is on the disk, and what it is counted with. */
+/** A bought page that is on the disk, and how it is counted. */
 export interface Bought<T> {
   readonly bought: T
   readonly charged: number
 }
 
-/** Reads an answer with status 200, or another that the request names, and keeps it; or says why it is none. */
+/**
+ * Reads an answer with status 200, or another that the request names, and keeps it; or returns the reason why it cannot
+ * be used.
+ */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
 
 interface Attempt extends PaidRequest, SentRequest {
@@ -117,7 +121,7 @@ export class RequestBuyer {
         try {
           if (!reservation.canDispatch()) continue
           const attempt = this.#dispatch(request, permit)
-          // Whatever comes in between, the request is on its way: it is in doubt until its answer is on the disk.
+          // The request is on its way whatever happens next: it is in doubt until its answer is on the disk.
           charged = request.credits
           const result = await this.#ask(attempt, read)
           const isBought = 'bought' in result
@@ -142,7 +146,7 @@ export class RequestBuyer {
       const notBefore = Math.ceil(clock.now() + error.waitMs)
       const { trouble } = this.#retries
       throw new UnavailableError(
-        `the service takes no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
+        `the service accepts no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
         notBefore,
       )
     }
@@ -190,7 +194,7 @@ export class RequestBuyer {
       const { message, inDoubt, obstacle } = error
       return { kind: 'no-answer', reason: message, inDoubt, obstacle }
     } finally {
-      // With a reason: by itself it would make an error, and note where, for each page.
+      // With a reason: without one it would create an error and its stack for each page.
       answered.abort('answered')
     }
   }

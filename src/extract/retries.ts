@@ -1,6 +1,6 @@
 /**
- * What follows a request that brought no page, for all workers of a run together. The decision itself is the pure retry
- * policy's, but for wrong pages; it gets to know here what happened since this attempt at the run began, and nothing of earlier
+ * Handles requests that brought no page, for all workers of a run together. The pure retry policy makes the decision,
+ * except for wrong pages; it learns here what happened since this attempt at the run began, but nothing of earlier
  * attempts.
  */
 
@@ -66,7 +66,7 @@ export class Retries {
     this.#url = url
   }
 
-  /** What the last failure said, when nothing was answered since; null when all is well. */
+  /** The message of the last failure since the last answer; null when all is well. */
   get trouble(): string | null {
     return this.#trouble
   }
@@ -94,7 +94,7 @@ export class Retries {
   }
 
   /**
-   * Does what was decided, and returns when the page may be asked for again.
+   * Carries out the decision, and returns when the page may be requested again.
    * @throws JobtideError when it may not; BadRequestError when only its batch must end
    */
   async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {

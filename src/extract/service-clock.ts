@@ -1,8 +1,8 @@
 /** The service's clock as one process sees it: each answer's `Date`, held against the answers before and our own clocks. */
 
 import { statedDate, type Headers } from '../api/retry-after.ts'
-import { noteReached, reachedBy, soundTime, type ReachedTime } from '../journal/clock-history.ts'
-import { agreeOnTime, type ClockDispute, type ServiceTime } from '../journal/service-time.ts'
+import { noteReached, reachedBy, trustedUntil, type ReachedTime } from '../journal/clock-history.ts'
+import { resolveServerTime, type ClockDispute, type ServiceTime } from '../journal/service-time.ts'
 import { isoInstant, type Clock, type Uptime } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
@@ -53,7 +53,7 @@ export class ServiceClock {
     const believed = this.#believed
     const ahead = clocksBefore?.serverAheadMs ?? null
     const time = this.#sound(
-      agreeOnTime({
+      resolveServerTime({
         date: statedDate(headers),
         ours,
         expected: believed && believed.at + monotonic - believed.monotonic,
@@ -74,7 +74,7 @@ export class ServiceClock {
       return { at, dispute }
     }
     const last = this.#reached.at(-1)?.at ?? 0
-    this.#soundUntil ??= soundTime(this.#reached, last, { said: dispute.wentBack.to, uptime })
+    this.#soundUntil ??= trustedUntil(this.#reached, last, { said: dispute.wentBack.to, uptime })
     return { at, dispute: { ...dispute, earliest: this.#soundUntil } }
   }
 

@@ -1,7 +1,8 @@
 /**
- * Finds the companies that the service does not track, because one of them fails the whole request (400). Found by the
- * words of the service where it names them, else by halving; each question is a free probe. Measured on 50 companies of
- * which it names none: 1 untracked one takes 9 probes on average and 12 at most, 2 take 16 and 22, 5 take 33 and 43.
+ * Finds the companies that the service does not track, because one of them fails the whole request (400). Uses the
+ * names in the service's message where it has them, otherwise halving; each question is a free probe. Measured on 50
+ * companies without names in the message: 1 untracked company takes 9 probes on average and 12 at most, 2 take 16 and
+ * 22, 5 take 33 and 43.
  */
 
 import type { BadRequestError } from '../api/errors.ts'
@@ -81,8 +82,8 @@ export class UntrackedCompanies {
   }
 
   /**
-   * Halves a refused set until each untracked company stands alone.
-   * @param isProven false when only the others were accepted: then the last company is asked for alone
+   * Halves a refused set until each untracked company is separated.
+   * @param isProven false when only the others were accepted: then the last company is probed alone
    */
   async #search(
     batch: BatchRecord,
@@ -113,14 +114,14 @@ export class UntrackedCompanies {
   }
 }
 
-// As it was asked for, without what a service may leave out of a URL, and by its slug alone.
+// As requested, without the parts that a service may leave out of a URL, and by its slug alone.
 function namesOf({ value }: OrganizationRef): string[] {
   const asked = value.trim().toLowerCase()
   const bare = withoutTrailingSlashes(asked.replace(/^https?:\/\//, ''))
   return [...new Set([asked, bare, companySlug(value)])].filter((name) => name !== '')
 }
 
-/** Whether a message is about this company: it names it, or none of those that were asked for. */
+/** Whether a message is about this company: it names it, or none of the requested ones. */
 export function isAbout(
   message: string,
   company: OrganizationRef,

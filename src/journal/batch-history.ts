@@ -1,5 +1,5 @@
 /**
- * How far a batch was read: pages 1 … n, in order. What the next page changes is in page-drift.ts. Plain data, kept in
+ * How far a batch was read: pages 1 … n, in order. page-drift.ts applies the next page. Plain data, kept in
  * checkpoints.
  */
 
@@ -30,9 +30,9 @@ export interface BatchHistory {
 
 export interface ReadPage {
   readonly events: number
-  /** Of its events those that stand on it twice. */
+  /** The number of its events that appear on it twice. */
   readonly twins: number
-  /** Tells whether it is as it was when it is asked for again. */
+  /** Shows whether the page is unchanged when it is requested again. */
   readonly fingerprint: string
   /** The number of this reading, which rises with every page taken. */
   readonly seq: number
@@ -44,11 +44,11 @@ export interface ReadPage {
   readonly uptime?: Uptime
 }
 
-/** What shows that the list moved between two pages of a batch. */
+/** Evidence that the list moved between two pages of a batch. */
 export interface Drift {
-  /** The newest version of each event, by its key, and where it was met last. */
+  /** The newest version of each event, by its key, and where it was seen last. */
   readonly met: Map<number, Meeting>
-  /** Versions of events that were met and are not the newest: key and time of detection. */
+  /** Versions of events that were seen and are not the newest: key and time of detection. */
   readonly older: Set<string>
   /** The number of the last reading; see ReadPage. */
   seq: number
@@ -58,11 +58,11 @@ export interface Drift {
   nextLeavesAt: number
   /** How often an unverified boundary was read again. */
   rereads: number
-  /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
+  /** Whether the service shows an event together with its correction, so that nothing is removed. */
   keepsVersions: boolean
-  /** The last page that was asked for again because it was odd, 0 for none, and how often. */
+  /** The last page that was requested again because it was odd, 0 for none, and how often. */
   doubted: { readonly page: number; readonly times: number }
-  /** How often the next page came from a part of the service that is behind; see isBehind. */
+  /** How often the next page came from a lagging part of the service; see isFromLaggingReplica. */
   behind: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
@@ -70,17 +70,20 @@ export interface Drift {
   look: Look | null
   /** Whether the list moved while pages were read one after the other: the last page may be of another state of it. */
   hasMoved: boolean
-  /** Events that were met on two pages, less those that were met later than in their place: so many may be on no page. */
+  /**
+   * Events that were seen on two pages, less those that were seen later than in their place: this many may be on no
+   * page.
+   */
   hidden: number
   /** How often the batch had to be read again from page 1, because its order changed. */
   readings: number
-  /** Why its pages are no list: it is to be read from page 1. Null while they may be. */
+  /** Why its pages are not one list, so that it is read from page 1. Null while they may be. */
   fault: string | null
 }
 
 export interface Look {
   readonly page: number
-  /** How often it was asked for. */
+  /** How often it was requested. */
   readonly times: number
   /** How many of its events the page after it shows, read right after it; 0 where that was after a longer while. */
   readonly repeats: number
@@ -134,7 +137,7 @@ function noDrift(): Omit<Drift, 'met' | 'older' | 'seq'> {
 
 /**
  * The detection time that a batch covers once it was read to its end: up to its first page, because later events may
- * have come in above pages that were read; back to the window of the page that was read last, because events that were
+ * have arrived above pages that were read; back to the window of the page that was read last, because events that were
  * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them
  * allows: from the later one up to the earlier one, and never past this machine's clock by more than minutes.
  */
@@ -156,7 +159,7 @@ export function coveredTime(
   const isAsleep = read.length > 1 && end?.clocks?.jump === true && last > end.serverAt
   if (isAsleep) return { from: first, to: first }
   if (batch.days_ago === null) return { from: null, to: first }
-  // The service tells its time in whole seconds: by the end of that second other events had left.
+  // The service reports its time in whole seconds: by the end of that second other events had left.
   const from = last + SECOND - batch.days_ago * DAY
   return { from: Math.min(from, first), to: first }
 }
@@ -174,7 +177,7 @@ export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }
 
-/** Pages with events that it has: those that were paid for, and are not asked for again. */
+/** Pages with events that it has: they were paid for, and are not requested again. */
 export function pagesBought({ read }: BatchHistory): number {
   return read.filter(({ events }) => events > 0).length
 }
@@ -219,8 +222,9 @@ function forgetPages({ read, drift }: BatchHistory): void {
 }
 
 /**
- * Whether the next page is asked for again before it is believed. A cache on the way may have answered with an earlier one, once,
- * which may cost a page. An empty page is free: after one that promised more it contradicts that, and is asked for twice more.
+ * Whether the next page is requested again before it is believed. A cache in between may have answered with an earlier
+ * page, once, which may cost a page. An empty page is free: after a page that promised more it contradicts that, and is
+ * requested twice more.
  */
 export function isDoubted(
   history: BatchHistory,
@@ -237,7 +241,7 @@ export function isDoubted(
   return true
 }
 
-/** How often the next page was asked for and not believed; 0 for a page that was not asked for. */
-export function timesDoubted({ pages, drift: { doubted } }: BatchHistory): number {
+/** How often the next page was fetched again because it was not believed; 0 for a page that was not requested. */
+export function refetchCount({ pages, drift: { doubted } }: BatchHistory): number {
   return doubted.page === pages + 1 ? doubted.times : 0
 }

@@ -1,6 +1,7 @@
 /**
- * What the answers of all runs say of the service's time, and which of them a later answer contradicts. Clocks that lied
- * together made coverage reach past what was read; an answer that finds them wrong tells up to where it still holds. Pure.
+ * Keeps the service's time according to the answers of all runs, and finds answers that a later one contradicts. Clocks
+ * that were wrong together made coverage reach past what was read; an answer that proves them wrong shows up to where
+ * it still holds. Pure.
  */
 
 import type { Uptime } from '../support/clock.ts'
@@ -76,17 +77,22 @@ export function reachedBy(times: readonly ReachedTime[], uptime: Uptime | null):
 
 /** An answer whose clocks say less than answers before had reached. */
 export interface EarlyAnswer {
-  /** What they say, milliseconds since 1970 UTC. */
+  /** The time that they show, milliseconds since 1970 UTC. */
   readonly said: number
   readonly uptime: Uptime | null
 }
 
 /**
- * What remains of a time that was reached, or covered up to, when an early answer shows that it was too late (or is itself
- * too early, which cannot be told): as much less as it was ahead, where the machine's uptime tells, and else the last time
- * before it that the answer does not contradict; 0 for none.
+ * The part of a time (reached, or covered up to) that still holds when an early answer shows that it was too late. The
+ * answer itself may also be too early; the two look the same. Where the machine's uptime shows by how much the clock
+ * was ahead, the time is reduced by that; otherwise it is the last earlier time that the answer does not contradict; 0
+ * for none.
  */
-export function soundTime(times: readonly ReachedTime[], to: number, answer: EarlyAnswer): number {
+export function trustedUntil(
+  times: readonly ReachedTime[],
+  to: number,
+  answer: EarlyAnswer,
+): number {
   const { said, uptime } = answer
   const known = times.find(({ at }) => at >= to) ?? times.at(-1)
   if (known === undefined) return to
@@ -94,7 +100,7 @@ export function soundTime(times: readonly ReachedTime[], to: number, answer: Ear
   if (aheadMs <= CLOCK_TOLERANCE_MS) return to
   if (known.uptime !== null && known.uptime.boot === uptime?.boot) return Math.max(0, to - aheadMs)
   const last = times.findLast(({ at }) => at <= said + CLOCK_TOLERANCE_MS)
-  return last === undefined ? 0 : Math.min(to, soundTime(times, last.at, answer))
+  return last === undefined ? 0 : Math.min(to, trustedUntil(times, last.at, answer))
 }
 
 /** Adds a page. Returns what remains of a time that was covered up to; null when the page changes nothing of that. */
@@ -103,7 +109,7 @@ export function foldClocks(
   page: PageReceived,
 ): ((to: number) => number) | null {
   const { run_id: runId, at, server_at, clocks, uptime = null } = page
-  // The last page is the one that the journal has last: clocks that are in dispute cannot tell.
+  // The last page is the last one in the journal: disputed clocks cannot decide.
   history.serverAheadMs = server_at - at
   history.serverAheadAtMostMs = Math.max(server_at, clocks?.latest ?? server_at) - at
   if (clocks !== undefined) history.clockDispute = { runId, ours: at, ...clocks }
@@ -113,14 +119,14 @@ export function foldClocks(
   }
   const before = history.reached
   const answer = { said: clocks.wentBack.to, uptime }
-  const sound = (to: number) => soundTime(before, to, answer)
+  const sound = (to: number) => trustedUntil(before, to, answer)
   if (before.every((one) => sound(one.at) === one.at)) return null
   history.reached = []
   for (const one of before) noteReached(history.reached, { ...one, at: sound(one.at) })
   return sound
 }
 
-/** Milliseconds that have passed on this machine, as far as its uptime tells; else 0. */
+/** Milliseconds that have passed on this machine, as far as its uptime shows; else 0. */
 export function elapsedSince(then: Uptime | null, now: Uptime | null): number {
   if (then === null || now === null || then.boot !== now.boot) return 0
   return Math.max(0, now.ms - then.ms)

@@ -16,14 +16,15 @@ export interface Stretch {
 /** An unbroken interval of detection time that was read to its end. */
 export interface CoveredInterval extends Stretch {
   readonly eventTypes: readonly EventType[]
-  /** Every answer was without an event: it was read, and is asked for again. See addAnswer. */
+  /** Every answer was without an event: the time was read, and is requested again. See addAnswer. */
   readonly isUnconfirmed?: true
 }
 
 /**
- * Adds what a batch has read. An answer without any event is not believed for ever: a service in trouble answers so, too, and
- * asking again costs nothing while there is nothing. It stands apart until an answer with events has read that time, which of
- * an organisation that never had one may begin later: then only from there on is known to be read. Pure.
+ * Adds what a batch has read. An answer without any event is not believed forever: a service in trouble also answers
+ * so, and asking again is free while there is nothing. Such an answer stays separate until an answer with events has
+ * read that time. For an organisation that never had an event, that answer may begin later: only the time from there on
+ * counts as read. Pure.
  */
 export function addAnswer(
   known: readonly CoveredInterval[],
@@ -69,8 +70,8 @@ function hasType(intervals: readonly CoveredInterval[], type: EventType): boolea
 }
 
 /**
- * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones and others apart. Those
- * that are alike come out sorted and apart from each other. Pure.
+ * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones separately from others.
+ * Intervals of one kind come out sorted and separate. Pure.
  */
 export function addInterval(
   known: readonly CoveredInterval[],
@@ -93,8 +94,8 @@ export function addInterval(
 }
 
 /**
- * The detection time that a record says was read. What was read by then is not later than then, whatever a clock has said:
- * it ends at most minutes after the record was written.
+ * The detection time up to which a record says that events were read. Events read by then are not later than then,
+ * whatever the clock said: the time ends at most minutes after the record was written.
  */
 export function coveredBy(
   record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>,
@@ -104,7 +105,9 @@ export function coveredBy(
   return { from: from === null ? null : Math.min(from, to), to }
 }
 
-/** Intervals with other ends; of one that has none, 0, its beginning is left: it is asked for from there. Pure. */
+/**
+ * Cuts intervals at other ends; of one that has none, 0, the beginning remains, from which it is requested again. Pure.
+ */
 export function endingAt(
   intervals: readonly CoveredInterval[],
   endOf: (to: number) => number,

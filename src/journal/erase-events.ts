@@ -1,7 +1,7 @@
 /**
- * Takes events out of sealed segments for good: the one exception to a journal that is only appended to. A segment is
- * rewritten beside the old one, every record as it was but the pages that held such events, and takes its place by rename:
- * it is the old one or the new one, whatever happens. The caller is the only process that writes the journal.
+ * Removes events from sealed segments permanently: the one exception to an append-only journal. A segment is rewritten
+ * next to the old one, with every record unchanged except the pages that held such events, and replaces it by rename,
+ * so a reader finds the old one or the new one. The caller is the only process that writes the journal.
  */
 
 import { createHash } from 'node:crypto'
@@ -25,7 +25,7 @@ export interface CutBody {
   readonly places: readonly number[]
   /** Events that there were before. */
   readonly events: number
-  /** An answer about somebody: its header names them, too. */
+  /** An answer about a person: its header also names them. */
   readonly isAbout?: boolean
 }
 
@@ -138,7 +138,7 @@ function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   if (record.kind === 'lookups_planned') return encoded(record, body)
   if (record.kind !== 'page_received') {
     const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
-    // What the service said stands in the body as well.
+    // The body also holds the service's statement.
     const wordless = 'reason' in record ? { reason: '' } : {}
     return encoded({ ...record, ...nameless, ...wordless, erased: 1 }, body)
   }

@@ -1,10 +1,10 @@
-/** What was read by questions with filters, each apart. */
+/** Coverage of questions with filters, each separate. */
 
 import type { CoveredInterval } from './coverage.ts'
 import type { Filters } from './records.ts'
 import type { Sightings } from './sightings.ts'
 
-/** What was read of organisations by one question, by their canonical names. */
+/** Coverage of organisations by one question, by their canonical names. */
 export interface ReadByQuestion {
   readonly coverage: Map<string, CoveredInterval[]>
   readonly seen: Map<string, Sightings>

@@ -1,10 +1,11 @@
 /**
- * One record as bytes: a line `J2 <header bytes> <payload bytes> <durable bytes> <crc32>`, the header as JSON, the payload
- * gzipped, a line feed. The checksum covers all of it, so a torn or changed record is always seen. `J2` is the format's
- * version; a newer Jobtide that writes another one is refused, not guessed at.
+ * Encodes one record: a line `J2 <header bytes> <payload bytes> <durable bytes> <crc32>`, the header as JSON, the
+ * payload gzipped, a line feed. The checksum covers all of it, so a torn or changed record is always detected. `J2` is
+ * the version of the format; a newer version is refused.
  *
- * The durable bytes are those of the segment that were on the disk when the record was written. They tell damage from what
- * a power cut left of records that were never acknowledged: of those it may keep a later one, and not the one before it.
+ * The durable bytes are those of the segment that were on the disk when the record was written. They distinguish damage
+ * from the effects of a power cut on records that were never acknowledged: it may keep a later one of these but lose
+ * the one before it.
  */
 
 import { gunzipSync, gzipSync } from 'node:zlib'

@@ -1,6 +1,6 @@
 /**
- * What a segment holds, by run, counted while it is written: enough to say what is lost with it, to keep its charges in
- * the ledger, and to know which batches were read by pages that are gone. Pure.
+ * The content of a segment, by run, counted while it is written: enough to report a loss, to keep its charges in the
+ * ledger, and to know which batches were read by pages that are gone. Pure.
  */
 
 import type { JournalRecord, RunStarted } from './records.ts'
@@ -13,7 +13,7 @@ export interface HeldRun {
   readonly started?: RunStarted
   /** Pages received, by batch_id. */
   readonly pages: Readonly<Record<string, number>>
-  /** What was asked and charged, by UTC day. */
+  /** Requests and charges, by UTC day. */
   readonly days: Readonly<Record<string, Counts>>
 }
 
@@ -24,7 +24,7 @@ interface CountedRun extends HeldRun {
   readonly days: Record<string, Counts>
 }
 
-export class Holdings {
+export class SegmentSummary {
   readonly #runs = new Map<string, CountedRun>()
 
   add(record: JournalRecord): void {
@@ -45,7 +45,7 @@ export class Holdings {
     if (cost !== null) addCounts((run.days[dayOf(cost.sentAt)] ??= noCounts()), cost.counts)
   }
 
-  /** What was added so far, without the pages of each batch: as small however long the segment is. */
+  /** The totals so far, without the pages of each batch: small for a segment of any length. */
   totals(): HeldRun[] {
     return [...this.#runs.values()].map((run) => ({ ...run, pages: {} }))
   }
@@ -55,7 +55,7 @@ export class Holdings {
   }
 }
 
-/** What of `whole` is lost when only its first records are left, which hold `kept`. */
+/** The part of `whole` that is lost when only its first records remain, which hold `kept`. */
 export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[]): HeldRun[] {
   return whole.flatMap((run) => {
     const rest = kept.find(({ run_id: id }) => id === run.run_id)
@@ -83,7 +83,7 @@ export function totalsOf(runs: readonly HeldRun[]): Counts {
 const BATCHES_SHOWN = 6
 const RUNS_SHOWN = 3
 
-/** What is lost, for people: `11 pages with 534 events for 110 credits (run 01J…: 8 pages of batch s1, …)`. */
+/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…: 8 pages of batch s1, …)`. */
 export function lossText(runs: readonly HeldRun[]): string {
   if (runs.length === 0) return 'nothing that a run has bought'
   const { pages, events, charged, inDoubt } = totalsOf(runs)

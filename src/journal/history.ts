@@ -1,7 +1,7 @@
 /**
- * What the journal's headers add up to: runs with their batches and what each has bought, coverage of each organisation,
- * companies quarantined, and the time before which the service wants no request. Planning and resuming read this, never
- * the warehouse, so that a locked or lost warehouse stops neither.
+ * The totals of the journal's headers: runs with their batches and what each has bought, coverage of each organisation,
+ * quarantined companies, and the time before which the service accepts no request. Planning and resuming read this
+ * instead of the warehouse, so that a locked or lost warehouse stops neither.
  */
 
 import { addPause, type Pause } from './pauses.ts'
@@ -55,7 +55,7 @@ export interface History extends ClockHistory, ReadByQuestion {
   readonly notRead: Set<string>
   /** When and why the service refused it. */
   readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
-  /** Ids learnt from events, by the URL or slug that was asked for. */
+  /** Ids learnt from events, by the requested URL or slug. */
   readonly ids: Map<string, string>
   /** When each was learnt, milliseconds since 1970 UTC. */
   readonly learntAt: Map<string, number>
@@ -65,7 +65,9 @@ export interface History extends ClockHistory, ReadByQuestion {
   readonly answered: Map<string, Answered>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
   readonly spending: Map<string, DaySpending>
-  /** What the last page that cost something was charged, and when it was received; of several at once the highest. */
+  /**
+   * The charge of the last page that cost something, and when it was received; of several at the same time the highest.
+   */
   lastPrice: { readonly at: number; readonly credits: number }
   /** Times that the service named: of all the latest, and the last one; see pausedUntil. */
   pauses: Pause[]
@@ -97,8 +99,8 @@ export function emptyHistory(): History {
 }
 
 /**
- * Adds one record. Records of one run come in their order; those of runs that went on side by side may come in any, with
- * the same result.
+ * Adds one record. Records of one run come in their order; records of parallel runs may come in any order, with the
+ * same result.
  */
 export function foldRecord(history: History, frame: PlacedFrame): void {
   const { record } = frame
@@ -178,7 +180,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
   }
 }
 
-/** What was read by the questions with these filters. */
+/** Coverage of the questions with these filters. */
 function readBy(history: History, filters: Filters | undefined): ReadByQuestion {
   return filters === undefined ? history : readByFilters(history, filters)
 }
@@ -195,7 +197,7 @@ function readByFilters({ filtered }: History, filters: Filters): ReadByFilters {
   return known
 }
 
-/** The batches that a run is to read; notes whom it asks for with filters. */
+/** The batches that a run is to read; records the organisations that it requests with filters. */
 function planned(history: History, at: number, frame: PlacedFrame): BatchRecord[] {
   const batches = addedBatches(frame)
   for (const { filters, organizations } of batches) {
@@ -242,7 +244,7 @@ function addSalvaged(
     asked.set(name, { first, last })
     for (const { event_types: eventTypes, from, to } of covered) {
       coverage.set(name, addInterval(coverage.get(name) ?? [], { eventTypes, from, to }))
-      // How often it was asked for the same days is not known: once.
+      // How often it was requested for the same days is unknown: once.
       const days = from === null ? RATE_DAYS : Math.min(RATE_DAYS, Math.ceil((to - from) / DAY))
       const looked = { total: 0, lastAt: 0, events: 0, days, at: last }
       seen.set(name, addSightings(seen.get(name), looked))
@@ -260,7 +262,7 @@ export function newerList(
   return isNewer ? record : known
 }
 
-/** Adds what was spent before the journal began, to budgets and not to a run. */
+/** Adds the spending from before the journal began, to budgets but not to a run. */
 export function addSpentBefore(
   history: Pick<History, 'spending'>,
   spent: readonly SpentBefore[] = [],
@@ -278,8 +280,8 @@ function countFor(history: History, run: RunHistory, day: string, counts: Counts
 }
 
 /**
- * Adds what was lost of a segment, after its records that are left. Charges count as if it were there. A batch that
- * pages were lost of was read to where they stood, at most: it is as if it was never begun.
+ * Adds the loss of a segment, after its remaining records. Charges count as if it were there. A batch that lost pages
+ * was read at most up to them: it counts as not started.
  */
 export function foldLoss(history: History, lost: readonly HeldRun[]): void {
   for (const { run_id: runId, started, days, pages } of lost) {
@@ -311,7 +313,7 @@ function foldPage(history: History, record: PageReceived): void {
   }
 }
 
-// Pages of batches that were begun at a time that does not hold are as if they were never read.
+// Pages of batches that began at a time that does not hold count as unread.
 function voidCoverage(history: History, sound: (to: number) => number): void {
   const { runs, filtered } = history
   for (const { coverage } of [history, ...filtered.values()]) {
@@ -331,7 +333,7 @@ export function canonicalName(
   return by === 'id' ? value : (ids.get(value) ?? value)
 }
 
-// What was known under a URL is known of the id.
+// Facts known under a URL also hold for the id.
 function learn(
   history: History,
   { organization, organization_id: id, at }: OrganizationLearnt,
@@ -387,7 +389,7 @@ function foldCoverage(history: History, batch: BatchRecord, record: BatchFinishe
   }
 }
 
-/** The batches that a resumed run asks in addition to its own; no payload says that there are none. */
+/** The batches that a resumed run requests in addition to its own; without a payload there are none. */
 export function addedBatches(frame: PlacedFrame): BatchRecord[] {
   return frame.payload().length === 0 ? [] : payloadOf<BatchRecord[]>(frame)
 }

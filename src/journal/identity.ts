@@ -1,6 +1,7 @@
 /**
- * Which journal this is: a ULID in a small file beside its segments, made once. It moves with the journal, outlives the
- * warehouse, and is lost when the journal is lost. Snapshots carry it, so that a destination knows whose rows it shows.
+ * Identifies the journal: a ULID in a small file next to its segments, made once. It moves with the journal, outlives
+ * the warehouse, and is lost when the journal is lost. Snapshots carry it, so that a destination knows whose rows it
+ * shows.
  */
 
 import { join } from 'node:path'
@@ -11,7 +12,8 @@ import { newUlid } from '../support/ulid.ts'
 export const IDENTITY_FILE = 'identity'
 
 /**
- * The identity of the journal in `folder`; made where there is none. Of several processes that make one, the first wins.
+ * Returns the identity of the journal in `folder`, and creates a missing one. When several processes create one, the
+ * first wins.
  * @param nowMs milliseconds since 1970 UTC
  * @returns a ULID
  * @throws StorageError when the disk refuses, or the file holds something else

@@ -24,9 +24,9 @@ import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { Holdings } from './held.ts'
+import { SegmentSummary } from './held.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { markDurable, markLine, removeMarks } from './open-marks.ts'
+import { writeDurableOffset, markLine, removeMarks } from './open-marks.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
@@ -70,8 +70,8 @@ export interface JournalWriter {
 }
 
 /**
- * Opens the journal below `folder`; the folder is made when the first record is written.
- * @param segmentBytes a segment with at least so many bytes is sealed and the next one begun
+ * Opens the journal below `folder`; the first record creates the folder.
+ * @param segmentBytes the size at which a segment is sealed and the next one begins
  */
 export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES): Journal {
   return {
@@ -89,7 +89,7 @@ interface OpenSegment {
   readonly path: string
   readonly file: number
   readonly hash: Hash
-  readonly holdings: Holdings
+  readonly holdings: SegmentSummary
   bytes: number
   /** Bytes that are surely on the disk. */
   durable: number
@@ -99,16 +99,16 @@ interface OpenSegment {
 }
 
 /**
- * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and
- * end; all who come while one runs share the next. Every fsync and every closing of a file goes through one queue, so a
- * segment is closed only after the fsyncs asked for it, and a new one is confirmed only after the one before it.
+ * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and end;
+ * all appends that arrive while one runs share the next. Every fsync and every closing of a file goes through one
+ * queue, so a segment is closed only after its pending fsyncs, and a new one is confirmed only after the one before it.
  */
 class SegmentWriter implements JournalWriter {
   readonly #folder: string
   readonly #clock: Clock
   readonly #segmentBytes: number
   #segment: OpenSegment | null = null
-  /** Settles when all disk work asked for so far is done; never rejects. */
+  /** Settles when all disk work requested so far is done; never rejects. */
   #diskWork: Promise<unknown> = Promise.resolve()
   #broken: StorageError | null = null
 
@@ -125,7 +125,7 @@ class SegmentWriter implements JournalWriter {
   async append(record: JournalRecord, payload?: Payload): Promise<void> {
     const segment = this.#writeFrame(record, payload)
     segment.nextSync ??= this.#afterDiskWork(() => {
-      // What is written from here on is not certain to be covered by this fsync.
+      // This fsync may not cover bytes written from here on.
       segment.nextSync = null
       return this.#sync(segment)
     })
@@ -146,7 +146,7 @@ class SegmentWriter implements JournalWriter {
 
   async #end(segment: OpenSegment): Promise<void> {
     try {
-      // Each writer to a broken segment was told so: recover() says what there is to save.
+      // Each writer to a broken segment got this error: recover() says what can be saved.
       if (this.#broken === null && segment.records > 0) {
         // The seal says of everything before it that it is on the disk.
         if (segment.durable < segment.bytes) await this.#sync(segment)
@@ -182,8 +182,8 @@ class SegmentWriter implements JournalWriter {
     return segment
   }
 
-  // A disk that fills up in the middle of a record leaves half of it. It is cut off again, so that records written
-  // after room was made do not stand behind a torn one.
+  // A disk that fills up in the middle of a record leaves half of it. The half is cut off, so that later records do not
+  // follow a torn one.
   #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
     // Bytes of a file without a name are lost when it is closed.
@@ -209,13 +209,13 @@ class SegmentWriter implements JournalWriter {
   // A failed fsync is never tried again: the kernel may already have dropped the pages that it could not write.
   async #sync(segment: OpenSegment): Promise<void> {
     if (this.#broken !== null) throw this.#broken
-    // What is written while it goes on may not be covered by it.
+    // It may not cover bytes written while it runs.
     const { name, bytes, holdings } = segment
     const mark = markLine({ segment: name, bytes, held: holdings.totals() })
     try {
       await promisify(fdatasync)(segment.file)
       segment.durable = bytes
-      markDurable(this.#folder, name, mark)
+      writeDurableOffset(this.#folder, name, mark)
     } catch (error) {
       this.#broken = brokenBy(error, segment.path)
       throw this.#broken
@@ -252,7 +252,7 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     path,
     file,
     hash: createHash('sha256'),
-    holdings: new Holdings(),
+    holdings: new SegmentSummary(),
     bytes: 0,
     durable: 0,
     records: 0,
@@ -269,7 +269,7 @@ function nextSegmentName(newest: string | undefined, clock: Clock): string {
 
 function removedError(path: string): StorageError {
   return new StorageError(`journal ${path} was removed while it was written`, {
-    hint: 'Leave the journal alone while Jobtide works. The next command says what is lost, and what can be done.',
+    hint: 'Do not change the journal while Jobtide runs. The next command reports what is lost and what to do.',
   })
 }
 

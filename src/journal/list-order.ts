@@ -1,15 +1,16 @@
 /**
- * Whether the pages of a batch are one list. Where a service breaks ties in another way for each request, or by another
- * rule on each of its machines, an event stands on two pages that were read, and another one on none. Pure.
+ * Decides whether the pages of a batch are one list. Where a service breaks ties differently for each request, or
+ * differently on each of its machines, one event appears on two of the pages that were read, and another on none. Pure.
  *
- * An event that comes in, at the top or in the middle, pushes one from a page to the next, too. So where a page shows events
- * of pages before it, the last of those is asked for again. There every event has moved down in its old order, and none
- * that came again is left: the list was pushed. Or the page is as it was, however often it is asked for: the list holds an
- * event twice. Else it has no order.
+ * A new event, at the top or in the middle, also pushes one from a page to the next. So where a page shows events of
+ * pages before it, the last of those is requested again. If every event there has moved down in its old order and no
+ * repeated event is left, the list was pushed. If the page is unchanged, however often it is requested, the list holds
+ * an event twice. Otherwise it has no order.
  *
- * What pushed is looked for, too, at the end on the last page and on page 1: a machine that does not show the newest events yet
- * pulls others up between two pages, and only their coming again on a page of another machine is seen. Where it is not found,
- * or there is no order, the list is read again until as many events are known as it is long.
+ * The event that pushed is also searched for, at the end, on the last page and on page 1: a machine that does not show
+ * the newest events yet pulls others up between two pages, which is seen only when they appear again on a page of
+ * another machine. Where it is not found, or there is no order, the list is read again until as many events are known
+ * as the list is long.
  */
 
 import { crc32Hex } from '../support/hash.ts'
@@ -26,12 +27,12 @@ const LOOKS_MAX = 5
 // Chosen. Machines of one service show new events within so much of each other.
 const PAUSE_MS = 10 * MINUTE
 
-/** What tells a page that is as it was. */
+/** The signature of a page, equal while the page is unchanged. */
 export function fingerprintOf({ keys = '' }: PageReceived): string {
   return crc32Hex(Buffer.from(keys))
 }
 
-/** Asks for a look at the last page before this one of which it shows events again. Later readings are judged by their end. */
+/** Asks to recheck the last earlier page whose events this one shows again. Its end decides about later readings. */
 export function noteLook(
   history: BatchHistory,
   { server_at: serverAt }: PageReceived,
@@ -41,7 +42,7 @@ export function noteLook(
   if (drift.readings > 0) return
   const pages = marks.flatMap((mark) => placeOf(history, mark)?.page ?? [])
   if (pages.length === 0) return
-  // After a longer while, such as a day in which a budget was spent, it is no wonder that events have come in.
+  // After a longer time, such as a day in which a budget was spent, new events are expected.
   const isAfterPause = serverAt - (read.at(-1)?.serverAt ?? 0) > PAUSE_MS
   const repeats = isAfterPause ? 0 : pages.length
   drift.look = { page: Math.max(...pages), times: 0, repeats, isAtEnd: false }
@@ -49,8 +50,8 @@ export function noteLook(
 }
 
 /**
- * A look at the page that tells whether a batch that was read to its end is whole; null where nothing moved. The last page may
- * come from a machine that lacks the newest events: then others are on no page. Page 1 shows the events that pushed others.
+ * The page that shows whether a completely read batch has all events; null where nothing moved. The last page may come
+ * from a machine that lacks the newest events: then others are on no page. Page 1 shows the events that pushed others.
  */
 export function lookAtEnd({ hasMore, pages, drift }: BatchHistory): Look | null {
   if (hasMore || drift.readings > 0 || (!drift.hasMoved && drift.hidden === 0)) return null
@@ -58,8 +59,8 @@ export function lookAtEnd({ hasMore, pages, drift }: BatchHistory): Look | null 
 }
 
 /**
- * What a page that was asked for again says of the list: `same` where it is as it was, `pushed` where its events only moved
- * down, else `unsure`.
+ * The state of the list according to a page that was requested again: `same` where it is unchanged, `pushed` where its
+ * events only moved down, else `unsure`.
  */
 export function orderBy(
   history: BatchHistory,
@@ -79,7 +80,7 @@ function isAbove(a: Meeting, b: Meeting): boolean {
   return a.page === b.page ? a.index < b.index : a.page < b.page
 }
 
-/** How many of these were met on pages before `page`, in this reading. */
+/** How many of these were seen on pages before `page`, in this reading. */
 export function countFromBefore(
   history: BatchHistory,
   page: number,
@@ -98,12 +99,12 @@ export function isIncomplete({ read, hasMore, drift }: BatchHistory): boolean {
   // Asked with each page, and a batch can have ten thousand.
   if (drift.readings === 0 || hasMore) return false
   const length = sum(read.map(({ events, twins }) => events - twins))
-  // A list that keeps versions holds those that were corrected, too.
+  // A list that keeps versions also holds corrected events.
   return drift.met.size + (drift.keepsVersions ? drift.older.size : 0) < length
 }
 
-/** How many of these stand on this page twice. */
-export function countTwins(marks: readonly EventMark[]): number {
+/** How many of these appear on this page twice. */
+export function countDuplicates(marks: readonly EventMark[]): number {
   if (new Set(marks.map(({ key }) => key)).size === marks.length) return 0
   return marks.length - new Set(marks.map(({ key, detectedAt }) => `${key} ${detectedAt}`)).size
 }
@@ -123,7 +124,7 @@ export function countReading({ read, drift }: BatchHistory): void {
   drift.fault ??= `the order of its events changes from request to request: ${drift.readings} readings of up to ${read.length} pages show ${drift.met.size} of them`
 }
 
-/** Where this version of an event stands in this reading; null where it was not met in it. */
+/** The position of this version of an event in this reading; null where it was not seen in it. */
 function placeOf({ read, drift }: BatchHistory, { key, detectedAt }: EventMark): Meeting | null {
   const known = drift.met.get(key)
   const isHere = known?.detectedAt === detectedAt && read[known.page - 1]?.seq === known.seq

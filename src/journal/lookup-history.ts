@@ -9,15 +9,15 @@ export interface LookupHistory {
   readonly lookup: LookupRecord
   /** Pages 1 … n were read. */
   pages: number
-  /** Answers with them: a page that is asked for again counts again. */
+  /** Answers with them: a page that is requested again counts again. */
   answers: number
   /** Items in them. */
   items: number
-  /** What asks for the next page; null before the first page, and after the last. */
+  /** Requests the next page; null before the first page, and after the last. */
   next: string | number | null
   /** Of a list that says how many items it has: `next` is the number of a page then. */
   list: ListState | null
-  /** SHA-256 of the last answer: a service that sends one page for ever is found by it. */
+  /** SHA-256 of the last answer: it detects a service that sends one page forever. */
   lastSha256: string | null
   /** Whether there is nothing more to ask for in this run. */
   isDone: boolean
@@ -25,7 +25,7 @@ export interface LookupHistory {
   refusal?: string
 }
 
-/** What the service said last of a lookup, by any run. */
+/** The service's last answer to a lookup, in any run. */
 export interface Answered {
   /** When, milliseconds since 1970 UTC. */
   readonly at: number
@@ -34,7 +34,7 @@ export interface Answered {
 
 const KEY_LENGTH = 32
 
-/** Names what is asked for: the same for the same request to the same endpoint, for ever. */
+/** Names a request: the same request to the same endpoint always has the same key. */
 export function lookupKey(endpoint: string, request: LookupRecord['request']): string {
   return sha256Hex(stableJson([endpoint, request])).slice(0, KEY_LENGTH)
 }
@@ -44,17 +44,17 @@ export function newLookupHistory(lookup: LookupRecord): LookupHistory {
   return { lookup, ...nothing, isDone: false }
 }
 
-/** The page to be asked for: the one after those that were read, or one of them again. */
+/** The next page to request: the one after those that were read, or one of them again. */
 export function pageToAsk({ pages, next, list }: LookupHistory): number {
   return list === null ? pages + 1 : Number(next)
 }
 
-/** Whether its first pages were paid for, and others are to be asked for. */
+/** Whether its first pages were paid for, and more are to be requested. */
 export function isLookupBegun({ pages, isDone }: LookupHistory): boolean {
   return pages > 0 && !isDone
 }
 
-/** Takes note of an answer, but of none behind a page that the journal lacks. */
+/** Records an answer, unless it follows a page that the journal lacks. */
 export function takeAnswer(history: LookupHistory, record: AnswerReceived): void {
   if (record.outcome === 'later' || record.page !== pageToAsk(history)) return
   history.pages = Math.max(history.pages, record.page)
@@ -68,7 +68,7 @@ export function takeAnswer(history: LookupHistory, record: AnswerReceived): void
 }
 
 /**
- * Takes note of what became of a request.
+ * Records the outcome of a request.
  * @param answered by lookup_key
  * @param run of a page of job changes, and where the journal lacks the plan, it has no such lookup
  */
@@ -81,7 +81,7 @@ export function foldLookup(
   if (lookup === undefined || lookup.isDone) return
   if (record.kind === 'answer_received') takeAnswer(lookup, record)
   else if (record.status === 400) {
-    // What the service does not accept it would refuse again.
+    // The service would refuse an unacceptable request again.
     lookup.isDone = true
     lookup.refusal = record.error
   }
@@ -89,16 +89,16 @@ export function foldLookup(
   run.batchesDone += 1
   const { lookup_key: key } = lookup.lookup
   const outcome = record.kind === 'request_failed' ? 'refused' : record.outcome
-  // What is free to hear again is asked again: it may be there by then.
+  // Free answers are requested again: the data may exist by then.
   const isFree = outcome === 'absent' && 'credits_used' in record && record.credits_used === 0
   const isNewest = (answered.get(key)?.at ?? 0) <= record.at
   if (isNewest && !isFree && outcome !== 'later') answered.set(key, { at: record.at, outcome })
 }
 
 /**
- * A list that is paged by number, at its last answer. Items that stood at the beginning of the next page when items before them went
- * are on a page that was read already: the list's own count of its items shows it. Plain data, kept in checkpoints. Positions are
- * from 1.
+ * A list that is paged by number, at its last answer. When items before the next page are removed, the items at its
+ * beginning move to a page that was read already: the list's own count of its items shows it. Plain data, kept in
+ * checkpoints. Positions are from 1.
  */
 export interface ListState {
   /** Items of a whole page. */
@@ -111,7 +111,7 @@ export interface ListState {
 }
 
 /**
- * The list after an answer. Items that went may have stood anywhere, and so may those that came: a gap grows by as many.
+ * The list after an answer. Removed items may have been anywhere, and so may new ones: a gap grows by as many.
  * @param before null before the first answer
  */
 export function listAfter(

@@ -1,13 +1,13 @@
 /**
- * Whether every segment that was sealed is still there as it was, by the list of them (seals.ts).
+ * Checks that every sealed segment is still there and unchanged, by the list of them (seals.ts).
  *
- * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, and one whose
- * last record is no whole seal: deleted, cut, or zeroed at its end. The thorough one hashes every byte and finds any change;
- * `verify`, `replay` and `--accept-loss` make it. A change in the middle that nobody hashed is found by the checksum of its
- * record when that is read. A segment that went together with its line at the end of the list is missed by the checkpoint
- * of the history, which names what it has read. Not found: the loss of all segments, the list and the checkpoint together.
- * Segments that are not listed are being written, or are closed by the next recovery: there is as much of them as their
- * mark says (open-marks.ts).
+ * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, or whose
+ * last record is not a complete seal: deleted, cut, or zeroed at its end. The thorough check hashes every byte and
+ * finds any change; `verify`, `replay` and `--accept-loss` make it. The checksum of a record finds a change in the
+ * middle that was not hashed, when that record is read. The checkpoint of the history, which names the segments it has
+ * read, misses a segment that went together with its line at the end of the list. Not found: the loss of all segments,
+ * the list and the checkpoint together. Unlisted segments are being written, or the next recovery closes them: their
+ * mark says how much of them there is (open-marks.ts).
  */
 
 import { createHash } from 'node:crypto'
@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
-import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
+import { SegmentSummary, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
 import { readMarks } from './open-marks.ts'
 import { endsWithSeal, listSegments, refuseOlderVersion, validPrefix } from './reader.ts'
 import {
@@ -35,18 +35,18 @@ export interface Damage {
   readonly what: string
 }
 
-/** What the list of seals says of a journal that is whole. */
+/** The list of seals of an undamaged journal. */
 export interface JournalState {
   /** Sealed segments that are there, and their bytes. */
   readonly segments: number
   readonly bytes: number
-  /** What was lost and accepted to be, by segment. */
+  /** Losses that were accepted, by segment. */
   readonly losses: ReadonlyMap<string, readonly HeldRun[]>
   /** The newest segment when a loss was accepted last: of all runs up to it records may be lost. Empty for never. */
   readonly gapsUpTo: string
 }
 
-/** Sealed segments are gone, or not as they were. */
+/** Sealed segments are gone or changed. */
 export class JournalLossError extends JobtideError {
   constructor(folder: string, damages: readonly Damage[]) {
     const all = damages.map(({ sealed, what }) => ({ sealed, what, lost: lostOf(folder, sealed) }))
@@ -73,7 +73,7 @@ export class JournalLossError extends JobtideError {
 /**
  * Checks the segments below `folder` that are sealed.
  * @param depth `ends`: size, and the seal at the end; `bytes`: the hash of all of it
- * @throws JournalLossError when one is gone or not as it was
+ * @throws JournalLossError when one is gone or changed
  * @throws SealListError when the list of them is missing or damaged
  */
 export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalState {
@@ -125,7 +125,7 @@ export function damagesOf(
 
 function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'): string | null {
   if (!isFile(path)) return sealed.bytes === 0 ? null : 'is gone'
-  if (sealed.bytes === 0) return 'is there again, after its loss was accepted'
+  if (sealed.bytes === 0) return 'is back after its loss was accepted'
   const size = sizeOf(path)
   if (sealed.sha256 === null) return openDamageOf(path, size, sealed.bytes, depth)
   const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
@@ -163,11 +163,11 @@ function openDamageOf(
   return bytes < marked ? `is damaged at byte ${bytes}, and ${marked} were on the disk` : null
 }
 
-/** What is lost of a segment, as it is now: what stands behind the first damage. */
+/** The loss of a segment, as it is now: everything after the first damage. */
 function lostOf(folder: string, { segment, held }: SealedSegment): readonly HeldRun[] {
   const path = join(folder, segment)
   if (!isFile(path)) return held
-  const kept = new Holdings()
+  const kept = new SegmentSummary()
   validPrefix(
     path,
     (record) => kept.add(record),

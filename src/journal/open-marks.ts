@@ -1,8 +1,8 @@
 /**
- * How much of a segment that is not sealed yet is on the disk: a line as in the list of seals, in a file beside the
- * journal's folder, `journal.open.<segment>`. It is written over after every fsync of the segment, and goes when the
- * segment is listed. It is not synced, which would cost as much as the page: after a kill it is exact; after a power cut
- * it may be older, or gone, and says less then, never more than what was true.
+ * Says how much of an unsealed segment is on the disk: a line as in the list of seals, in a file next to the journal's
+ * folder, `journal.open.<segment>`. It is overwritten after every fsync of the segment, and removed when the segment is
+ * listed. It is not synced, which would cost as much as the page: after a kill it is exact; after a power cut it may be
+ * older, or gone, and then claims less, never more than what was true.
  */
 
 import { closeSync, constants, existsSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
@@ -16,7 +16,7 @@ function pathOf(folder: string, segment: string): string {
 }
 
 /** Notes what of a segment is on the disk. @param line by markLine(), made when that was written */
-export function markDurable(folder: string, segment: string, line: string): void {
+export function writeDurableOffset(folder: string, segment: string, line: string): void {
   try {
     const file = openSync(pathOf(folder, segment), constants.O_WRONLY | constants.O_CREAT)
     try {
@@ -25,16 +25,16 @@ export function markDurable(folder: string, segment: string, line: string): void
       closeSync(file)
     }
   } catch {
-    // The record is on the disk all the same, and an older mark is true, too.
+    // The record is on the disk anyway, and an older mark is still true.
   }
 }
 
 export function markLine(line: SealLine): string {
-  // What a longer one before it leaves behind it is another line.
+  // The rest of a longer mark before it is on another line.
   return `${lineOf(line)}\n`
 }
 
-/** What is surely on the disk of segments that are not listed, or have just been. */
+/** The bytes that are certainly on the disk, for segments that are unlisted or were listed just now. */
 export function readMarks(folder: string): Map<string, SealedSegment> {
   const marks = new Map<string, SealedSegment>()
   for (const path of markPaths(folder)) {

@@ -34,7 +34,7 @@ import {
 import {
   countFromBefore,
   countReading,
-  countTwins,
+  countDuplicates,
   fingerprintOf,
   isIncomplete,
   isSeenEnough,
@@ -47,11 +47,11 @@ import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 
-// Chosen. Where a service shows an event and its correction side by side, every pair within this time before a page was
+// Chosen. Where a service shows an event together with its correction, every pair within this time before a page was
 // read has the pages between them read again, so it must not be long.
 const CORRECTION_LATENESS_MS = 10 * MINUTE
 
-// A service whose clock stands still must not be paid for ever.
+// A service whose clock stands still must not be paid forever.
 const REREADS_MAX = 2
 
 // Of several machines that answer, another one is likely to answer next.
@@ -63,7 +63,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
-  history.drift.behind = isBehind(record) ? history.drift.behind + 1 : 0
+  history.drift.behind = isFromLaggingReplica(record) ? history.drift.behind + 1 : 0
   if (history.drift.behind > 0 && history.drift.behind < BEHIND_MAX) return
   const isNext = record.page === history.pages + 1
   const marks = decodeMarks(record.keys ?? '')
@@ -81,7 +81,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   endWithLooks(history)
 }
 
-/** Takes a page that is asked for again because of what moved. */
+/** Takes a page that is requested again because something moved. */
 function lookAt(
   history: BatchHistory,
   record: PageReceived,
@@ -96,7 +96,8 @@ function lookAt(
   drift.look = isOver ? null : { ...look, times }
   // The last page came from another state of the list.
   if (isAtEnd && page > 1) drift.hidden += countFromBefore(history, page, marks)
-  // What it shows for the first time was hidden until now, or has come in. It has no place among those that were met here.
+  // Events that it shows for the first time were hidden until now, or are new. They have no place among those that were
+  // met here.
   const found = [...marks.entries()].filter(([, { key }]) => key !== 0 && !drift.met.has(key))
   noteLeaving(
     history,
@@ -126,10 +127,10 @@ function endWithLooks(history: BatchHistory): void {
 
 function readAgain(history: BatchHistory): void {
   countReading(history)
-  goBack(history, 1)
+  rewindTo(history, 1)
 }
 
-/** The pages before `page` that its events were met on, in their order; none when one of them was on none. */
+/** The earlier pages on which its events were seen, in their order; none when one of them was on none. */
 export function earlierPages(
   { drift }: BatchHistory,
   page: number,
@@ -157,28 +158,28 @@ function samePage(
 }
 
 /**
- * Whether a page was made by a part of the service that is behind others: its list lacks the newest events, so that all others
- * stand further up, and some over the end of the page before.
+ * Whether a page comes from a lagging part of the service: its list lacks the newest events, so that all others are
+ * further up, and some beyond the end of the page before.
  */
-function isBehind({ clocks, server_at: serverAt }: PageReceived): boolean {
+function isFromLaggingReplica({ clocks, server_at: serverAt }: PageReceived): boolean {
   return clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS
 }
 
-/** Why pages with this one are no list, in whatever process each was read; null where they may be. */
+/** Why pages with this one are not one list, whichever process read each; null where they may be. */
 function faultOf(history: BatchHistory, record: PageReceived, same: number | null): string | null {
   const { page, counted_by: countedBy = PAGE_EVENTS } = record
   const before = (history.drift.countedBy ??= countedBy)
   if (history.drift.behind > 0)
-    return `page ${page} comes from a clock behind that of other pages, also when it was asked for ${BEHIND_MAX} times`
-  if (same !== null) return `page ${page} is page ${same} again, also when it was asked for twice`
+    return `page ${page} comes from a clock behind that of other pages, even after ${BEHIND_MAX} requests`
+  if (same !== null) return `page ${page} is page ${same} again, even after two requests`
   if (countedBy === before || (!record.has_more && countedBy < before)) return null
   return `page ${page} is counted by ${countedBy} events, pages before it by ${before}`
 }
 
 /**
- * The page to ask for again before any other; null for none. Either the one after it shows events of it: that is looked at first
- * at once, while little has changed. Or the batch was read to its end, and this is the first page below a boundary that is
- * unverified: that is asked for a second after the last one.
+ * The page to request again before any other; null for none. Either the page after it shows its events: that is checked
+ * at once, while little has changed. Or the batch was read to its end, and this is the first page below an unverified
+ * boundary: it is requested a second after the last one.
  */
 export function pageAgain(history: BatchHistory): number | null {
   return history.drift.look?.page ?? (history.hasMore ? null : unverifiedPage(history))
@@ -209,7 +210,7 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
   read.push({
     events,
-    twins: countTwins(marks),
+    twins: countDuplicates(marks),
     fingerprint: fingerprintOf(record),
     seq,
     serverAt,
@@ -223,7 +224,7 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   if (removals.length === 0) return
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
   forgetLeaving(history, serverAt)
-  goBack(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
+  rewindTo(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
 }
 
 // Clocks went back since its last page: when events leave the window was judged by times that may be wrong.
@@ -250,18 +251,18 @@ function reread(history: BatchHistory, { page, server_at: serverAt }: PageReceiv
   drift.rereads += 1
   const until = Math.min((read.at(-1)?.serverAt ?? 0) + SECOND, serverAt)
   forgetLeaving(history, until)
-  goBack(history, page)
+  rewindTo(history, page)
 }
 
 /** Takes the row of pages back to before `page`. */
-function goBack(history: BatchHistory, page: number): void {
+function rewindTo(history: BatchHistory, page: number): void {
   const { read, drift } = history
   const forgotten = read.splice(page - 1)
   history.events -= forgotten.reduce((sum, { events }) => sum + events, 0)
   history.pages = page - 1
   history.hasMore = true
   if ((drift.look?.page ?? 0) >= page) drift.look = null
-  // What stood further down may be on any page now, and still leaves.
+  // Events further down may be on any page now, and still leave the window.
   drift.leaving = drift.leaving.map((one) => (one.page < page ? one : { ...one, page: 1 }))
 }
 
@@ -279,7 +280,7 @@ function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
     .map(({ page, leavesAt }) => ({ page, at: leavesAt }))
 }
 
-/** Notes where events were met, and returns those that were removed from a page above. */
+/** Records where events were seen, and returns those that were removed from a page above. */
 function meetEvents(history: BatchHistory, page: number, marks: readonly EventMark[]): Removal[] {
   noteOlder(history, marks)
   const { met, seq } = history.drift
@@ -306,7 +307,7 @@ function removalBy({ read, drift }: BatchHistory, { key, detectedAt }: EventMark
   const place = read[known.page - 1]
   // Paging went back to above that page.
   if (place?.seq !== known.seq) return null
-  // The correction was there for long when the older one was met.
+  // The correction had existed for long when the older one was seen.
   if (detectedAt < place.serverAt - DAY) drift.keepsVersions = true
   if (drift.keepsVersions || detectedAt < place.serverAt - CORRECTION_LATENESS_MS) return null
   return { page: known.page, at: detectedAt }
@@ -314,7 +315,7 @@ function removalBy({ read, drift }: BatchHistory, { key, detectedAt }: EventMark
 
 /** The first page below a removal that may have been read after it; the last page was, whatever the clocks say. */
 function firstReadAfter({ read }: BatchHistory, { page, at }: Removal): number {
-  // The service tells its time in whole seconds.
+  // The service reports its time in whole seconds.
   const index = read.findIndex(({ serverAt }, i) => i >= page && serverAt + SECOND > at)
   return index < 0 ? read.length : index + 1
 }

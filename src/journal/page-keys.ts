@@ -1,6 +1,6 @@
 /**
- * Short marks of the events of a page: enough to see that an event was met before on another page, and whether it was
- * corrected since. They stand in the header of a page, because paging must not need the pages themselves.
+ * Short marks of the events of a page: enough to see that an event appeared before on another page, and whether it was
+ * corrected since. The header of a page holds them, because paging must not need the bodies.
  */
 
 import { sha256Hex } from '../support/hash.ts'
@@ -46,8 +46,8 @@ export function decodeMarks(text: string): EventMark[] {
 }
 
 /**
- * The marks of a page with empty keys at `places` (from 0, counted over the events that have one): a key tells who knows
- * an event that it was there. When it leaves the window stays known.
+ * The marks of a page with empty keys at `places` (from 0, counted over the events that have one): a key reveals the
+ * event's presence to anyone who knows it. The time at which it leaves the window stays known.
  * @returns the text as it is where it has not one key for each of `events`
  */
 export function cutMarks(text: string, places: readonly number[], events: number): string {

@@ -1,4 +1,4 @@
-/** The times before which the service wants no request. Pure. */
+/** The times before which the service accepts no request. Pure. */
 
 import type { Uptime } from '../support/clock.ts'
 import { obeyedWait } from '../support/waits.ts'
@@ -16,7 +16,7 @@ export function addPause(pauses: readonly Pause[], record: Paused): Pause[] {
   return [...pauses.filter((one) => one === pauses[0] && endOf(one) > endOf(pause)), pause]
 }
 
-// Jobtide up to 0.12 noted what it was told, up to 30 days.
+// Jobtide up to 0.12 recorded the wait that was sent, up to 30 days.
 function endOf({ at, not_before: notBefore }: Pause): number {
   return at + obeyedWait(notBefore - at)
 }
@@ -29,7 +29,7 @@ export interface Hold {
   readonly pause: Pause | null
 }
 
-/** While the machine is up its uptime tells how much of a pause has passed, whatever was done to its clock. */
+/** While the machine is up, its uptime shows how much of a pause has passed, whatever happened to its clock. */
 export function holdOf(
   { pauses }: { readonly pauses: readonly Pause[] },
   nowMs: number,

@@ -88,12 +88,12 @@ function noteRead(folder: string, { history, positions }: Checkpoint): void {
 }
 
 /**
- * Keeps what the journal adds up to now, so that the next start need not read all of it.
- * @throws StorageError when the disk refuses; the journal is whole all the same
+ * Writes a checkpoint of the history, so that the next start does not read the whole journal.
+ * @throws StorageError when the disk refuses; the journal is still complete
  */
 export function saveCheckpoint({ folder }: JournalFolder): void {
   if (listSegments(folder).length === 0) return
-  // What is not listed may not be on the disk.
+  // Segments that are not listed may not be on the disk.
   const body = serialize(foldAll(folder, new Set(listedIn(folder, 'refuse').keys())))
   const line = `jobtide history ${CHECKPOINT_FORMAT} ${crc32Hex(body)}\n`
   writeFileAtomic(join(folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))

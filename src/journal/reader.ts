@@ -1,6 +1,7 @@
 /**
  * Reads segments back. A segment that was not sealed may end in a torn record (its process was killed while writing):
- * what is before it counts, what is torn never was acknowledged. Anything else that does not fit is damage and is said.
+ * everything before it counts, and the torn record was never acknowledged. Anything else that does not fit is damage
+ * and is reported.
  */
 
 import {
@@ -21,7 +22,7 @@ import type { JournalRecord } from './records.ts'
 
 export const SEGMENT_SUFFIX = '.journal'
 
-/** A journal segment holds bytes that are no record, and they are not a torn end. */
+/** A journal segment holds bytes that are not a record, before its torn end. */
 export class JournalDamagedError extends JobtideError {
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
@@ -31,7 +32,7 @@ export class JournalDamagedError extends JobtideError {
   }
 }
 
-/** What to do about damage: throw it, or go on without what stands behind it. */
+/** The response to damage: throw it, or continue without everything after it. */
 export type OnDamage = (damage: JournalDamagedError) => void
 
 /** A journal segment was written by a later Jobtide, and this one cannot read it. */
@@ -81,7 +82,7 @@ export function listSegments(folder: string): string[] {
 }
 
 /**
- * Refuses a journal whose oldest segment is of an older version of the format: for that it is whole, and nothing of it is lost.
+ * Refuses a journal whose oldest segment has an older version of the format: that version can still read all of it.
  * @throws ConfigError
  */
 export function refuseOlderVersion(folder: string, [oldest]: readonly string[]): void {
@@ -106,9 +107,9 @@ const READ_BYTES = MIB
 const LONGEST_SEAL_BYTES = 1_024
 
 /**
- * The records of one segment from byte `from` on. Ends quietly before a torn record at the end of the file.
- * A payload is only valid until the next record is asked for.
- * @throws JournalDamagedError when bytes that are no record stand before later records
+ * Reads the records of one segment from byte `from` on. Ends without an error before a torn record at the end of the
+ * file. A payload is valid only until the next record is requested.
+ * @throws JournalDamagedError when bytes that are not a record precede later records
  * @throws JournalTooNewError at a record of a later format, or of a kind that this version does not know
  */
 export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
@@ -172,14 +173,14 @@ export interface Prefix {
   readonly records: number
   /** Whether the last of them is a seal. */
   readonly sealed: boolean
-  /** Whether more bytes follow that are no record. */
+  /** Whether more bytes follow that are not a record. */
   readonly torn: boolean
 }
 
 /**
  * The whole records at the start of a segment.
  * @param onRecord called with each of them
- * @param onDamage called where records follow that are behind damage; they are left out if it returns
+ * @param onDamage called when records follow damage; they are left out if it returns
  * @throws JournalDamagedError there, by default
  */
 export function validPrefix(
@@ -224,14 +225,14 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
       const isShort = read.kind === 'short'
       const durable = isShort ? durableAt(file, searchAt + hit) : durableOf(read)
       if ((durable ?? 0) <= at) continue
-      // Another process may have written on since: records are only appended, so that this one is whole by now, too.
+      // Another process may have continued writing: records are only appended, so this one is complete by now.
       if (durableAt(file, at) !== null) return
       throw new JournalDamagedError(path, at, reason)
     }
   }
 }
 
-/** What the whole record that begins at `at` now says was on the disk; null when there is none. */
+/** The durable bytes according to the complete record that now begins at `at`; null when there is none. */
 function durableAt(file: number, at: number): number | null {
   return durableOf(frameAt(file, at))
 }

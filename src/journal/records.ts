@@ -1,9 +1,9 @@
 /**
- * What the journal remembers. A record is a small JSON header, and for pages and plans a payload. Headers tell the whole
- * story of what was asked, bought and covered; only `load` needs the payloads of pages.
+ * The records of the journal. A record is a small JSON header, and for pages and plans a payload. Headers hold
+ * everything that was requested, bought and covered; only `load` needs the payloads of pages.
  *
- * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time, as
- * far as it is believed (service-time.ts).
+ * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time,
+ * as far as it is believed (service-time.ts).
  */
 
 import type { ExitCode } from '../support/errors.ts'
@@ -17,17 +17,17 @@ export interface BatchRecord {
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
-  /** What narrows it; absent asks for all changes. */
+  /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
   /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
-  /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
+  /** A part of a batch that was too wide: before its first page we ask whether it is still too wide. */
   readonly part_of_wide?: true
-  /** Its pages were no list when it was read before: whether lists end is asked before its first page. */
+  /** Its pages were not one list when it was read before: before its first page we ask whether lists end. */
   readonly was_endless?: true
 }
 
-/** What narrows a question about job changes: as the service takes it, under its names. */
+/** Filters of a question about job changes: in the form and under the names of the service. */
 export interface Filters {
   /** Words of the new title. */
   readonly title?: string
@@ -47,9 +47,9 @@ export interface OrganizationRef {
 export interface LookupRecord {
   /** Named within its run, as a batch is. */
   readonly batch_id: string
-  /** Names the request for ever; see lookupKey. */
+  /** Names the request permanently; see lookupKey. */
   readonly lookup_key: string
-  /** What it is about, as the list spells it. */
+  /** Its subject, as the list spells it. */
   readonly subject: string
   /** Its request, but for the page. */
   readonly request: Readonly<Record<string, unknown>>
@@ -83,16 +83,16 @@ interface OfAnswer<Kind extends string> extends OfRequest<Kind> {
 /** A run was planned. Payload: JSON of `BatchRecord[]`. */
 export interface RunStarted extends OfRun<'run_started'> {
   readonly pipeline: string
-  /** `plan` when it was begun to forecast its bill (`plan --sample`). */
+  /** `plan` when it began in order to forecast its bill (`plan --sample`). */
   readonly command: 'run' | 'backfill' | 'extract' | 'plan' | 'find'
   readonly organizations: number
   readonly batches: number
   readonly credits_limit: number | null
-  /** What the plan expected it to cost; absent where it had to guess. */
+  /** Its cost as planned; absent where the plan had to guess. */
   readonly expected_credits?: number
-  /** Hash of what was asked for: a run is only resumed for the same question. */
+  /** Hash of the question: a run is resumed only for the same question. */
   readonly question_sha256: string
-  /** What was spent before, as a warehouse whose journal was lost knew it: the run began again; absent for any other. */
+  /** Earlier spending, as known to a warehouse whose journal was lost: the run began again; absent for any other. */
   readonly spent_before?: readonly SpentBefore[]
   /** Where the journal is backed up: known by it where journal.backup.json is lost. Absent before 0.17. */
   readonly backups?: readonly { readonly place: string; readonly s3: object }[]
@@ -105,9 +105,9 @@ export interface SpentBefore {
   readonly credits: number
 }
 
-/** A run that had stopped is resumed. Payload: JSON of the `BatchRecord[]` that are asked in addition to its own. */
+/** A stopped run is resumed. Payload: JSON of the `BatchRecord[]` that it requests in addition to its own. */
 export interface RunResumed extends OfRun<'run_resumed'> {
-  /** Hash of what is asked for from here on; absent when that is what was asked before. */
+  /** Hash of the question from here on; absent when it is unchanged. */
   readonly question_sha256?: string
 }
 
@@ -140,7 +140,7 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly uptime?: Uptime
   readonly status: number
   readonly events: number
-  /** What the page is counted with. */
+  /** The credits that the page counts as. */
   readonly credits_used: number
   /** `credit_used` as sent, where it is not believed; see chargeOfPage. */
   readonly credits_sent?: string
@@ -154,7 +154,9 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly keys?: string
   /** Events of each organisation in the page. */
   readonly seen: readonly SeenOrganization[]
-  /** Ids of organisations in it that the batch did not ask for: their events are rejects, and not in `seen`. */
+  /**
+   * Ids of organisations in it that the batch did not ask for: their events are rejects and are missing from `seen`.
+   */
   readonly foreign?: readonly string[]
   /**
    * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`
@@ -186,11 +188,11 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly credits_used: number
   /** `credit_used` as sent, where it is not believed. */
   readonly credits_sent?: string
-  /** The charge is none that the price list names. */
+  /** The price list does not name the charge. */
   readonly is_unexpected?: true
   /** How many items the list has, where it says so. */
   readonly total?: number
-  /** What asks for the next page, or for one again; null after the last one. */
+  /** Requests the next page, or the same one again; null after the last one. */
   readonly next: string | number | null
   readonly body_sha256: string
   /** As of a page: parts that were taken out since. */
@@ -241,19 +243,22 @@ export interface BatchSplit extends OfBatch<'batch_split'> {
   readonly reason: string
 }
 
-/** A company could not be asked for and was left out. */
+/** A company could not be requested and was left out. */
 export interface OrganizationQuarantined extends OfRun<'organization_quarantined'> {
   readonly organization: OrganizationRef
   readonly reason: string
 }
 
-/** The id of a company that was asked for by URL or slug became known from its events. */
+/** The id of a company that was requested by URL or slug became known from its events. */
 export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization: OrganizationRef
   readonly organization_id: string
 }
 
-/** What a warehouse knew of organisations: 0.11 and 0.12 could make a journal of it. No longer written. Payload: JSON of `SalvagedOrganization[]`. */
+/**
+ * The organisations known to a warehouse: 0.11 and 0.12 could make a journal of them. No longer written. Payload: JSON
+ * of `SalvagedOrganization[]`.
+ */
 export type OrganizationsSalvaged = Of<'organizations_salvaged'>
 
 /** When an organisation was read to its end, and what of; instants are milliseconds since 1970 UTC. */
@@ -270,14 +275,14 @@ export interface SalvagedOrganization {
   }[]
 }
 
-/** The service named a time before which it wants no request: to a run, or null, to another command. */
+/** The service named a time before which it accepts no request: to a run, or null, to another command. */
 export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
   readonly run_id: string | null
   readonly not_before: number
   /** How long this machine was up at `at`; absent where that is unknown. */
   readonly uptime?: Uptime
   readonly reason: string
-  /** The operator said that all pauses noted before are forgotten. */
+  /** The operator asked to forget all pauses recorded before. */
   readonly lifts_earlier?: true
 }
 

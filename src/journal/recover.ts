@@ -1,5 +1,5 @@
 /**
- * Closes what killed processes left open, and, where that is asked for, goes on without what is lost. A segment that is
+ * Closes the segments that killed processes left open, and, on request, continues without lost ones. A segment that is
  * on the list of seals was closed: it is never cut, sealed again or removed here, unless its loss is accepted.
  */
 
@@ -11,7 +11,7 @@ import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { Holdings, lossText, withoutKept } from './held.ts'
+import { SegmentSummary, lossText, withoutKept } from './held.ts'
 import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
 import { readMarks, removeMarks } from './open-marks.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
@@ -63,7 +63,10 @@ export function recoverSegments(
   return accepted
 }
 
-/** Makes what a killed process gave a name keep it through a power cut, and removes what it had only begun to write. */
+/**
+ * Makes the files that a killed process had named survive a power cut, and removes those that it had only begun to
+ * write.
+ */
 function makeCertain(folder: string): void {
   if (!existsSync(folder)) return
   onDisk(folder, () => {
@@ -92,11 +95,12 @@ function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
 type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
 
 /**
- * Seals what is whole of a segment, in a new file: of this one it is not known what is on the disk, because after a failed
- * fsync the system takes for written what is not. Null when no record is left, and so no file.
+ * Seals the complete records of a segment, in a new file: it is unknown which bytes of the old one are on the disk,
+ * because after a failed fsync the system takes unwritten bytes for written. Null when no record remains, and so no
+ * file.
  */
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
-  const holdings = new Holdings()
+  const holdings = new SegmentSummary()
   const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
   if (prefix.records === 0) {
     removeFile(path)
@@ -125,8 +129,8 @@ function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buf
 }
 
 /**
- * Makes the list say what is there, and what of each segment is lost. Runs that had begun by then are not resumed: what of
- * their plans is lost cannot be told in every case. Stopped at any point, it can be called again.
+ * Makes the list say which segments exist, and what is lost of each. Runs that began before are not resumed, because
+ * the lost part of their plans is not always known. Stopped at any point, it can be called again.
  */
 function acceptLosses(folder: string, clock: Clock): string[] {
   refuseOlderVersion(folder, listSegments(folder))
@@ -147,11 +151,11 @@ function acceptLosses(folder: string, clock: Clock): string[] {
     // Before they are cut off: stopped between the two, the run would seem whole.
     noteGaps(folder)
     accepted.push(
-      `${damage.message}; accepted as lost: what stands behind it, and credits that were charged for it cannot be counted`,
+      `${damage.message}; accepted as lost: everything after it; credits that were charged for it cannot be counted`,
     )
   })
   if (lacksBeginning(folder)) noteGaps(folder)
-  // It names what it has read, and what is accepted now may be of that.
+  // It names the segments that it has read, and the accepted loss may be in them.
   removeCheckpoint(folder)
   return accepted
 }
@@ -189,7 +193,7 @@ function gapsLine(folder: string, listed: ReadonlyMap<string, SealedSegment>): S
   return { segment: GAPS, upTo }
 }
 
-// A segment that went together with its line may have held the beginning of a run that goes on in another one.
+// A segment that was lost together with its line may have held the beginning of a run that continues in another one.
 function lacksBeginning(folder: string): boolean {
   const listed = listedIn(folder, 'refuse')
   const known = listed.get(GAPS)?.upTo ?? ''

@@ -1,4 +1,4 @@
-/** A run, as the records of the journal tell it. */
+/** A run, according to the records of the journal. */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { ulidTime } from '../support/ulid.ts'
@@ -15,9 +15,9 @@ export interface RunHistory extends Counts {
   readonly batches: Map<string, BatchHistory>
   /** As batches, of a run of `kind: collect`. */
   readonly lookups: Map<string, LookupHistory>
-  /** True once its batches were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
+  /** True once its batches were dropped: later records of it, from a process that lost its lock, are only counted. */
   isForgotten: boolean
-  /** Records of it may be lost: it is not resumed, and may speak of batches that nobody knows. */
+  /** Records of it may be lost: it is not resumed, and may mention unknown batches. */
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
@@ -94,7 +94,10 @@ export function forgetBatches(run: RunHistory): void {
   run.isForgotten = true
 }
 
-/** A batch of a run; null when its batches were let go of, or their plan is lost. @throws JobtideError when the journal lacks its plan */
+/**
+ * A batch of a run; null when its batches were dropped, or their plan is lost. @throws JobtideError when the journal
+ * lacks its plan
+ */
 export function batchOf(run: RunHistory, batchId: string): BatchHistory | null {
   const batch = run.batches.get(batchId)
   if (batch !== undefined) return batch

@@ -1,10 +1,10 @@
 /**
- * The list of sealed segments: a file beside the journal's folder, so that what takes a segment, or all of them, does not
- * take the list. It is only appended to: a line for each segment that was sealed, and another one whenever a segment is
- * rewritten (erase-events.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
+ * The list of sealed segments: a file next to the journal's folder, so that losing segments, even all of them, does not
+ * lose the list. It is append-only: a line for each sealed segment, and another one whenever a segment is rewritten
+ * (erase-events.ts) or its loss is accepted (recover.ts). A later line overrides earlier ones.
  *
- * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter
- * than it says, or the last one and in part zero, and does not count: its segment is listed again by the next recovery.
+ * A line is `<crc32> <bytes> <JSON>`, after its own line feed. A line that a full disk or a power cut tore is shorter
+ * than it says, or is the last one and in part zero; it does not count, and the next recovery lists its segment again.
  * Anything else that does not fit is damage.
  */
 
@@ -20,7 +20,7 @@ const ANY_HEADER = /^jobtide seals (\d+)$/
 /** Stands in the place of a segment in the lines that say where records may be lost; see SealedSegment. */
 export const GAPS = '(gaps)'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
-/** What a power cut may leave of a line that was not synced. */
+/** The possible remains of a line that was not synced before a power cut. */
 const ZEROED_END = /\0[^\n]*$/
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
 
@@ -32,17 +32,17 @@ export interface FileState {
 
 export interface SealedSegment extends FileState {
   readonly segment: string
-  /** What it held when it was sealed. */
+  /** Its content when it was sealed. */
   readonly held: readonly HeldRun[]
-  /** What of that is lost, and was accepted to be. With 0 bytes the whole segment is gone. */
+  /** The part of it that is lost, and accepted as lost. With 0 bytes the whole segment is gone. */
   readonly lost: readonly HeldRun[]
-  /** The state in which it may be found, too: it is about to be rewritten. */
+  /** The segment may also be in this state: it is about to be rewritten. */
   readonly before: FileState | null
-  /** Of GAPS only: of runs in segments up to this one records may be lost, of which no line tells. */
+  /** Only for GAPS: runs in segments up to this one may have lost records that no line mentions. */
   readonly upTo?: string
 }
 
-/** What a line says of a segment; what it does not say stays as it was. */
+/** The fields of a line about a segment; missing fields stay unchanged. */
 export type SealLine = Pick<SealedSegment, 'segment'> & Partial<SealedSegment>
 
 export class SealListError extends JobtideError {
@@ -119,7 +119,7 @@ export function readLine(line: string): SealLine | 'torn' | 'damaged' {
   return checksum === crc32Hex(json) ? (JSON.parse(json) as SealLine) : 'damaged'
 }
 
-/** Makes an empty list where there is none. */
+/** Creates a missing list, empty. */
 export function createSeals(folder: string): void {
   createFile(sealsPath(folder), HEADER)
 }

@@ -1,7 +1,7 @@
 /**
- * What time it is at the service, where no clock is believed alone: the `Date` of an answer, this machine's clock, and the
- * monotonic clock since an earlier answer. A wrong `Date` must not make coverage reach past what was read, and no clock may
- * shorten a later window: coverage ends at the earlier time, windows are counted from the later one. Pure.
+ * Determines the time at the service without believing any one clock: the `Date` of an answer, this machine's clock,
+ * and the monotonic clock since an earlier answer. A wrong `Date` must not make coverage reach past what was read, and
+ * no clock may shorten a later window: coverage ends at the earlier time, windows are counted from the later one. Pure.
  */
 
 import { MINUTE } from '../support/units.ts'
@@ -12,7 +12,7 @@ import { MINUTE } from '../support/units.ts'
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE
 
-/** What clocks said when an answer was here. Milliseconds since 1970 UTC. */
+/** The clocks when an answer was here. Milliseconds since 1970 UTC. */
 export interface ClockWitnesses {
   /** The `Date` of the answer; null where it has none. */
   readonly date: number | null
@@ -27,14 +27,14 @@ export interface ClockWitnesses {
 
 /** A step back of all clocks, milliseconds since 1970 UTC. */
 export interface WentBack {
-  /** What they would say if answers before were right. */
+  /** The time that they would show if answers before were right. */
   readonly from: number
   readonly to: number
 }
 
 /** Clocks that do not agree. Milliseconds since 1970 UTC. */
 export interface ClockDispute {
-  /** What the answer's `Date` said; this machine's clock where it has none. */
+  /** The answer's `Date`; this machine's clock where it has none. */
   readonly date: number
   /** The service's time was not before this. */
   readonly earliest: number
@@ -42,13 +42,16 @@ export interface ClockDispute {
   readonly latest: number
   /** The `Date` left the course of those before it, and was not believed. */
   readonly jump?: true
-  /** The clocks say less than what answers before had reached: they were wrong, or are. Coverage after `earliest` is void. */
+  /**
+   * The clocks show less than the time that earlier answers had reached: they were wrong, or are. Coverage after
+   * `earliest` is void.
+   */
   readonly wentBack?: WentBack
 }
 
 /** The service's time when an answer was made. */
 export interface ServiceTime {
-  /** What is believed, milliseconds since 1970 UTC. */
+  /** The believed time, milliseconds since 1970 UTC. */
   readonly at: number
   /** Null when the clocks agree within CLOCK_TOLERANCE_MS. */
   readonly dispute: ClockDispute | null
@@ -59,7 +62,7 @@ export interface ServiceTime {
  * differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can the
  * monotonic clock rule out that time has passed: a machine may have slept.
  */
-export function agreeOnTime(witnesses: ClockWitnesses): ServiceTime {
+export function resolveServerTime(witnesses: ClockWitnesses): ServiceTime {
   const { date, ours, expected, remembered = null, reached = null } = witnesses
   const isAgreed = date !== null && isNear(date, ours)
   const own = isAgreed ? [date, ours] : [date ?? ours, ours, remembered ?? ours]

@@ -1,7 +1,7 @@
 /**
- * What an organisation has sent so far, as the journal's headers tell it: enough to estimate what asking it will cost.
- * Events and the days they were looked for in are weighted alike by their age, so that a rate follows an organisation
- * that grows quiet or lively, and repeated sightings change nothing. Pure.
+ * The events of an organisation so far, according to the journal's headers: enough to estimate the cost of its next
+ * request. Events and the days they were looked for in have the same weight by their age, so that a rate follows an
+ * organisation that grows quiet or lively, and repeated sightings change nothing. Pure.
  */
 
 import { isConfirmed, type CoveredInterval } from './coverage.ts'
@@ -20,7 +20,9 @@ export interface Sightings {
   readonly at: number
 }
 
-/** Events detected longer ago, in days, do not count for a rate; a read of everything counts as one of so many days. */
+/**
+ * Events detected longer ago, in days, do not count for a rate; a read of everything counts as one of this many days.
+ */
 export const RATE_DAYS = 365
 
 /** The weight of what was seen halves in this time. */
@@ -29,8 +31,8 @@ export const RATE_HALF_LIFE_MS = 90 * DAY
 const NOTHING: Sightings = { total: 0, lastAt: 0, events: 0, days: 0, at: 0 }
 
 /**
- * The days in which an answer looked for events: of what was answered with nothing before and is asked for again, only
- * those since then.
+ * The days in which an answer looked for events: of days that were answered without events before, only those since
+ * then.
  */
 export function lookedDays(
   known: readonly CoveredInterval[],

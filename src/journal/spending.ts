@@ -1,17 +1,19 @@
-/** What requests cost and brought: of one record, by day and pipeline; and what a page should cost. Pure. */
+/**
+ * Sums up what requests cost and brought, of one record, by day and pipeline, and the expected price of a page. Pure.
+ */
 
 import { isoInstant } from '../support/clock.ts'
 import type { AnswerReceived, JournalRecord, PageReceived, RequestFailed } from './records.ts'
 
-/** The price of a page with events; a request in doubt is counted with it, too. */
+/** The price of a page with events, also used for a request in doubt. */
 export const CREDITS_PER_PAGE = 10
 
 export function expectedCredits(events: number): number {
   return events === 0 ? 0 : CREDITS_PER_PAGE
 }
 
-// The price list knows 10 and 0. A price that rose is believed up to ten times as much; what is beyond is no price. One that
-// fell is not: a service that says 0 would never reach a budget.
+// The price list has 10 and 0. A higher price is believed up to ten times as much; anything above is not a price. A
+// lower one is not believed: a service that says 0 would never reach a budget.
 const MOST_TIMES = 10
 const MOST_CREDITS_PER_PAGE = MOST_TIMES * CREDITS_PER_PAGE
 const LONGEST_SENT = 40
@@ -19,13 +21,13 @@ const LONGEST_SENT = 40
 export interface PageCharge {
   /** A whole number, 0 to 100. */
   readonly credits: number
-  /** What was sent, as text, where it is not believed, so that the page is counted as expected; else null. */
+  /** The charge as sent, as text, where it is not believed, so that the page is counted as expected; else null. */
   readonly sent: string | null
 }
 
 /**
- * What a page is counted with: what the service says, where that can be a price and is not below the list, else what was
- * expected. So one odd number cannot stand in sums and budgets, and the ledger is never below the bill.
+ * The credits that a page counts as: the service's figure, where it can be a price and is not below the list, otherwise
+ * the expected one. So one odd number cannot enter sums and budgets, and the ledger is never below the bill.
  * @param sent `credit_used` of the page, any JSON value
  */
 export function chargeOfPage(sent: unknown, events: number): PageCharge {
@@ -33,7 +35,7 @@ export function chargeOfPage(sent: unknown, events: number): PageCharge {
   return chargeOf(sent, { least: expected, most: expected, believed: MOST_CREDITS_PER_PAGE })
 }
 
-/** What an answer may cost by the price list, in credits. */
+/** The possible price of an answer by the price list, in credits. */
 export interface Price {
   readonly least: number
   readonly most: number
@@ -51,10 +53,10 @@ export function chargeOf(sent: unknown, { least, most, believed }: Price): PageC
   return { credits: most, sent: text.slice(0, LONGEST_SENT) }
 }
 
-/** What requests cost and brought. Sums over records, so that of any part of them they can be taken away again. */
+/** The cost and result of requests. Sums over records, so that any part of them can be subtracted again. */
 export interface Counts {
   requests: number
-  /** Requests of which neither an answer nor a failure is known: under way, or their process was killed. */
+  /** Requests without a known answer or failure: under way, or their process was killed. */
   unanswered: number
   /** Pages with events: those that cost. */
   pages: number
@@ -84,7 +86,7 @@ export function addCounts(sum: Counts, added: Readonly<Counts>, times: 1 | -1 = 
   for (const name of Object.keys(noCounts()) as (keyof Counts)[]) sum[name] += times * added[name]
 }
 
-/** What a record adds to the ledger of its run. */
+/** The contribution of a record to the ledger of its run. */
 export interface Cost {
   readonly run_id: string
   /** When the request was sent: all that comes of it counts on that day. */
@@ -92,7 +94,7 @@ export interface Cost {
   readonly counts: Counts
 }
 
-/** What a record adds to the ledger; null for one that is about no request. */
+/** The contribution of a record to the ledger; null for a record that is not about a request. */
 export function costOf(record: JournalRecord): Cost | null {
   if (record.kind === 'request_sent') {
     const { run_id, at: sentAt, price = CREDITS_PER_PAGE } = record
@@ -120,7 +122,7 @@ export function costOf(record: JournalRecord): Cost | null {
   return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
 }
 
-/** Whether the charge is none that the price list names for such an answer. */
+/** Whether the price list has no such charge for such an answer. */
 export function isUnexpectedCharge(record: PageReceived | AnswerReceived): boolean {
   if (record.kind === 'answer_received') return record.is_unexpected === true
   const { events, credits_used: charged, credits_sent: sent } = record

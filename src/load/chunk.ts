@@ -1,6 +1,6 @@
 /**
- * Records of the journal → rows to be staged, gathered until a chunk is worth a transaction: the ledger of requests, batches,
- * snapshots, and the bodies of pages. What the records add up to (runs, coverage, ids) is not counted here: see facts.ts.
+ * Records of the journal → rows to be staged, gathered until a chunk is worth a transaction: the ledger of requests,
+ * batches, snapshots, and the bodies of pages. facts.ts stores their totals (runs, coverage, ids).
  */
 
 import { coveredBy } from '../journal/coverage.ts'
@@ -51,7 +51,7 @@ export class Chunk {
   /** Pages received, and events in them. */
   received = 0
   events = 0
-  /** Bytes of the bodies that nobody took yet. */
+  /** Bytes of the bodies that wait to be taken. */
   waiting = 0
   #bodies: PageBody[] = []
   #answerSize = 0
@@ -171,7 +171,7 @@ export class Chunk {
   #addRequest(record: RequestSent | RequestFailed): void {
     const failed = record.kind === 'request_failed'
     const inDoubt = !failed || record.in_doubt
-    // What became of a request says more than that it was sent, in whatever order the two come.
+    // The outcome of a request replaces the record that it was sent, in whatever order the two come.
     if (!failed && this.pages.has(record.request_id)) return
     this.pages.set(record.request_id, {
       ...requestColumns(record),
@@ -236,7 +236,7 @@ export class Chunk {
     }
   }
 
-  /** The text of a body, and what it is about, without what names people who are not kept. */
+  /** The text of a body and its subject, without the parts that name people who are not kept. */
   #kept(payload: Buffer, about: { readonly subject: string; readonly lookup_key: string }) {
     this.#answerSize += payload.length / BYTES_OF_AN_EVENT
     const cut =

@@ -1,6 +1,6 @@
 /**
- * Takes what names people out of the answer of an endpoint: of a list the item that does, such as one of 25 people that a search
- * found; where a name stands in no list, everything. Pure.
+ * Removes the people named in the answer of an endpoint: from a list the item that names them, such as one of 25 people
+ * that a search found; outside a list, the whole answer. Pure.
  */
 
 import type { CutBody } from '../journal/erase-events.ts'
@@ -8,19 +8,19 @@ import { jsonOrNull } from '../support/json.ts'
 
 const EMPTIED = '{}'
 
-/** Whether a text, as it is without escapes, names somebody who is not kept. @param member whose value it is */
+/** Whether a text, without escapes, names a person who is not kept. @param member whose value it is */
 export type IsNamed = (text: string, member?: string) => boolean
 
 interface Cut {
-  /** Whether it is named outside of the lists in it. */
+  /** Whether the answer names the person outside its lists. */
   readonly isNamed: boolean
   readonly value: unknown
 }
 
 /**
- * Cuts an answer.
- * @param subject what was asked for: where that names them all of the answer goes
- * @returns null where nobody is named
+ * Cuts the parts of an answer that name people who are not kept.
+ * @param subject the request: where it names them, the whole answer goes
+ * @returns null where the answer names none of them
  */
 export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody | null {
   if (subject !== '' && isNamed(subject)) {
@@ -33,14 +33,14 @@ export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody
   return { body: Buffer.from(text), places, events: places.length }
 }
 
-/** What of an answer names somebody: the items of lists that do, or all of it. */
+/** The parts of an answer that name such a person: items of lists, or the whole answer. */
 export function partsNaming(body: Buffer, isNamed: IsNamed, subject: string): readonly unknown[] {
   const { answer, taken } = taking(body, isNamed)
   const isAll = answer.isNamed || (subject !== '' && isNamed(subject))
   return isAll ? [jsonOrNull(body.toString('utf8'))] : taken
 }
 
-/** An answer without the items that name somebody, and these. */
+/** An answer without the items that name such a person, and those items. */
 function taking(body: Buffer, isNamed: IsNamed) {
   const taken: unknown[] = []
 
@@ -70,7 +70,7 @@ function taking(body: Buffer, isNamed: IsNamed) {
   return { answer: cutOrAll(() => cut(jsonOrNull(body.toString('utf8')))), taken }
 }
 
-// What is nested deeper than the stack is no answer that anybody reads.
+// An answer nested deeper than the stack cannot be read.
 function cutOrAll(cut: () => Cut): Cut {
   try {
     return cut()

@@ -31,7 +31,7 @@ export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): Cut
   return { body: Buffer.concat([...pieces, body.subarray(copiedTo)]), places, events }
 }
 
-/** Where a value stands. */
+/** The place of a value. */
 export interface Span {
   readonly from: number
   readonly to: number

@@ -13,8 +13,9 @@ export interface DeliveredRow {
 }
 
 /**
- * A row for each of its `changes`, with what stands around them; of a delivery without such a list, one row. The ids follow from
- * what is delivered and not from its place: rows are the same whatever else was erased before or after.
+ * Makes a row for each of its `changes`, with the fields around them; a delivery without such a list makes one row. The
+ * ids depend on the delivered content rather than its position, so that rows are the same whatever else was erased
+ * before or after.
  * @param id the delivery, or a row of it
  */
 export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[] {
@@ -31,7 +32,8 @@ export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[
     // One with both is not the service's.
     if (!Array.isArray(delivery.changes) || 'profiles' in delivery) return whole
     const bodyOf = (list: readonly unknown[]) => JSON.stringify({ ...delivery, changes: list })
-    // What stands around them is repeated: where that is longer than the changes, the delivery is not the service's either.
+    // The fields around them are repeated in each row: where they are longer than the changes, the delivery is not from
+    // the service either.
     if (bodyOf([]).length * spans.length > body.length) return whole
     const [ofDelivery] = id.split('-', 1)
     // One by one: parsed as a whole, a delivery is four times as large.
@@ -40,13 +42,13 @@ export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[
       return { request_id: `${ofDelivery}-${sha256Hex(text).slice(0, 16)}`, body: text }
     })
   } catch (error) {
-    // What is nested deeper than the stack can be read, and not written.
+    // A value nested deeper than the stack can be read but not written.
     if (error instanceof RangeError || error instanceof SyntaxError) return whole
     throw error
   }
 }
 
-/** Whether there is a comma, and nothing else, between what stands there. */
+/** Whether there is only a comma in between. */
 function isList(body: string, spans: readonly Span[]): boolean {
   return spans.every(({ from }, index) => {
     const before = spans[index - 1]

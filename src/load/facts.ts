@@ -1,6 +1,6 @@
 /**
- * Stores what the journal's records add up to: runs, coverage, and what is known of organisations. All of it was folded by
- * the journal (history.ts), which planning reads; the warehouse shows the same figures.
+ * Stores the totals of the journal's records: runs, coverage, and facts about organisations. The journal computes them
+ * (history.ts) for planning; the warehouse shows the same figures.
  */
 
 import { readIntervals, type CoveredInterval } from '../journal/coverage.ts'
@@ -9,7 +9,10 @@ import type { RunHistory } from '../journal/run-history.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { appendRows, type Row } from './rows.ts'
 
-/** Makes the tables of facts say what `history` says. A table that says so already, or that it says nothing of, is not touched. */
+/**
+ * Makes the tables of facts match `history`. A table that already matches, or that `history` does not mention, is left
+ * alone.
+ */
 export async function storeFacts(
   warehouse: Warehouse,
   history: History | Pick<History, 'runs'>,
@@ -85,7 +88,7 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
   }
 }
 
-/** Up to when all event types that were read were read; null for never. */
+/** The time up to which all requested event types were read; null for never. */
 function coveredTo(intervals: readonly CoveredInterval[] = []): Date | null {
   const ends = new Map<string, number>()
   for (const { eventTypes, to } of intervals) {

@@ -1,6 +1,6 @@
 /**
- * Takes out of a warehouse what the suppression list does not keep. Loading leaves it out, but a warehouse may have been loaded
- * under an older list: one from a backup, or from a snapshot.
+ * Removes from a warehouse the rows that the suppression list does not keep. Loading leaves them out, but a warehouse
+ * may have been loaded under an older list, from a backup or a snapshot.
  */
 
 import { StorageError } from '../support/errors.ts'
@@ -12,7 +12,7 @@ import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
 
-/** What was taken out. */
+/** The rows that were removed. */
 export interface LeftOut {
   /** People on the list who were in the warehouse. */
   readonly people: number
@@ -20,8 +20,9 @@ export interface LeftOut {
 }
 
 /**
- * Deletes what the list does not keep. The bytes stay in the file until it is written again, which `ops.suppression` notes.
- * @param also people who may stand in tables of the user's own only
+ * Deletes the rows that the list does not keep. The bytes stay in the file until it is written again, which
+ * `ops.suppression` records.
+ * @param also people who may be only in the user's own tables
  */
 export async function leaveOut(
   warehouse: Warehouse,
@@ -39,7 +40,7 @@ export async function leaveOut(
   const rows = await deleteErasable(warehouse, {
     profileIds: [...new Set([...people, ...also])],
     eventsBefore: suppression.eventsBefore,
-    // One that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody.
+    // A value nested too deeply to be kept has a fixed text, which is not JSON and does not name a person.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
   const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, suppression.coversText)
@@ -49,7 +50,7 @@ export async function leaveOut(
   return { people: people.length, rows: all }
 }
 
-/** Takes what names people out of the answers of a warehouse. @returns how many answers */
+/** Removes the parts of a warehouse's answers that name people. @returns how many answers */
 export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
   const named = await answersNaming(warehouse, isNamed)
   for (const { id, body, isAbout, isEmptied } of named) {
@@ -98,7 +99,7 @@ export async function refuseOlderList(
   throw new StorageError(
     'the warehouse follows another suppression list than suppressed.json: it may hold people who were erased',
     {
-      hint: 'Nothing was published. Run `jobtide load` and `jobtide build`: they take them out.',
+      hint: 'Nothing was published. Run `jobtide load` and `jobtide build`: they remove these people.',
     },
   )
 }

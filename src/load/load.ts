@@ -1,8 +1,8 @@
 /**
- * Merges what is new in the journal into the warehouse. Pages are loaded chunk by chunk: their events are read in sets,
- * de-duplicated and merged, and the position in the journal moves in the same transaction. Then the facts that the journal
- * adds up to are stored. Loading twice, or in any order, gives the same tables. Events that are not kept (suppression.ts) are
- * left out by every command that loads, and the segments that still hold them are noted.
+ * Merges new records of the journal into the warehouse. Pages are loaded chunk by chunk: their events are read in sets,
+ * de-duplicated and merged, and the position in the journal moves in the same transaction. Then the totals of the
+ * journal are stored. Loading twice, or in any order, gives the same tables. Events that are not kept (suppression.ts)
+ * are left out by every command that loads, and the segments that still hold them are noted.
  */
 
 import { statSync } from 'node:fs'
@@ -24,16 +24,16 @@ import { Merger, type LoadReport } from './merger.ts'
 import { ANY_END } from './rows.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
 
-/** What a load needs. */
+/** The inputs of a load. */
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
   /**
-   * What the journal adds up to, read before this load; read from it unless given. After another load of the same run its runs
+   * The history of the journal before this load; read from it unless given. After another load of the same run its runs
    * are enough: of the facts, only the end of the run is new.
    */
   readonly history?: History | RunsOfHistory | undefined
-  /** Events merged in one transaction, roughly, 1 or more; default: what there is memory for. */
+  /** Events merged in one transaction, roughly, 1 or more; default: as many as fit in memory. */
   readonly chunkEvents?: number
   /**
    * The record with which the run is about to be closed: ops.runs shows it already, so that closing the journal can be
@@ -43,14 +43,14 @@ export interface LoadOptions {
   readonly onProgress?: (progress: LoadProgress) => void
 }
 
-/** How far a load is, in bytes of the journal. */
+/** The progress of a load, in bytes of the journal. */
 export interface LoadProgress {
   readonly bytesDone: number
   readonly bytes: number
 }
 
-// Each chunk looks its events up among all that are known, so an engine that has more memory gets large ones.
-// While a chunk is merged, the next one waits in memory, too. More than this, and a stop or the progress would wait long.
+// Each chunk looks its events up among all known ones, so an engine with more memory gets larger chunks. While a chunk
+// is merged, the next one also waits in memory. With more than this, a stop or the progress would wait long.
 const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
 // For each connection: the engine holds up to twenty times as much while it reads them.
@@ -65,11 +65,11 @@ interface OpenSegment {
   readonly size: number
 }
 
-/** What of a history a load needs whose facts are stored. */
+/** The parts of a history that a load needs when its facts are stored. */
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
 /**
- * Merges what is new in the journal into the warehouse.
+ * Merges new records of the journal into the warehouse.
  * @throws JournalLossError when sealed segments of it are lost, and that was not accepted
  */
 export async function load(options: LoadOptions): Promise<LoadReport> {
@@ -96,7 +96,8 @@ class Load {
     this.#warehouse = options.warehouse
     this.#journal = options.journal
     this.#notRead = history.notRead
-    // By the journal's place, and not an option: no caller can forget it, and bring a person back.
+    // Follows from the place of the journal instead of an option, so that no caller can forget it and bring a person
+    // back.
     this.#suppression = readSuppression(this.#journal, history.suppression)
   }
 
@@ -147,12 +148,13 @@ class Load {
         await merger.merging
         await readers.handOver()
         next = frames.next()
-        // Nothing is read beside the last merge.
+        // The last merge runs alone: no reading goes on.
         if (next.done === true && isLast) await readers.giveThreadsBack()
         // Of a delivery, more was parsed than is kept.
         if (chunk.answers.length > 0) collectGarbage()
         merger.merge(chunk, notes, { segment: name, bytes: end })
-        // A delivery of 10,000 activities has 10 MB, and is several times in memory: not beside the next one.
+        // A delivery of 10,000 activities has 10 MB and is in memory several times, so it is not read while the next
+        // one is.
         if (chunk.answers.length > 0) {
           await merger.merging
           collectGarbage()
@@ -179,7 +181,7 @@ class Load {
       if (next.done === true) break
       chunk.add(next.value)
       end = next.value.end
-      // Lets the engine's answer in.
+      // Lets the engine's answer arrive.
       if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
       if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
     }
@@ -203,8 +205,8 @@ class Load {
   }
 
   /**
-   * Where to go on in a segment. In a warehouse from before an erasure, which wrote the segment again, what was loaded may end
-   * within a record, or past the end: then it is after the last of the pages that are loaded.
+   * The position at which to continue in a segment. In a warehouse from before an erasure, which rewrote the segment,
+   * the loaded position may lie within a record, or past the end: then it is after the last loaded page.
    */
   async #placeIn(name: string, from: number, size: number): Promise<number> {
     if (from === 0 || (from < size && isRecordAt(this.#journal, name, from))) return from

@@ -8,7 +8,7 @@ import type { AnswerRow, Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
 import { appendRows, loadSql } from './rows.ts'
 
-/** What a load did. */
+/** The results of a load. */
 export interface LoadReport {
   /** Pages read from the journal. */
   readonly pages: number
@@ -32,25 +32,25 @@ const READ = CHANGES_WITH_EVERY_RUN.map(loadedTable)
 const ANSWERS = loadedTable('answers')
 const ANSWERS_AT_ONCE = MIB
 
-/** A place in the journal: what is loaded of a segment. */
+/** A position in the journal: how far a segment is loaded. */
 export interface Position {
   readonly segment: string
   readonly bytes: number
 }
 
-/** Merges one chunk at a time: the events in `jobtide_load.staged_sightings`, and what the other records say. */
+/** Merges one chunk at a time: the events in `jobtide_load.staged_sightings`, and the facts of the other records. */
 export class Merger {
   readonly #warehouse: Warehouse
   readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
   readonly #newUnknownFields: string[] = []
-  /** Settles when the chunk is merged, or with what stopped it. */
+  /** Settles when the chunk is merged, or rejects with the error that stopped it. */
   merging: Promise<void> = Promise.resolve()
 
   constructor(warehouse: Warehouse) {
     this.#warehouse = warehouse
   }
 
-  /** What was merged so far. */
+  /** The events merged so far. */
   get report(): LoadReport {
     return { ...this.#report, newUnknownFields: this.#newUnknownFields }
   }
@@ -95,7 +95,7 @@ export class Merger {
     await warehouse.append('ops.page_organizations', chunk.pageOrganizations)
   }
 
-  /** A few at a time, because the engine does not count towards its limit what it holds of rows while it compares them. */
+  /** A few at a time, because the engine does not count the rows that it holds for a comparison towards its limit. */
   async #mergeAnswers(answers: readonly AnswerRow[]): Promise<void> {
     for (let from = 0, to = 0; from < answers.length; from = to) {
       for (let bytes = 0; to < answers.length && bytes < ANSWERS_AT_ONCE; to += 1) {
@@ -122,7 +122,7 @@ export class Merger {
     this.#report.updated += changes?.updated ?? 0
   }
 
-  /** Notes for the publisher of which years events are new, or will say something else in a snapshot. */
+  /** Records for the publisher which years have events that are new or will read differently in a snapshot. */
   async #noteChangedEvents(): Promise<void> {
     const warehouse = this.#warehouse
     const changed = `(select changed_at from single_sightings union all

@@ -19,10 +19,10 @@ export interface PageBody {
   readonly body: Buffer
 }
 
-/** Why an event is refused whose organisation is none of those that its batch asked for. */
+/** The reason to refuse an event about an organisation that its batch did not ask for. */
 export const NOT_ASKED_FOR = 'organisation was not asked for'
 
-/** What reading found beside the events that are kept. */
+/** Everything that reading found other than the events that are kept. */
 export class ReadingNotes {
   /** Rows of ops.rejects. */
   readonly rejects: Row[] = []
@@ -36,11 +36,11 @@ export class ReadingNotes {
 export class EventReader {
   readonly #connection: Warehouse
   readonly #suppression: Suppression
-  // To plan these takes longer than to read a page.
+  // Planning these takes longer than reading a page.
   readonly #insertPages: Prepared<never>
   readonly #selectNotRead: Prepared<number>
   #notes = new ReadingNotes()
-  /** Which rows of `jobtide_load.sightings` are those of the pages being read. */
+  /** The rows of `jobtide_load.sightings` that belong to the pages being read. */
   #rows = ''
 
   private constructor(
@@ -55,7 +55,7 @@ export class EventReader {
     this.#selectNotRead = selectNotRead
   }
 
-  /** Makes what `connection` needs; it may be used for nothing else. */
+  /** Creates the objects that `connection` needs; use it for nothing else. */
   static async on(connection: Warehouse, suppression: Suppression): Promise<EventReader> {
     await connection.run(loadSql('reading'))
     const insertPages = await connection.prepare<never>(loadSql('read_events'))
@@ -173,7 +173,7 @@ export class EventReader {
     this.#notes.suppressed += before - (await this.#count())
   }
 
-  /** What the engine has not read: places by page; all of a page where there are none. */
+  /** The events that the engine has not read: positions by page; all events of a page without positions. */
   async #unread(first: number, last: number): Promise<Map<number, Set<number>>> {
     const { nth = [], position = [] } = await this.#selectNotRead([first, last])
     const unread = new Map<number, Set<number>>()
@@ -233,7 +233,7 @@ export class EventReader {
   }
 }
 
-/** An event with members of these names. */
+/** An event whose members have these names. */
 function eventOf([names, ...inner]: readonly [string[], string[], string[], string[]]): object {
   const members = (list: readonly string[]) => Object.fromEntries(list.map((name) => [name, true]))
   const [title, person, organization] = inner

@@ -6,7 +6,7 @@ import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
-/** Where a segment that an erasure wrote again is loaded to: past the end of any, and a sealed one never grows. */
+/** How far a segment that an erasure rewrote is loaded: past the end of any, and a sealed one never grows. */
 export const ANY_END = 2n ** 53n
 
 /** Values by column. */

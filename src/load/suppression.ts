@@ -1,10 +1,10 @@
 /**
- * Whose events are not kept: erased people, and events from before a day. The service goes on sending those events; `load`
- * leaves them out, so neither a page bought later nor a replay brings a person back.
+ * Lists whose events are not kept: erased people, and events from before a day. The service goes on sending those
+ * events; `load` leaves them out, so neither a page bought later nor a replay brings a person back.
  *
- * The list lies in the data directory beside the journal and names nobody: it holds keyed hashes of ids. Losing it would
- * bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that there was a
- * list, and how new it was. The loss of all of them at once is noticed where snapshots tell (src/publish/guard.ts).
+ * The list is in the data directory next to the journal and does not name people: it holds keyed hashes of ids. Losing
+ * it would bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that
+ * there was a list, and how new it was. Snapshots show the loss of all of them at once (src/publish/guard.ts).
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
@@ -32,15 +32,15 @@ const contentSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
-  /** Of all hashes, so that nobody can test an id without this file. Never published. */
+  /** The key of all hashes, so that an id cannot be tested without this file. Never published. */
   key: hashSchema,
   /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
-  /** HMAC-SHA-256 of each page and handle of these people: by them answers of other endpoints name them. */
+  /** HMAC-SHA-256 of each page and handle of these people: answers of other endpoints name them by these. */
   pages: z.array(hashSchema),
   /** Events that changed and were detected before this are not kept; null keeps all. */
   events_before: z.iso.datetime().nullable(),
-  /** The MACs of the lists before it, oldest first: they prove that it knows what another one knows. */
+  /** The MACs of the lists before it, oldest first: they prove that it includes another one. */
   earlier: z.array(hashSchema),
 })
 /** `mac`: HMAC-SHA-256 of all the rest. */
@@ -59,9 +59,9 @@ type Content = Omit<z.infer<typeof contentSchema>, 'format_version'>
 type List = Omit<z.infer<typeof listSchema>, 'format_version'>
 
 const markSchema = listSchema.pick({ generation: true, mac: true })
-/** Which list there was, as the journal and certificates tell it. */
+/** The earlier list, according to the journal and certificates. */
 export type ListMark = z.infer<typeof markSchema>
-/** What a certificate says of the list; see src/run/forget/erase.ts. */
+/** The list as a certificate describes it; see src/run/forget/erase.ts. */
 const certificateSchema = z.object({ list: markSchema })
 
 /** People, and events by age. */
@@ -73,7 +73,7 @@ export interface Erasable {
   readonly eventsBefore: number | null
 }
 
-/** What is not kept in one data directory. */
+/** Everything that is not kept in one data directory. */
 export class Suppression {
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
@@ -115,8 +115,9 @@ export class Suppression {
   }
 
   /**
-   * Whether a text of an answer is the id, the page, the mail address or the handle of somebody who is not kept. A word is a handle only where the
-   * service writes handles: there are names that are the handles of others, and pages of companies.
+   * Whether a text of an answer is the id, the page, the mail address or the handle of a person who is not kept. A word
+   * is a handle only where the service writes handles: some names are the handles of other people, or pages of
+   * companies.
    * @param member whose value it is
    */
   readonly coversText = (text: string, member = ''): boolean => {
@@ -138,7 +139,7 @@ export class Suppression {
 /**
  * Reads what is not kept in the data directory that a journal lies in.
  * @param noted what the journal says of the newest list; read from it unless given
- * @throws StorageError when the list is lost, older or was changed: then it is not known whose events to leave out
+ * @throws StorageError when the list is lost, older or was changed: then the events to leave out are unknown
  * @throws ConfigError when it is of a version that this one does not read
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
@@ -147,8 +148,8 @@ export function readSuppression(journal: Journal, noted?: ListMark | null): Supp
 }
 
 /**
- * Puts people on the list, and lets no event be kept that is older than `eventsBefore`: a later day replaces an earlier
- * one, never the other way round, because what was erased would come back with the next read of everything.
+ * Puts people on the list, and excludes events older than `eventsBefore`: a later day replaces an earlier one, never
+ * the other way round, because what was erased would come back with the next read of everything.
  * @param nowMs milliseconds since 1970 UTC
  * @returns the keyed hash of each person, in the order of `profileIds`, and which list they are on; null for none
  * @throws StorageError when the list is lost, or the disk refuses
@@ -181,8 +182,8 @@ export async function suppress(
   return { people: hashes, list: mark }
 }
 
-// In the journal, so that the loss of the list, or an older one in its place, is noticed from here on. A journal without
-// records stays so: it holds nobody.
+// Written to the journal, so that the loss of the list, or an older one in its place, is noticed from here on. An empty
+// journal stays empty: it names no people.
 async function noteList(
   journal: Journal,
   list: List | null,
@@ -292,13 +293,13 @@ function parseList(path: string, bytes: Buffer): List {
 
 function lost(sentence: string): StorageError {
   return new StorageError(sentence, {
-    hint: `Put the newest ${SUPPRESSED_FILE} back; it fits an older journal as well. Without it, erased people would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget everybody of them again.`,
+    hint: `Put the newest ${SUPPRESSED_FILE} back; it fits an older journal as well. Without it, erased people would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget all their people again.`,
   })
 }
 
 /**
- * The people that an event names. One that does not say whose it is may hold the id anywhere, and it is kept as a reject
- * with all its text: so there every text counts.
+ * The people that an event names. An event without a proper person may hold the id anywhere, and it is kept as a reject
+ * with all its text: so every text in it counts.
  */
 export function peopleIn(event: unknown): string[] {
   const person = event !== null && typeof event === 'object' && 'person' in event && event.person
@@ -307,7 +308,7 @@ export function peopleIn(event: unknown): string[] {
   return textsIn(event)
 }
 
-// Not by recursion: what was sent can be nested deeper than the stack.
+// Without recursion: the sent value can be nested deeper than the stack.
 function textsIn(value: unknown): string[] {
   const texts: string[] = []
   const open: unknown[] = [value]

@@ -1,12 +1,12 @@
 /**
- * Reading every table as it was known at the end of a day: `joiners_as_known_on('2024-06-30')`. Each is a table macro made
- * of the very models that make the table, over the events that were known by then, so that a backtest neither sees
- * late events nor what follows from them (where somebody went next, how long they stayed). Nothing is stored.
+ * Reads every table as it was known at the end of a day: `joiners_as_known_on('2024-06-30')`. Each is a table macro
+ * made of the same models as the table, over the events known by then, so that a backtest sees neither late events nor
+ * their consequences (where a person went next, how long they stayed). Nothing is stored.
  *
  * With `organization := 'org_…'` only the people who were ever there are computed, which takes a fraction of the time.
  *
- * The macros are temporary: each session that reads makes those it needs. In the warehouse every open would parse 2 MB of SQL and
- * every checkpoint write it, and other versions of DuckDB misread stored macros.
+ * The macros are temporary: each session creates those it needs. Stored in the warehouse, every open would parse 2 MB
+ * of SQL and every checkpoint write it, and other versions of DuckDB misread stored macros.
  */
 
 import { readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ interface ReadingModel {
 const CREATE = 'create or replace temp macro'
 const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 
-/** What the file for analysts begins with. */
+/** The beginning of the file for analysts. */
 const HEAD = `-- Every table as it was known at the end of a day: select * from joiners_as_known_on('2024-06-30').
 -- A build writes this file. Run it in each session that reads so, for example
 -- duckdb -readonly -init data/as_known_on.sql data/analyst.duckdb
@@ -90,8 +90,8 @@ export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
 }
 
 /**
- * The names of the models that have a macro: those for analysts, but what is made of answers alone, which says by itself since
- * when it says it.
+ * The names of the models that have a macro: those for analysts, except models made of answers alone, which state since
+ * when they hold.
  * @param models in run order
  */
 export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
@@ -104,10 +104,10 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   )
 }
 
-/** What compares all people or organisations, so that one alone tells nothing. */
+/** Models that compare all people or organisations, so that one alone shows nothing. */
 const COMPARES_ALL: ReadonlySet<string> = new Set(['duplicate_organizations', 'duplicate_people'])
 
-/** What shows beside careers what a page said of them. */
+/** Models that show the statements of a page next to careers. */
 const HAS_ALSO: ReadonlySet<string> = new Set(['attrition', 'organization_headcount_monthly'])
 
 /**
@@ -129,7 +129,7 @@ function definitionOf(
   const one = COMPARES_ALL.has(name) ? null : organizationFilter(columns)
   const parameters = `day, seen_by := 'service'${one === null ? '' : ', organization := null'}`
   const sql = `${CREATE} ${name}_as_known_on(${parameters}) as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
-  // What cannot be told of one organisation by itself has no such parameter.
+  // A model that cannot be computed for one organisation alone has no such parameter.
   return one === null
     ? sql.replaceAll(OF_ORGANIZATION, '')
     : `${sql} where organization is null or ${one}`
@@ -153,7 +153,7 @@ function withoutComments(sql: string): string {
 }
 
 const LOADED_KEYS = ['organization_id', 'profile_id']
-/** What a part is beside its SQL, where it is no table of the load. */
+/** The kind of a part other than its SQL, where it is not a table of the load. */
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
   as_of: { schema: 'core', reads: ['organization_coverage'] },
   transfers: { schema: 'core' },

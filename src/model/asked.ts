@@ -26,7 +26,7 @@ export async function askedOnly(warehouse: Warehouse, project: Project): Promise
 }
 
 /**
- * Lets the tables of endpoints that a select names and that are not there stand in as empty ones, for this session.
+ * Replaces missing tables of endpoints that a select names by empty ones, for this session.
  * @returns them
  */
 export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled[]> {
@@ -38,7 +38,7 @@ export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled
   const { nodes } = await readProject(warehouse)
   const made = new Set(await withoutAbsent(warehouse, nodes))
   const absent = nodes.filter((node) => !made.has(node))
-  // They read each other as temporary views, which stand in no schema of ours.
+  // They read each other as temporary views, which belong to none of our schemas.
   const names = absent.map(({ name }) => name).join('|')
   const ofAbsent = new RegExp(String.raw`\b(?:${TIERS.join('|')})\.(${names})\b`, 'g')
   for (const { name, storedSql } of absent) {

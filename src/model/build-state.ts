@@ -1,6 +1,6 @@
 /**
- * Decides between an incremental build and a full refresh: by what the last good build was made from (`ops.build_state`) and
- * by the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
+ * Decides between an incremental build and a full refresh: by the inputs of the last good build (`ops.build_state`) and
+ * the people with new or changed events since (`ops.changed_people`). Written in the build's transaction.
  */
 
 import { ConfigError } from '../support/errors.ts'
@@ -12,7 +12,7 @@ import type { Project } from './project.ts'
 import { withReaders } from './select.ts'
 
 const FINGERPRINT = 'fingerprint'
-/** What builds of some models made since the last whole build; see {@link writePartialState}. */
+/** The record of partial builds since the last whole build; see {@link writePartialState}. */
 const PARTIAL = 'partial'
 
 /**
@@ -26,10 +26,10 @@ export async function fullRefreshReasonOf(
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
   if (fingerprint === undefined || !(await areChangesNoted(warehouse))) {
-    return 'there is no earlier build to go on from'
+    return 'there is no earlier build to continue from'
   }
   if (fingerprint !== project.fingerprint)
-    return 'models, checks, titles or the version are not those of the last build'
+    return 'models, checks, titles or the version changed since the last build'
   const there = await columnCounts(warehouse)
   for (const { schema, name, columns, endpoints = [], isOwn } of project.nodes) {
     // One of the user's own is made where it is not there.
@@ -37,8 +37,9 @@ export async function fullRefreshReasonOf(
     const count = there.get(`${schema}.${name}`)
     // One of endpoints is made when it is first needed.
     if (count === undefined && endpoints.length > 0) continue
-    if (count === undefined) return `the table ${name} is not there`
-    if (count !== columns.size) return `the table ${name} has other columns than it was made with`
+    if (count === undefined) return `the table ${name} is missing`
+    if (count !== columns.size)
+      return `the table ${name} has different columns from those it was made with`
   }
   const [changed] = await warehouse.all<{ events: bigint; all_events: bigint }>(
     `select
@@ -64,12 +65,12 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
-/** What the last good build was made from; undefined where there was none. */
+/** The inputs of the last good build; undefined where there was none. */
 export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
   return noteOf(warehouse, FINGERPRINT)
 }
 
-/** Notes what the tables are made from, and that nobody has changed since. */
+/** Records the inputs of the tables, and that nothing has changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
   await warehouse.run('delete from ops.changed_people')
   await replaceNotes(warehouse, [[FINGERPRINT, project.fingerprint], ...ownNotes(project)])
@@ -89,7 +90,7 @@ export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string
 }
 
 /**
- * Refuses to build some models alone where the others would not be of the same events.
+ * Refuses a partial build where the other models would be from different events.
  * @throws ConfigError saying why a whole build has to come first
  */
 export async function refusePartial(warehouse: Warehouse, project: Project): Promise<null> {
@@ -100,12 +101,15 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
     ? 'there are events that were loaded after the last build'
     : await fullRefreshReasonOf(warehouse, project, 1)
   if (reason === null) return null
-  throw new ConfigError(`--select builds some models beside the others as they are: ${reason}`, {
+  throw new ConfigError(`--select builds some models and keeps the others as they are: ${reason}`, {
     hint: 'Run `jobtide build` once, without --select. Nothing was built.',
   })
 }
 
-/** Notes which models a build of some has made: the next whole build makes what reads them, and until then nothing is published. */
+/**
+ * Records the models of a partial build: the next whole build makes the models that read them, and until then nothing
+ * is published.
+ */
 export async function writePartialState(
   warehouse: Warehouse,
   project: Project,
@@ -114,7 +118,7 @@ export async function writePartialState(
   const built = new Set([...(await partlyBuilt(warehouse)), ...selected])
   const { own } = project
   const waiting = withReaders(project.nodes, selected)
-  // What is stale stays so until it is built; what reads a model that was built becomes so.
+  // A stale model stays stale until it is built; models that read a built one become stale.
   const isMade = ({ name }: { readonly name: string }) =>
     selected.has(name) || (!waiting.has(name) && own?.stale.has(name) !== true)
   const files = project.nodes.filter(({ isOwn }) => isOwn === true)

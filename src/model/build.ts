@@ -27,7 +27,7 @@ import type { BuiltTables } from './work.ts'
 export interface BuildOptions {
   /** Names this build in ops.checks. */
   readonly buildId: string
-  /** When the build runs; stands in ops.checks only, so that tables depend on nothing but the events. */
+  /** The time of the build; recorded in ops.checks only, so that tables depend only on the events. */
   readonly builtAt: Date
   /** Folder with staging/, core/ and marts/. Default: the models that ship with Jobtide. */
   readonly modelFolder?: string
@@ -95,7 +95,7 @@ export async function buildModels(
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const selected = options.select === undefined ? null : selectModels(project.nodes, options.select)
   const total = project.nodes.length + project.checks.length
-  // Models name each other without a schema, so that Spark runs them and temporary views can stand in for them.
+  // Models name each other without a schema, so that Spark runs them and temporary views can replace them.
   await warehouse.run(
     `create schema if not exists core; set search_path = '${[...TIERS, 'core'].join()}'`,
   )

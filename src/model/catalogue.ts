@@ -1,4 +1,4 @@
-/** What each table is, read from the project and the database: for `models`, its page, and the list in docs. */
+/** Describes each table, from the project and the database: for `models`, its page, and the list in docs. */
 
 import { queryReport } from '../warehouse/query-report.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
@@ -13,7 +13,7 @@ export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
 /** A warehouse without data: it has the columns of tables that are there from the beginning, and no rows. */
 export const IN_MEMORY = ':memory:'
 
-/** Where tables stand, in the order in which readers need them. */
+/** The schemas of tables, in the order in which readers need them. */
 export const GROUPS: readonly {
   readonly schema: string
   readonly title: string
@@ -94,12 +94,13 @@ export async function readCatalogue(warehouse: Warehouse, ownFolder: string | nu
         schema,
         kind,
         isOwn,
-        // Of a model, below sql/models or the folder of the project; computed models are from the words of config/titles.
+        // The file of a model, below sql/models or the folder of the project; computed models come from the words of
+        // config/titles.
         file: file === '' ? null : file,
         grain,
         purpose,
         key,
-        // The endpoints whose first answer brings it; none where it is there, or needs none.
+        // The endpoints whose first answer creates it; none where it exists, or needs none.
         needs: columns.length > 0 ? [] : endpoints,
         rows: isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
         reads: table.reads,

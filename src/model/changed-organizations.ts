@@ -30,7 +30,7 @@ export class ChangedOrganizations {
     this.#changed.set(name, keys)
   }
 
-  /** Whether it is known of all these tables which organisations changed. */
+  /** Whether the changed organisations are known for all these tables. */
   areKnown(changed: readonly string[]): boolean {
     return changed.every((name) => this.#changed.has(name))
   }

@@ -1,4 +1,7 @@
-/** What checks found. Imports no database, so that the command line can tell a failed check from other errors at once. */
+/**
+ * The results of checks. Imports no database, so that the command line can tell a failed check from other errors at
+ * once.
+ */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 

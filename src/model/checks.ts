@@ -1,7 +1,7 @@
 /**
- * Checks: each is one select that returns the rows that break a rule, and is named after the rule. Some stand as files in
- * sql/checks, the others follow from the headers of the models (constraints.ts). A failed one
- * stops none of the others, so that an operator sees everything that is wrong at once.
+ * Runs checks: each is one select that returns the rows that break a rule, and is named after the rule. Some are files
+ * in sql/checks, the others follow from the headers of the models (constraints.ts). A failed check stops none of the
+ * others, so that an operator sees every problem at once.
  */
 
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ export function readChecks(folder: string): Check[] {
   })
 }
 
-/** The checks that follow from what is said of the loaded tables and of `tables`, by name. */
+/** The checks that follow from the descriptions of the loaded tables and of `tables`, by name. */
 export function checksOfHeaders(tables: readonly Parameters<typeof constraintsOf>[0][]): Check[] {
   const checks = [...loadedConstraints, ...tables.flatMap(constraintsOf)]
   return checks.toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -35,7 +35,7 @@ const CHECKS_AT_ONCE = 16
 
 /**
  * Runs checks, many in one statement.
- * @param finished told after each statement: the name of the last check, and how many it asked
+ * @param finished called after each statement with the name of the last check and how many it asked
  */
 export async function runChecks(
   warehouse: Warehouse,
@@ -52,7 +52,7 @@ export async function runChecks(
     }
     finished(some.at(-1)?.name ?? '', some.length)
   }
-  // One that fails on its way ends the transaction: alone it is known which.
+  // A check that fails midway ends the transaction: run alone, its name is known.
   for (const check of checks.filter(({ file }) => file !== undefined)) {
     outcomes.push(await runCheck(warehouse, check))
     finished(check.name, 1)
@@ -76,7 +76,8 @@ async function suspectsOf(
     return new Set(place.flatMap((one, row) => (Number(suspects[row]) > 0 ? Number(one) : [])))
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
-    // Only while the engine plans can a statement fail and the next one be asked: then the wrong one is found by its name.
+    // A statement may fail only while the engine plans it, and then the next one runs: the wrong check is then found by
+    // its name.
     for (const check of checks) await runCheck(warehouse, check)
     throw error
   }
@@ -94,7 +95,7 @@ function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
   })
 }
 
-/** What a check that holds finds. */
+/** The result of a check that passes. */
 export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }

@@ -1,8 +1,8 @@
 /**
- * Computed models: the tables that a build computes with src/titles instead of SQL. Each has a file in sql/models/computed whose
- * header describes it and whose select, if it has one, returns every key that has to be in the table, each once. They are nodes of
- * the run order beside the models. src/titles is loaded only where there is a title to read: its word lists take longer to load
- * than most commands take.
+ * Computed models: the tables that a build computes with src/titles instead of SQL. Each has a file in
+ * sql/models/computed. Its header describes the table, and its select, if it has one, returns every key of the table
+ * once. They are nodes of the run order like the models. src/titles is loaded only when there is a title to read:
+ * loading its word lists takes longer than most commands.
  */
 
 import { join } from 'node:path'
@@ -131,7 +131,9 @@ const decidedTransfers = computed(
   },
 )
 
-/** What computed models without a select are made from, beside ladders: after a change there, a build is a full refresh. */
+/**
+ * The inputs, other than ladders, of computed models without a select: after a change there, a build is a full refresh.
+ */
 export const configFiles: Readonly<Record<string, string>> = {
   organization_groups: 'config/organization-groups.yaml',
   pseudo_employers: 'config/pseudo-employers.yaml',

@@ -1,13 +1,13 @@
 /**
- * Checks that follow from what the headers of models say: keys, accepted values, references. Where a check costs much, a cheaper
- * query goes first: while that finds nothing the full one is not run. Pure.
+ * Derives checks from the headers of models: keys, accepted values, references. Where a check costs much, a cheaper
+ * query goes first: while it finds nothing, the full one is not run. Pure.
  */
 
 import { EVENT_TYPES } from '../journal/records.ts'
 import { type AcceptedValues, type ModelFile, type Reference } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 
-/** One rule and the select that returns what breaks it. */
+/** One rule and the select that returns the rows that break it. */
 export interface Check {
   readonly name: string
   readonly sql: string
@@ -21,14 +21,14 @@ export interface Check {
   readonly isNew?: boolean
 }
 
-/** What the checks of a table follow from. */
+/** The source of a table's checks. */
 type Described = Pick<ModelFile, 'name' | 'key' | 'values' | 'references'> & {
   readonly kind: string
 }
 
 const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at']
 
-/** What holds of the tables that `load` fills. */
+/** The constraints of the tables that `load` fills. */
 export const loadedConstraints: readonly Check[] = [
   keyCheck('job_change_events', ['event_key']),
   {
@@ -101,7 +101,7 @@ function valuesCheck(
   }
 }
 
-// A hash says too rarely that something is missing, by one chance in 10^12 for each row: it would have to meet another one.
+// A hash misses a missing row rarely, by one chance in 10^12 for each row: it would have to meet another one.
 function referenceCheck(table: string, key: readonly string[], reference: Reference): Check {
   const { column, targetTable, targetColumn } = reference
   const [source, name] = [table, column].map(quoteIdentifier)

@@ -1,4 +1,4 @@
-/** How rows that were made again differ from those that were there. */
+/** Finds the differences between new rows of a table and its old ones. */
 
 import type { TypedColumn } from '../warehouse/columns.ts'
 import { yearSql } from '../warehouse/changed-tables.ts'
@@ -15,7 +15,7 @@ export function rowHashSql(columns: readonly TypedColumn[]): string {
   return `hash(${hashed.join(', ')})`
 }
 
-/** What {@link writeDifference} wrote. */
+/** The changes that {@link writeDifference} wrote. */
 export interface Written {
   /** Rows that it deleted and inserted. */
   readonly rows: number
@@ -26,8 +26,8 @@ export interface Written {
 }
 
 /**
- * Puts rows in place of those that a table has, and writes only what differs: the log of the warehouse, and so the commit, grows
- * by that.
+ * Replaces rows of a table, and writes only the differences: the log of the warehouse, and so the commit, grows by
+ * these.
  * @param before which rows they replace: what follows `from <stored> as kept`, such as a semi join
  * @param made a table with the rows that belong there; SQL
  * @param key the column whose values in these rows are kept; null: none

@@ -1,20 +1,21 @@
 /**
- * Refreshes the tables after a load. The result is, row for row, that of a full refresh. Part of the build's transaction.
+ * Refreshes the tables after a load. The result is, row for row, that of a full refresh. Part of the build's
+ * transaction.
  *
  * | a model                                               | is made again          |
  * |-------------------------------------------------------|------------------------|
- * | none of whose inputs changed                          | not                    |
+ * | without changed inputs                                | not                    |
  * | with `incremental_by: profile_id`                     | for the changed people |
  * | with `incremental_by: organization_id`                | for those whose rows changed in what it reads |
  * | that is a view                                        | where it is read       |
  * | of an endpoint that had no answer before              | for the first time     |
  * | any other                                             | whole                  |
  *
- * A model of the user's own whose file is new or edited, or reads such a one, is made from nothing; one whose file is gone goes.
- * A build of some models makes each of them whole, and the checks that read one.
+ * One of the user's own models is made from nothing when its file, or that of a model it reads, is new or edited; it is
+ * dropped when its file is gone. A build of some models makes each of them whole, and runs the checks that read one.
  *
- * What was made is compared with what was there. Where the rows are the same, the table counts as unchanged, and so do the models
- * that read nothing else.
+ * The new rows are compared with the old ones. Where they are the same, the table counts as unchanged, and so do the
+ * models that read nothing else.
  */
 
 import {
@@ -67,7 +68,7 @@ class IncrementalBuild {
   readonly #temporaries: Temporaries
   readonly #people: ChangedPeople
   readonly #organizations: ChangedOrganizations
-  /** Names of tables and views whose rows are, or may be, others than before. */
+  /** Names of tables and views whose rows changed, or may have. */
   readonly #changed = new Set<string>()
   /** Of those that snapshots may hold, the years in which rows changed; null where that is not known. */
   readonly #noted = new Map<string, readonly (number | null)[] | null>()
@@ -135,7 +136,7 @@ class IncrementalBuild {
     return this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
   }
 
-  /** Finds out what changed before this build. */
+  /** Finds the changes before this build. */
   async #noteInputs(): Promise<void> {
     const { warehouse, project } = this.#work
     this.#columns = await columnsOfAll(warehouse)
@@ -148,7 +149,8 @@ class IncrementalBuild {
     }
     // The watch-lists are written before each build, and only a view reads them.
     for (const name of [...CHANGES_WITH_EVERY_RUN, WATCH_ENTRIES]) this.#changed.add(name)
-    // What only the user's own models read of `ops` changes with every run; what was built alone was not read by the others.
+    // The tables of `ops` that only the user's own models read change with every run; the other models did not read a
+    // partial build.
     const read = [...project.nodes, ...project.checks].flatMap(({ reads }) => reads)
     const ofOps = read.filter((name) => name.startsWith('ops.'))
     for (const name of [...ofOps, ...(await partlyBuilt(warehouse))]) this.#changed.add(name)

@@ -1,10 +1,13 @@
-/** Whose SQL the engine refuses in a build. */
+/** The model whose SQL the engine refuses in a build. */
 
 import { namingFile } from './own/files.ts'
 import type { ProjectNode } from './project.ts'
 import { withReaders } from './select.ts'
 
-/** Says which model the engine refuses; of one of the user's own the file and line, and which models wait for it. */
+/**
+ * Names the model that the engine refuses; for one of the user's own its file and line, and the models that wait for
+ * it.
+ */
 export function namingModel<T>(
   nodes: readonly ProjectNode[],
   { name, file, isOwn }: ProjectNode,

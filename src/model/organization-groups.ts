@@ -1,6 +1,6 @@
 /**
- * Groups of organisations (config/organization-groups.yaml): which of them belong together, since when and until when. People
- * who go from one member to another at that time do not change jobs: their moves are transfers.
+ * Groups of organisations (config/organization-groups.yaml): which of them belong together, and from when to when.
+ * People who go from one member to another at that time do not change jobs: their moves are transfers.
  */
 
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 /**
- * What a build has to make: the computed models and the models in run order, with what each reads, and the checks. All of it
- * is read from the SQL files. What they read the build of the package has found; the warehouse parses only those that are not as
- * they were then.
+ * Lists the work of a build: the computed models and the models in run order, with the inputs of each, and the checks.
+ * All of it is read from the SQL files. The build of the package has determined their inputs; the warehouse parses only
+ * files that changed since.
  */
 
 import { createHash } from 'node:crypto'
@@ -47,7 +47,7 @@ export interface Project {
   readonly macros: string
   /** Changes whenever the same rows could give other tables or other checks. */
   readonly fingerprint: string
-  /** What is the user's own among them; absent where nothing is. It is not in the fingerprint. */
+  /** The user's own models and checks; absent where there are none. Not part of the fingerprint. */
   readonly own?: OwnProject
 }
 
@@ -125,15 +125,15 @@ interface NamedSql {
   readonly sql: string
 }
 
-// Beside the code that `npm run build` made; beside src there is none.
+// Exists next to the code that `npm run build` made, but not next to src.
 const KEPT = join(import.meta.dirname, '..', 'reads.json')
 
-/** By the SHA-256 of a select the tables that it reads, as they were found when the package was built. */
+/** The tables that a select reads, by its SHA-256, as determined when the package was built. */
 function keptReads(): Readonly<Record<string, readonly string[] | undefined>> {
   return JSON.parse(readIfThere(KEPT)?.toString() ?? '{}') as Record<string, string[]>
 }
 
-/** Finds what each select that ships reads, and keeps it; for `npm run build`. */
+/** Determines and stores the inputs of each select that ships; for `npm run build`. */
 export async function keepReads(): Promise<void> {
   const files = [...readModelFiles(), ...readChecks(join(sqlFolder, 'checks'))]
   const selects = [...computedModels, ...files].filter(({ sql }) => sql !== '')

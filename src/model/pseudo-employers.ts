@@ -1,6 +1,6 @@
 /**
- * Names of employers that are none (config/pseudo-employers.yaml): Self-employed, Stealth Startup, Career Break. Which names of
- * organisations they match, the macro `plain_name` says; here they are brought into the same form.
+ * Names that are not employers (config/pseudo-employers.yaml): Self-employed, Stealth Startup, Career Break. The macro
+ * `plain_name` decides which names of organisations match; this file brings the list into the same form.
  */
 
 import { z } from 'zod'
@@ -12,9 +12,9 @@ const kindSchema = z.strictObject({
   kind: z
     .enum(PSEUDO_KINDS)
     .describe(
-      'self_employed: works for nobody else; hidden: an employer whose name is withheld; none: no employer.',
+      'self_employed: works for no one else; hidden: an employer whose name is withheld; none: no employer.',
     ),
-  reason: z.string().min(1).describe('Why these names are no organisation.'),
+  reason: z.string().min(1).describe('Why these names are not organisations.'),
   names: z
     .array(z.string().min(1))
     .min(1)
@@ -42,7 +42,7 @@ export const pseudoEmployersSchema = z.strictObject({
       }
     })
     .default([])
-    .describe('Names that people write where that of an employer belongs.'),
+    .describe('Names that people write in place of an employer.'),
 })
 
 export interface PseudoEmployer {

@@ -1,4 +1,4 @@
-/** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
+/** Manages the tables of a build in the warehouse: comments, columns, which exist, their names in SQL. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { IN_BUILT, PERSON, TIERS } from '../warehouse/catalog.ts'
@@ -9,8 +9,8 @@ import type { ComputedModel } from './computed-models.ts'
 import { OwnSqlError } from './own/files.ts'
 import type { ProjectNode } from './project.ts'
 
-// Every table made from a model says so at the end of its comment. The next build drops these tables, also where the
-// model's file is gone by then, and leaves all others alone.
+// Every table made from a model says so at the end of its comment. The next build drops these tables, also when the
+// model's file is gone, and leaves all others alone.
 const MODEL_MARK = ' Model: '
 /** The end of the comment on a table that was made from a model; a regular expression of the engine. */
 export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9_]+[.]sql$`
@@ -61,7 +61,7 @@ export async function refuseForeignTables(
   )
 }
 
-/** Drops what a build made of models of the user's own. */
+/** Drops the tables that a build made from the user's own models. */
 export async function dropOwnTables(warehouse: Warehouse, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   await dropBuiltTables(warehouse, `${MODEL_MARK}models/(${names.join('|')})[.]sql$`)
@@ -186,7 +186,7 @@ export async function createComputedTable(
   await warehouse.run(`${drops.join(' ')} create or replace table ${schema}.${name} (${types})`)
 }
 
-/** Says what a table and each of its columns hold. */
+/** Sets the comments of a table and each of its columns. */
 export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promise<void> {
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const kind = node.kind === 'view' ? 'view' : 'table'

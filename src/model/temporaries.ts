@@ -1,6 +1,6 @@
 /**
- * Temporary tables, and temporary views that stand in for tables of the warehouse. A name without a schema means the
- * temporary one first: so the SQL of a model, unchanged, sees only the rows that a temporary view lets through.
+ * Temporary tables, and temporary views that replace tables of the warehouse. A name without a schema means the
+ * temporary one first: so the unchanged SQL of a model sees only the rows that a temporary view lets through.
  * Everything is made inside the build's transaction: a rollback removes it.
  */
 
@@ -29,13 +29,13 @@ export class Temporaries {
     return new Temporaries(warehouse, row?.name ?? '', nodes)
   }
 
-  /** The stored table, whatever stands in for it; SQL. */
+  /** The stored table, whatever replaces it; SQL. */
   stored(name: string): string {
     const schema = this.#schemas.get(name) ?? 'main'
     return `${quoteIdentifier(this.#database)}.${schema}.${quoteIdentifier(name)}`
   }
 
-  /** Keeps what `select` returns in a temporary table and returns its name; SQL. */
+  /** Keeps the result of `select` in a temporary table and returns its name; SQL. */
   async keep(select: string): Promise<string> {
     return (await this.keepCounted(select)).name
   }
@@ -53,13 +53,13 @@ export class Temporaries {
     if (this.#tables.delete(name)) await this.warehouse.run(`drop table ${name}`)
   }
 
-  /** Lets `select` stand in for the table `name` until `unshadow`. */
+  /** Makes `select` replace the table `name` until `unshadow`. */
   async shadow(name: string, select: string): Promise<void> {
     await this.warehouse.run(`create temp view ${quoteIdentifier(name)} as ${select}`)
     this.#shadows.add(name)
   }
 
-  /** Nothing stands in for anything any more. */
+  /** Ends all replacements. */
   async unshadow(): Promise<void> {
     const drops = [...this.#shadows].map((name) => `drop view temp.${quoteIdentifier(name)};`)
     this.#shadows.clear()

@@ -1,6 +1,6 @@
 /**
- * What the warehouse builds where Spark builds the models: the computed models, and the models that they read. All others are views
- * then: they store nothing, and are computed where they are read.
+ * The models that the warehouse builds where Spark builds the others: the computed models, and the models that they
+ * read. All others are views then: they store nothing, and are computed when read.
  */
 
 import { loadedTables, WATCH_ENTRIES } from '../warehouse/catalog.ts'

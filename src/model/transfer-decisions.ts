@@ -1,15 +1,15 @@
-/** What somebody decided on candidates for transfers (config/transfers.yaml): by pair of organisations, yes or no. */
+/** Decisions of people on candidates for transfers (config/transfers.yaml): by pair of organisations, yes or no. */
 
 import { z } from 'zod'
 import { readYaml } from '../titles/yaml-file.ts'
 
 const decisionSchema = z.strictObject({
-  from: z.string().min(1).describe('organization_id of the organisation that was left.'),
-  to: z.string().min(1).describe('organization_id of the organisation that was joined.'),
+  from: z.string().min(1).describe('organization_id of the organisation that people left.'),
+  to: z.string().min(1).describe('organization_id of the organisation that people joined.'),
   is_transfer: z
     .boolean()
     .describe('true: an acquisition, a rename or the like; false: people who changed jobs.'),
-  reason: z.string().min(1).optional().describe('Why, for who reads it later.'),
+  reason: z.string().min(1).optional().describe('The reason, for later readers.'),
 })
 
 /** The shape of config/transfers.yaml; config/transfers.schema.json is made from it. */

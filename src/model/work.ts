@@ -1,11 +1,11 @@
-/** What a build has to do, and what it has made before it is committed. */
+/** The work of a build, and its results before they are committed. */
 
 import type { Clock } from '../support/clock.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import type { Project } from './project.ts'
 
-/** What a build has to do, and whom it tells. */
+/** The input of a build, and who is notified. */
 export interface BuildWork {
   readonly warehouse: Warehouse
   readonly project: Project
@@ -24,7 +24,7 @@ export interface BuiltModel {
   readonly durationMs: number
 }
 
-/** What a build made, before it is committed. */
+/** The results of a build, before they are committed. */
 export interface BuiltTables {
   readonly models: readonly BuiltModel[]
   readonly outcomes: readonly CheckOutcome[]

@@ -1,6 +1,6 @@
 /**
- * The plan of a pipeline of `kind: collect`: what its endpoint is asked for, and what that may cost. What was answered lately is
- * not asked again, also where the answer was that there is nothing of that name. Pure.
+ * Plans a pipeline of `kind: collect`: the requests to its endpoint, and their possible cost. A recent answer is not
+ * requested again, even where it was that there is nothing of that name. Pure.
  */
 
 import type { Endpoint, LookupRequest, PriceRange } from '../api/endpoints/endpoint.ts'
@@ -10,7 +10,7 @@ import type { LookupRecord } from '../journal/records.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 
-/** What a pipeline wants to know. */
+/** The request of a pipeline. */
 export interface CollectQuestion {
   readonly pipeline: string
   readonly endpoint: string

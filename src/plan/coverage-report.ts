@@ -1,6 +1,6 @@
 /**
- * What was looked at and what was not, for each organisation, from the journal's coverage. Pure. "Not looked at" is
- * whatever no batch covers that was read to its end; it is never taken for "no change".
+ * Lists which time was read and which was not, for each organisation, from the journal's coverage. Pure. "Not looked
+ * at" is the time that no completely read batch covers; it is never taken for "no change".
  */
 
 import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
@@ -16,17 +16,17 @@ import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 
-/** What should have been looked at. */
+/** The wanted coverage. */
 export interface Wanted {
   readonly organizations: readonly OrganizationRef[]
   readonly eventTypes: readonly EventType[]
-  /** What narrows it; absent for all changes. */
+  /** Its filters; absent for all changes. */
   readonly filters?: Filters
   /** How far back, from now. */
   readonly window: Window
 }
 
-/** What a question wants read: since-last begins with the initial window and goes on from there. */
+/** The time that a question wants read: since-last begins with the initial window and continues from there. */
 export function wantedOf(
   question: Pick<WindowQuestion, 'eventTypes' | 'window' | 'initialWindow'> &
     Pick<Wanted, 'organizations' | 'filters'>,
@@ -55,8 +55,8 @@ export interface OrganizationCoverage {
   /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
   readonly watermark: number | null
   /**
-   * Up to when answers with events have read it, the watermark at most; null where none ever had one. What was answered
-   * with nothing since is asked for again.
+   * The time up to which answers with events have read it, the watermark at most; null where none ever had one. The
+   * time since then was answered without events and is requested again.
    */
   readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]
@@ -139,7 +139,7 @@ export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
 }
 
 /**
- * What no interval covers between `from` (null: the beginning) and `to`, oldest first.
+ * The time that no interval covers between `from` (null: the beginning) and `to`, oldest first.
  * @param covered sorted and apart from each other
  */
 export function unreadBetween(

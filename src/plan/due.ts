@@ -14,7 +14,7 @@ export interface Schedule {
  * spring it is the end of the gap; one that comes twice in autumn is due once.
  */
 export function lastDue(schedule: Schedule, nowMs: number): number | null {
-  // What croner looks back from is not included, and is taken in whole seconds.
+  // croner excludes the time that it looks back from, and takes it in whole seconds.
   const reference = (Math.floor(nowMs / SECOND) + 1) * SECOND
   return jobOf(schedule).previousRuns(1, new Date(reference))[0]?.getTime() ?? null
 }
@@ -24,7 +24,7 @@ export function nextDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).nextRun(new Date(nowMs))?.getTime() ?? null
 }
 
-/** @throws Error of croner when it is no cron time, or the zone is unknown */
+/** @throws Error of croner when it is not a cron time, or the zone is unknown */
 function jobOf({ cron, timezone }: Schedule): Cron {
   return new Cron(cron, { paused: true, timezone })
 }
@@ -37,7 +37,7 @@ const FIELDS = [
   ['day of the week', '0 to 7 or sun to sat'],
 ] as const
 
-/** What is wrong with text that should be five cron fields; null for nothing. */
+/** The fault in a text that should be five cron fields; null for none. */
 export function cronFault(text: string): string | null {
   const fields = text.trim().split(/\s+/)
   if (fields.length !== FIELDS.length) {

@@ -1,6 +1,6 @@
 /**
- * What asking is expected to bring: events from the rate of each organisation, pages from events. Pure. It is made to pack
- * batches well and to name a likely bill; how far off the bills of a pipeline were, its last runs tell.
+ * Forecasts the result of a request: events from the rate of each organisation, pages from events. Pure. It serves to
+ * pack batches well and to name a likely bill; the last runs of a pipeline show how far off its bills were.
  */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
@@ -15,14 +15,14 @@ const UNKNOWN_RATE = 0.2
 const TYPICAL_EVENTS = 0.2
 
 /**
- * How many events a day an organisation of this list is expected to have: its own rate, mixed with a little of the list's
- * typical one, which stands alone where it was never read.
+ * The expected events a day of an organisation in this list: its own rate, mixed with a little of the list's typical
+ * rate, which is used alone where the organisation was never read.
  */
 export function ratesOf(
   list: readonly (Sightings | undefined)[],
 ): (seen: Sightings | undefined) => number {
   const looked = list.filter((one) => one !== undefined).filter(({ days }) => days > 0)
-  // Half an event more, so that a list that was silent so far is not taken to be silent for ever.
+  // Adds half an event, so that a list without events so far is not expected to stay empty forever.
   const typical =
     (sum(looked.map(({ events }) => events)) + 0.5) /
     (sum(looked.map(({ days }) => days)) + 0.5 / UNKNOWN_RATE)
@@ -36,13 +36,13 @@ export function ratesOf(
 // Variance of an organisation's count in a window, over its expectation: job changes come in bursts. Measured on the public
 // events of 2018 of 10,650 organisations: 1.27 for windows of one and two days, 1.24 for a week, 1.10 for a month.
 const DISPERSION = 1.25
-// Nothing is expected beyond so many standard deviations.
+// Nothing is expected beyond this many standard deviations.
 const REACH = 5
 // A logistic curve of this steepness is the normal distribution to within 0.01.
 const STEEPNESS = 1.702
 
 /**
- * Pages with events, ⌈N / 50⌉ of a count N of which only the expectation is known: the sum of the probabilities that there is
+ * Pages with events, ⌈N / 50⌉ of a count N with only its expectation known: the sum of the probabilities that there is
  * a first page, a second, and so on. Within 0.02 pages of the exact sum over a negative binomial distribution.
  */
 export function expectedPages(events: number): number {
@@ -81,7 +81,7 @@ export function billRange(
   runs: Iterable<RunHistory>,
   pipeline: string,
 ): BillRange | null {
-  // One page more on both sides, so that a night without any is compared, too.
+  // Adds one page on both sides, so that a night without any is also compared.
   const factors = [...runs]
     .filter(({ started }) => started.pipeline === pipeline)
     .filter(isWhole)

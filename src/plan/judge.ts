@@ -1,6 +1,6 @@
 /**
- * Whether the data is as fresh as it should be: what the journal tells of each pipeline, held against its file and against
- * what was asked for. Pure. Without a schedule and without an age nothing is judged by its age.
+ * Judges whether the data is as fresh as it should be: compares the journal's record of each pipeline with its file and
+ * with the command. Pure. Without a schedule and without an age nothing is judged by its age.
  */
 
 import type { RunOutcome } from '../journal/records.ts'
@@ -13,7 +13,7 @@ import { lastDue, type Schedule } from './due.ts'
 import type { PlanHistory } from './plan.ts'
 import { DAMAGED_HINT, damagedList, damagedText, type SkippedLines } from './skipped-lines.ts'
 
-/** What can be wrong. These words are for programs and stay. */
+/** The possible problems. Programs depend on these words, so they never change. */
 export const JUDGEMENT_IDS = [
   'pipeline_unreadable',
   'never_run',
@@ -27,14 +27,14 @@ export const JUDGEMENT_IDS = [
 ] as const
 export type JudgementId = (typeof JUDGEMENT_IDS)[number]
 
-/** Something that is not as it should be. */
+/** A problem found. */
 export interface Judgement {
   readonly id: JudgementId
   /** Null for the data directory as a whole. */
   readonly pipeline: string | null
   /** One sentence; no personal data. */
   readonly message: string
-  /** What to do. */
+  /** The remedy. */
   readonly hint: string
   /** The run that it is about, where it is about one. */
   readonly runId: string | null
@@ -46,7 +46,7 @@ export interface Judgement {
 export interface JudgedPipeline {
   readonly name: string
   readonly schedule: Schedule | null
-  /** What should have been read; null where no file says. */
+  /** The wanted coverage; null where no file states it. */
   readonly wanted: Wanted | null
   /** Of what is wanted, where it was looked up already. */
   readonly coverage?: CoverageReport | null
@@ -87,7 +87,7 @@ export function runState(run: RunHistory, working: JudgingOptions['working']): R
   return isAnother && command !== 'backfill' ? 'killed' : 'running'
 }
 
-/** What a pipeline's runs come to. */
+/** The state of a pipeline's runs. */
 export interface PipelineRuns {
   /** The last one that did more than take a sample. */
   readonly last: RunHistory | null
@@ -114,7 +114,7 @@ export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): P
   }
 }
 
-/** Judges pipelines; an empty list says that all is as it should be. */
+/** Judges pipelines; an empty list means no problems. */
 export function judge(
   pipelines: readonly JudgedPipeline[],
   history: PlanHistory,
@@ -142,7 +142,7 @@ type Found = Omit<Judgement, 'pipeline'>
 
 function unreadable({ pipeline: { problem } }: Facts): Found | null {
   if (problem === null) return null
-  const hint = 'Fix the file: as it is the pipeline cannot run.'
+  const hint = 'Fix the file: until then the pipeline cannot run.'
   return { id: 'pipeline_unreadable', message: problem, hint, runId: null, since: 0 }
 }
 
@@ -164,7 +164,7 @@ function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
   if (finished === null) {
     if (runState(last, working) === 'running') return null
     const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and no command works in the data directory`
-    const hint = `${again(name)} goes on where it stopped; nothing is bought twice.`
+    const hint = `${again(name)} continues where it stopped; nothing is bought twice.`
     return { id: 'last_run_killed', message, hint, ...of, since: started.at + resumed }
   }
   if (finished.exit_code === EXIT.done) return null
@@ -184,14 +184,14 @@ export function ranAt({ last, endedAt }: PipelineRuns): number {
   return Math.max(endedAt ?? 0, last?.started.at ?? 0)
 }
 
-/** The last time that was due and is still without a run that began or ended since; null where there is none. */
+/** The last due time without a run that began or ended since; null where there is none. */
 export function missingSince(
   schedule: Schedule | null,
   runs: PipelineRuns,
   nowMs: number,
 ): number | null {
   const due = schedule === null ? null : lastDue(schedule, nowMs)
-  // What began since then and was killed has not missed its time.
+  // A run that began since then and was killed has not missed its time.
   return due === null || ranAt(runs) >= due ? null : due
 }
 
@@ -207,7 +207,7 @@ function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): 
   return {
     id: 'missed_schedule',
     message: `${name} was due at ${minuteText(due)} UTC and has not run since: ${before}`,
-    hint: `Look at what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
+    hint: `Check what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
     runId: null,
     since: due,
   }
@@ -216,7 +216,7 @@ function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): 
 function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Facts): Found | null {
   if (maxAgeMs === null || runs.last === null) return null
   const { name } = pipeline
-  // Without a file nobody knows whose coverage to look at.
+  // Without a file it is unknown whose coverage to judge.
   const asOf = coverage === null ? runs.doneAt : coverage.oldestWatermark
   const ageMs = (coverage === null ? nowMs : serverNowMs) - (asOf ?? 0)
   if (ageMs <= maxAgeMs) return null
@@ -227,7 +227,7 @@ function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Fact
   return {
     id: 'too_old',
     message: `${name} is older than ${age(maxAgeMs)}: ${is}`,
-    hint: `${again(name)} reads what came since.`,
+    hint: `${again(name)} reads the events since then.`,
     runId: null,
     since: asOf ?? 0,
   }
@@ -277,7 +277,7 @@ function hintOf(exitCode: ExitCode, name: string): string {
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.defect]: 'Report the defect with the text that the run printed',
   [EXIT.refused]: 'Set the right key, or ask the provider about the plan',
-  [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget is fresh',
+  [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget resets',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
   [EXIT.publishFailed]: 'Fix the destination of the snapshot',

@@ -82,7 +82,7 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   return collect(named, file)
 }
 
-/** Where a column stands in a header, also under another heading for the same; -1 where it does not. */
+/** The position of a column in a header, also under another heading for the same; -1 where it is missing. */
 export function columnAt(
   header: readonly string[],
   column: typeof ID_COLUMN | typeof URL_COLUMN,
@@ -219,7 +219,7 @@ function withoutSecret(value: string): string {
   return start === undefined || start === '=' ? value : `${start}\u2026`
 }
 
-/** A value with each character that nobody sees by its code point, such as `<U+200B>`. */
+/** A value with each invisible character shown by its code point, such as `<U+200B>`. */
 function shown(value: string): string {
   const visible = value.replaceAll(
     /[\p{Cc}\p{Default_Ignorable_Code_Point}\uFFFD]|(?! )\s/gu,
@@ -231,10 +231,10 @@ function shown(value: string): string {
   return JSON.stringify(visible)
 }
 
-// The service goes by the slug of a company page. Of any other URL the last part may say anything.
+// The service uses the slug of a company page. The last part of any other URL may mean anything.
 const COMPANY_PAGE = /^[^/]*$|(?:^|\/)company\/[^/?#]/i
 
-/** What is the same in all spellings of a company page. */
+/** The part that all spellings of a company page share. */
 function nameOf({ by, value }: OrganizationRef): string {
   return by === 'url' && COMPANY_PAGE.test(value) ? `page ${companySlug(value)}` : value
 }

@@ -1,8 +1,8 @@
 /**
- * Which organisations share a request. A page that is only begun costs as much as a full one, so what is saved is begun
- * pages: the quiet organisations belong together, where most batches stay empty and are free, and the lively ones so that
- * their events fill whole pages. A month of nights over 9,791 real organisations costs half of what random batches cost.
- * Pure and deterministic.
+ * Decides which organisations share a request. A partly filled page costs as much as a full one, so packing avoids
+ * partly filled pages: quiet organisations go together, where most batches stay empty and are free, and active ones so
+ * that their events fill whole pages. A month of nights over 9,791 real organisations costs half of what random batches
+ * cost. Pure and deterministic.
  */
 
 import { sum } from '../support/numbers.ts'
@@ -20,7 +20,7 @@ export interface Parcel {
 export interface PackingChoices {
   /** Requests that one batch takes, each with an equal share of its events: 2 where two event types are asked one by one. */
   readonly requests: number
-  /** Requests at the same time, 1 or more: so many batches are to be read side by side. */
+  /** Requests at the same time, 1 or more: this many batches should be read at the same time. */
   readonly workers: number
 }
 
@@ -29,12 +29,12 @@ const REQUEST_COST = 0.001
 // Requests that begin a page more because long batches are cut, as a share of all pages.
 const MOST_EXTRA = 0.01
 
-/** What a batch is expected to be charged, in pages. */
+/** The expected charge of a batch, in pages. */
 export function pagesOf(batch: readonly Parcel[], requests: number): number {
   return requests * expectedPages(eventsOf(batch) / requests)
 }
 
-/** Packs organisations of one window into batches of at most 50, the liveliest first. */
+/** Packs organisations of one window into batches of at most 50, the most active first. */
 export function packParcels<P extends Parcel>(
   parcels: readonly P[],
   { requests, workers }: PackingChoices,
@@ -56,8 +56,8 @@ export function packParcels<P extends Parcel>(
 }
 
 /**
- * Some batches of the liveliest, some of the quietest, and between them batches that are all alike. How many of each is tried
- * out. It finds what no cut of a sorted row does: where an average batch just fits its page.
+ * Some batches of the most active, some of the quietest, and between them batches that are all similar. It tries how
+ * many of each. This finds what no cut of a sorted row does: where an average batch just fits its page.
  */
 function hotMixedCold<P extends Parcel>(
   sorted: readonly P[],

@@ -21,10 +21,16 @@ const keepSchema = z.union(
     z.int().min(1, KEEP_ERROR).max(100_000, KEEP_ERROR),
     z
       .strictObject({
-        last: count.optional().describe('The newest so many.'),
-        daily: count.optional().describe('The newest of each of so many days (UTC).'),
-        weekly: count.optional().describe('The newest of each of so many weeks (ISO, UTC).'),
-        monthly: count.optional().describe('The newest of each of so many months (UTC).'),
+        last: count.optional().describe('How many of the newest snapshots to keep.'),
+        daily: count
+          .optional()
+          .describe('For how many days (UTC) to keep the newest snapshot of the day.'),
+        weekly: count
+          .optional()
+          .describe('For how many weeks (ISO, UTC) to keep the newest snapshot of the week.'),
+        monthly: count
+          .optional()
+          .describe('For how many months (UTC) to keep the newest snapshot of the month.'),
       })
       .refine((rules) => Object.values(rules).some((rule) => (rule ?? 0) > 0), KEEP_ERROR),
   ],
@@ -45,14 +51,20 @@ export const s3Schema = z.strictObject({
   sse: z
     .enum(['none', 'AES256', 'aws:kms'])
     .optional()
-    .describe('Encryption asked of the server; none leaves it to the bucket.'),
+    .describe('Encryption requested from the server; none leaves it to the bucket.'),
   kms_key_id: z.string().min(1).optional().describe('With aws:kms: the key.'),
-  storage_class: z.string().min(1).optional().describe('Of data files, such as STANDARD_IA.'),
+  storage_class: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Storage class of data files, such as STANDARD_IA.'),
 })
 
 const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success', 'digest'] as const
 const toldSchema = z.array(z.enum(TOLD)).min(1)
-const ownTold = toldSchema.optional().describe('What is told here, in place of `notify.on`.')
+const ownTold = toldSchema
+  .optional()
+  .describe('The events reported here, instead of those in `notify.on`.')
 const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
 const addressSchema = z.string().regex(ADDRESS, 'expected an address such as team@example.com')
 // Who writes a pipeline file chooses where its messages go: they carry addresses, never a key or a password.
@@ -76,7 +88,7 @@ export const notifySchema = z
     webhook: z
       .strictObject({
         url: urlSchema.describe(URL_TEXT),
-        format: z.enum(['json', 'slack']).default('json').describe('What is posted.'),
+        format: z.enum(['json', 'slack']).default('json').describe('The body that is posted.'),
         on: ownTold,
       })
       .optional()
@@ -87,8 +99,8 @@ export const notifySchema = z
           .array(addressSchema)
           .min(1)
           .max(20)
-          .describe('Who gets it, each a mail of their own.'),
-        from: addressSchema.describe('The sender. The server stands in JOBTIDE_SMTP_URL.'),
+          .describe('The recipients; each gets a separate mail.'),
+        from: addressSchema.describe('The sender. JOBTIDE_SMTP_URL names the server.'),
         on: ownTold,
       })
       .optional()
@@ -98,15 +110,15 @@ export const notifySchema = z
       .describe(`An address that gets a GET after each run that ends with 0. ${URL_TEXT}`),
     on: toldSchema
       .default(['failure', 'budget', 'stale', 'recovered'])
-      .describe('What is told, each thing once.'),
+      .describe('The events to report, each once.'),
   })
   .refine(({ webhook, email, heartbeat }) => webhook ?? email ?? heartbeat, {
     error: 'expected webhook, email or heartbeat',
   })
 
-/** Who is told what. */
+/** Who gets which notification. */
 export type NotifySpec = z.infer<typeof notifySchema>
-/** What a destination can be told. */
+/** The events that a destination can receive. */
 export type Told = (typeof TOLD)[number]
 
 export const databaseSchema = z.strictObject({
@@ -117,7 +129,7 @@ export const databaseSchema = z.strictObject({
       if (message !== null) context.addIssue({ code: 'custom', message })
     })
     .describe(
-      'postgres://user@host:5432/database without a password, or ${NAME_URL}: a variable of the environment that holds all of it.',
+      'postgres://user@host:5432/database without a password, or ${NAME_URL}: an environment variable that holds the whole address.',
     ),
   schema: z
     .string()
@@ -132,12 +144,12 @@ export const databaseSchema = z.strictObject({
     .describe('The tables; absent: all tables for analysts.'),
 })
 
-/** What pipelines of every kind say. */
+/** The fields of pipelines of every kind. */
 export const commonFields = {
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'expected lower-case letters, digits and hyphens')
-    .describe('Name of the pipeline; runs are remembered by it.'),
+    .describe('Name of the pipeline; its runs are recorded under it.'),
   schedule: z
     .string()
     .superRefine((text, context) => {
@@ -150,7 +162,7 @@ export const commonFields = {
     .string()
     .refine(isTimezone, 'expected UTC or the name of a zone, such as Europe/Berlin')
     .default('UTC')
-    .describe('The zone in which the schedule is read.'),
+    .describe('The time zone of the schedule.'),
   limits: z
     .strictObject({
       credits: z.int().min(10).optional().describe('Credits a run may spend; a page costs 10.'),
@@ -164,8 +176,13 @@ export const commonFields = {
         .positive()
         .max(1000)
         .optional()
-        .describe('Requests a second; absent leaves the pace to the service.'),
-      concurrency: z.int().min(1).max(32).default(4).describe('Batches read side by side.'),
+        .describe('Requests per second; absent: as fast as the service allows.'),
+      concurrency: z
+        .int()
+        .min(1)
+        .max(32)
+        .default(4)
+        .describe('How many batches to read at the same time.'),
       max_wait: durationSchema
         .default('15m')
         .describe(
@@ -181,14 +198,16 @@ export const commonFields = {
         .describe('A folder (relative to the data directory) or s3://bucket/prefix.'),
       keep: keepSchema
         .default(30)
-        .describe('How many snapshots to keep: the last so many, or so many by rule.'),
+        .describe('How many snapshots to keep: a number of the newest, or a number for each rule.'),
       current: z
         .boolean()
         .default(true)
         .describe(
-          'Whether copies under names that stay are kept in current/: for tools that know only files.',
+          'Whether to keep copies under stable names in current/: for tools that know only files.',
         ),
-      s3: s3Schema.optional().describe('How to reach the bucket, and how objects lie in it.'),
+      s3: s3Schema
+        .optional()
+        .describe('How to reach the bucket, and how objects are stored in it.'),
     })
     .optional()
     .describe('Where Parquet snapshots go; absent publishes nothing.'),
@@ -207,30 +226,30 @@ export const commonFields = {
         ),
     })
     .optional()
-    .describe('The journal: what was bought.'),
+    .describe('The journal of bought pages.'),
   build: z
     .strictObject({
       engine: z
         .enum(['duckdb', 'spark'])
         .default('duckdb')
-        .describe('What builds the models of a snapshot.'),
+        .describe('The engine that builds the models of a snapshot.'),
       submit: z
         .array(z.string().min(1))
         .min(1)
         .optional()
         .describe(
-          'The command that starts the Spark job and ends with it, with its arguments; {job} stands for the address of the job, which else comes last.',
+          'The command that starts the Spark job and ends with it, with its arguments; {job} stands for the address of the job; without it, the address comes last.',
         ),
       address: z
         .string()
         .min(1)
         .optional()
         .describe(
-          'What Spark calls the destination; absent: file:// or s3a:// and as `snapshot.to`.',
+          'The address of the destination for Spark; absent: `snapshot.to` with file:// or s3a://.',
         ),
     })
     .optional()
-    .describe('What builds the models; absent: DuckDB, on this machine.'),
+    .describe('The engine that builds the models; absent: DuckDB, on this machine.'),
   retention_days: z
     .int()
     .min(1)
@@ -240,7 +259,7 @@ export const commonFields = {
     ),
   notify: notifySchema
     .optional()
-    .describe('Who is told how runs end and what changed; absent: nobody.'),
+    .describe('Who is notified of how runs end and of changes; absent: no one.'),
 }
 
 /** Milliseconds of a duration such as `15m`. */

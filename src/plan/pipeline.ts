@@ -77,22 +77,20 @@ export const collectSchema = z.strictObject({
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),
   endpoint: z
     .enum([...ENDPOINTS.keys()], { error: `expected one of ${[...ENDPOINTS.keys()].join(', ')}` })
-    .describe('What is asked.'),
+    .describe('The items to request.'),
   for_each: z
     .union([z.string().min(1), z.strictObject({ sql: z.string().min(1) })], {
       error: 'expected a file, or {sql: …}',
     })
     .optional()
     .describe(
-      'What it is asked for: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse; absent: once, for what the options say.',
+      'The items to request: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse; absent: one request, for what the options say.',
     ),
   fills: z
     .string()
     .min(1)
     .optional()
-    .describe(
-      'The member of a request that a line of it fills; absent: the first of the endpoint.',
-    ),
+    .describe('The member of a request that each item fills; absent: the first of the endpoint.'),
   options: z
     .record(z.string(), z.unknown())
     .default({})
@@ -101,7 +99,7 @@ export const collectSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether mail addresses and telephone numbers in an answer are kept: they may be those of people.',
+      'Whether to keep mail addresses and telephone numbers in answers: they may belong to people.',
     ),
   pages: z.int().min(1).max(10_000).default(10).describe('The most pages of one list.'),
   refresh_days: z
@@ -109,7 +107,7 @@ export const collectSchema = z.strictObject({
     .min(1)
     .max(3650)
     .default(30)
-    .describe('What was answered so many days ago, or fewer, is not asked for again.'),
+    .describe('An answer that is so many days old, or fewer, is not requested again.'),
 })
 
 export type PipelineSpec = z.infer<typeof pipelineSchema>
@@ -155,7 +153,7 @@ function parse(text: string, file: string): PipelineSpec | CollectSpec {
   throw new ConfigError(faults.join('\n'), { hint: HINT })
 }
 
-/** What a file says that is right, where not all of it is: whom to tell that its pipeline cannot run, and when it should. */
+/** The valid parts of a file that has errors: who to notify that its pipeline cannot run, and when it should. */
 export interface ReadableParts {
   readonly name: string | null
   readonly schedule: Schedule | null

@@ -20,13 +20,13 @@ import { neededWindow, type WindowQuestion } from './window.ts'
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
-  /** What narrows it; absent asks for all changes. */
+  /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
   /** Requests at the same time, 1 or more; default 1. It cuts long batches, and does not change what is asked. */
   readonly concurrency?: number
 }
 
-/** What a run would ask, and what that is expected to cost. */
+/** The requests of a run, and their expected cost. */
 export interface Plan {
   /** The shortest window first. */
   readonly batches: readonly BatchRecord[]
@@ -42,10 +42,10 @@ export interface Plan {
 
 // A company that was refused may be tracked later; asking each night would cost a request each night.
 const QUARANTINED_MS = 7 * DAY
-// What is expected of a window without an end: chosen; most services of this kind know a few years.
+// The expected length of a window without an end: chosen; most services of this kind know a few years.
 const ALL_DAYS = 3 * 365
 
-/** What a plan needs to know of the past. */
+/** The history that a plan needs. */
 export type PlanHistory = Pick<
   History,
   'coverage' | 'filtered' | 'quarantined' | 'ids' | 'seen' | 'runs'
@@ -111,7 +111,7 @@ function batchRecords(
       return window === 'all' ? ALL_DAYS : window
     }
     const days = daysOf(covered)
-    // What was answered with nothing is asked for again, and expected to be answered so again.
+    // An empty answer is requested again, and expected to be empty again.
     const expectedDays = covered.every(isConfirmed) ? days : daysOf(readIntervals(covered))
     return { organization, index, days, events: expectedDays * rateOf(seen.get(value)) }
   })
@@ -137,8 +137,9 @@ function batchRecords(
 }
 
 /**
- * URLs that were never asked for stand apart, where more than one batch is needed: they are read first and tell ids, so that a
- * company that the list names by its id, too, is left out there. Within a batch the service counts it once.
+ * URLs that were never requested are kept separate where more than one batch is needed: they are read first and show
+ * ids, so that a company that the list also names by its id is left out there. Within a batch the service counts it
+ * once.
  */
 function kindsOf<N extends { readonly organization: OrganizationRef }>(
   due: readonly N[],

@@ -36,7 +36,7 @@ export function skippedText({ list, lines }: SkippedLines): string {
 const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
-/** Which list lost so many lines that it is surely not what was meant: 10 or more, and over a tenth of it. */
+/** The list that lost too many lines to be the intended one: 10 or more, and over a tenth of it. */
 export function damagedList(skipped: readonly SkippedLines[]): SkippedLines | null {
   const isDamaged = ({ lines: { length }, used }: SkippedLines) =>
     length >= MANY_LINES && length > MANY_SHARE * (length + used)

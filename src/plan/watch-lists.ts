@@ -1,7 +1,7 @@
 /**
- * Watch-lists: whose changes a pipeline's user wants to see, and which. People are named by id, page, handle or name, in
- * files as people keep them. Pure: text in, entries out, every bad line named. What a page or a name has in common with
- * another spelling of it, the macros `page_name` and `plain_name` say (sql/macros.sql): so lists and data are read alike.
+ * Watch-lists: whose changes a pipeline's user wants to see, and which. People are named by id, page, handle or name,
+ * in files as people keep them. Pure: text in, entries out, every bad line named. The macros `page_name` and
+ * `plain_name` (sql/macros.sql) unify the spellings of a page or a name, so that lists and data are read the same way.
  */
 
 import { z } from 'zod'
@@ -41,7 +41,7 @@ export const watchListSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('In place of people: a list of organisations, relative to this file.'),
+    .describe('Instead of people: a list of organisations, relative to this file.'),
   changes: z.array(z.enum(CHANGES)).min(1).optional().describe('Which changes; absent: all.'),
   levels: z
     .array(z.enum([...LEVELS, 'unknown']))
@@ -131,7 +131,7 @@ export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
       return [{ entry: index + 1, ...asWritten(kind, text) }]
     })
     refuseOdd(row, heads.length, named.length, file)
-    // An id says it all: a name beside it could only be that of another person.
+    // An id is enough: a name in addition could only be that of another person.
     if (named[0]?.kind === 'profile_id') return named.slice(0, 1)
     return named.filter(({ kind }, at) => named.findIndex((one) => one.kind === kind) === at)
   })
@@ -152,7 +152,7 @@ function refused(message: string): ConfigError {
   return new ConfigError(message, { hint: HINT })
 }
 
-// A page stands in the column of handles, and a handle in that of pages: what it is, a slash shows.
+// A page may be in the column of handles, and a handle in that of pages: a slash distinguishes them.
 function asWritten(
   kind: (typeof PERSON_COLUMNS)[number],
   text: string,

@@ -22,9 +22,9 @@ export interface WindowQuestion {
 const LONGEST_WINDOW_DAYS = 365
 
 /**
- * The window that closes the gap between what is covered and what is wanted, in whole days rounded up, the overlap
- * included; what was read to its end is not bought again. Beyond 365 days the service takes no window, so everything is
- * asked. What was answered with nothing for all types is asked for again: that is free while there is nothing.
+ * The window that closes the gap between covered and wanted time, in whole days rounded up, including the overlap; time
+ * that was read to its end is not bought again. The service takes no window over 365 days, so everything is requested
+ * then. Time that was answered without events for all types is requested again: that is free while there is nothing.
  */
 export function neededWindow(
   question: WindowQuestion,
@@ -36,7 +36,7 @@ export function neededWindow(
   const unconfirmed = coverage.every(isConfirmed)
     ? []
     : eventTypes.map((type) => unconfirmedStart(question, type, coverage, nowMs))
-  // Types that are asked one by one get one window: nothing is bought again for one of which nothing came.
+  // Types that are requested one by one get one window: nothing is bought again for a type without events.
   const start = Math.min(...unread, unconfirmed.length === 0 ? Infinity : Math.max(...unconfirmed))
   const days = Math.max(1, Math.ceil((nowMs - start) / DAY))
   if (typeof window === 'number') return Math.min(days, window)
@@ -85,8 +85,9 @@ function unconfirmedStart(
 }
 
 /**
- * What is covered for one event type, whichever types it was asked for together with: else an old answer for `joined`
- * alone would be a gap for ever, though all three were read since. Oldest first, joined where they touch.
+ * The covered time of one event type, whichever types it was requested together with: otherwise an old answer for
+ * `joined` alone would leave a gap forever, although all three types were read since. Oldest first, joined where they
+ * touch.
  */
 export function coverageOf(
   type: EventType,

@@ -35,7 +35,7 @@ export interface CurrentOptions {
   readonly signal?: AbortSignal
 }
 
-/** The files of a snapshot under the names that stay, and what they are copied from. */
+/** The files of a snapshot under stable names, and the files that they are copies of. */
 export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, NamedObject> {
   return new Map(
     tables.flatMap(({ name, files }) => {
@@ -52,7 +52,7 @@ export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, 
   )
 }
 
-/** What `current/` shows, as its record says; null where there is none, or it says nothing. */
+/** The content of `current/` according to its record; null where there is none, or it is empty. */
 export async function readCurrentRecord(store: ObjectStore) {
   const stored = await store.get(RECORD_KEY)
   const text = Buffer.from(stored?.bytes ?? []).toString()
@@ -63,8 +63,8 @@ export async function readCurrentRecord(store: ObjectStore) {
 }
 
 /**
- * Makes `current/` show a snapshot: copies what is not there yet, removes what is there no more, then says what it and the Delta
- * logs show.
+ * Makes `current/` show a snapshot: copies missing files, removes outdated ones, then records the state of `current/`
+ * and the Delta logs.
  * @param syncLogs brings the logs up to date; takes what the record says of them, returns what they show then
  * @param again copies every file, whatever is there
  */
@@ -76,7 +76,7 @@ export async function updateCurrent(
 ): Promise<void> {
   const { store, clock } = options
   const found = await readCurrentRecord(store)
-  /** What is copied here: whatever the record says of the same file was before. */
+  /** The files copied here: an older record about the same file does not count. */
   const copied = new Map<string, string>()
   const hasChanged = await bringTo(options, manifest, { record: found.record, copied, again })
   let shown = manifest
@@ -92,7 +92,7 @@ export async function updateCurrent(
   const said = { snapshot_id: manifest.snapshot_id, files: Object.fromEntries(files), logs }
   const { written_at: _, ...before } = found.record ?? { written_at: '' }
   const isSaid = !hasChanged && stableJson(before) === stableJson(said)
-  // Another publisher that was faster says itself what is there.
+  // Another publisher that was faster records the content.
   if (isSaid || shown !== manifest) return
   const record: Record = { ...said, written_at: isoInstant(clock.now()) }
   await store.replace(RECORD_KEY, Buffer.from(`${stableJson(record, 2)}\n`), found.version)
@@ -128,7 +128,7 @@ async function bringTo(
     await store.copy(file.key, key)
     copied.set(key, file.sha256)
   })
-  // Whatever it is called: a wildcard over the folder would take it for rows of the table.
+  // Whatever its name: a wildcard over the folder would take it for rows of the table.
   const gone = [...listed.keys()].filter((key) => key.endsWith('.parquet') && !wanted.has(key))
   if (gone.length > 0) await store.remove(gone)
   if (missing.length + gone.length === 0) return false
@@ -136,7 +136,7 @@ async function bringTo(
   return true
 }
 
-/** Removes all of it: of a destination that is not to have it, nothing may go on showing an old day. */
+/** Removes all of it: a destination that should not have it must not go on showing an old day. */
 export async function removeCurrent(store: ObjectStore): Promise<void> {
   await store.remove((await store.list(CURRENT_FOLDER)).map(({ key }) => key))
 }

@@ -1,24 +1,27 @@
-/** What stops a publish. The warehouse is never touched by it, so the answer is always: mend and publish again. */
+/**
+ * An error that stops a publish. The warehouse is never changed by it, so the answer is always: fix the cause and
+ * publish again.
+ */
 
 import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 
-/** A store refused, or what lies there is not as it should be. Readers still see the snapshot they saw before. */
+/** A store refused, or its content is wrong. Readers still see the snapshot they saw before. */
 export class PublishError extends JobtideError {
   constructor(message: string, details: ErrorDetails = {}) {
     super(EXIT.publishFailed, message, details)
   }
 
-  /** This error as it ends a publish: its hint also says how things go on. */
+  /** This error as the end of a publish: its hint also says how to continue. */
   whilePublishing(): PublishError {
     return this.#withHint(
       'The warehouse is whole and the next run publishes; or fix this and run `jobtide publish`.',
     )
   }
 
-  /** This error as it keeps a run from buying. */
+  /** This error as the reason why a run buys nothing. */
   beforeBuying(): PublishError {
     return this.#withHint(
-      'Nothing was bought: a run looks at its destination first. To buy all the same, run with --no-publish.',
+      'Nothing was bought: a run checks its destination first. To buy anyway, run with --no-publish.',
     )
   }
 
@@ -28,14 +31,16 @@ export class PublishError extends JobtideError {
   }
 }
 
-/** A publish that no later run fixes by itself: the operator has to decide, or to use another version. Nothing was uploaded. */
+/**
+ * A publish that later runs cannot fix: the operator has to decide, or to use another version. Nothing was uploaded.
+ */
 export class RefusedError extends PublishError {
   override whilePublishing(): PublishError {
     return this
   }
 }
 
-/** Of a format that this version does not know: nothing was changed, and the version that wrote it goes on. */
+/** Has a format that this version does not know: nothing was changed, and the version that wrote it still works. */
 export class NewerFormatError extends RefusedError {
   override readonly exitCode = EXIT.usage
 
@@ -44,10 +49,10 @@ export class NewerFormatError extends RefusedError {
   }
 }
 
-/** The Delta log of a table cannot be gone on with: the next publish begins it again. */
+/** The Delta log of a table cannot be continued: the next publish begins it again. */
 export class DamagedLogError extends PublishError {}
 
-/** A published snapshot is not what it was. Nothing was made of it. */
+/** A published snapshot has changed. Nothing was made from it. */
 export class DamagedSnapshotError extends JobtideError {
   constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
     super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {

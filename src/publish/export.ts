@@ -1,6 +1,7 @@
 /**
- * Exports the tables of a snapshot, all of one moment: what no build has changed keeps its files, all else is copied to the scratch
- * folder, each file by one COPY with a total order, so the same rows give the same bytes at any thread count.
+ * Exports the tables of a snapshot, all of one moment: tables that no build has changed keep their files, others are
+ * copied to the scratch folder, each file by one COPY with a total order, so the same rows give the same bytes at any
+ * thread count.
  */
 
 import { createHash } from 'node:crypto'
@@ -27,9 +28,9 @@ import {
 import type { Step } from './scratch.ts'
 
 /**
- * Above so many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file take 2.4 s of
- * CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at the limit it would switch
- * each night.
+ * Above this many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file
+ * take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at
+ * the limit it would switch each night.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 
@@ -38,7 +39,7 @@ const WHOLE_TABLE = 'all'
 // Hive's word for null in a partition: every engine that reads such paths knows it.
 const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 
-/** A file in the scratch folder that belongs into the store. */
+/** A file in the scratch folder to be moved to the store. */
 export interface ScratchFile {
   readonly key: string
   readonly path: string
@@ -48,15 +49,15 @@ export interface ScratchFile {
 
 export interface ExportOptions {
   readonly warehouse: Warehouse
-  /** Of the tables those that were made elsewhere: their files are in the store, and may be several for a partition. */
+  /** Tables that Spark or another program made: their files are in the store, possibly several for a partition. */
   readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
-  /** What goes into the snapshot, in this order. */
+  /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
   /** ULID of the new snapshot; never used before. */
   readonly snapshotId: string
-  /** Writes every file again, whatever builds say of changes. Default: false. */
+  /** Writes every file again, ignoring what builds changed. Default: false. */
   readonly compact?: boolean
   /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
   readonly splitAboveRows?: number
@@ -73,8 +74,8 @@ export interface PublishStep extends Step {
 
 /**
  * Exports every table, in the transaction that is open.
- * @param before what readers see, where its files are kept
- * @param sizes what is in the store below `tables/`: key → bytes
+ * @param before the snapshot that readers see, where its files are kept
+ * @param sizes the objects of the store below `tables/`: key → bytes
  * @param versions that write now
  * @returns the tables as a manifest has them, and which of their files are not in the store
  */
@@ -95,12 +96,12 @@ export async function exportTables(
     tables.push(made?.tables.get(name)?.table ?? (await exportTable(work, definition, known)))
     onProgress?.({ phase: 'export', done: tables.length, total: definitions.length, name })
   }
-  // A column that a Delta table cannot hold is refused now, and not when readers have the snapshot already.
+  // A column that a Delta table cannot hold is refused now, before readers have the snapshot.
   for (const table of tables) schemaString(table)
   return { tables, files: work.files }
 }
 
-/** What changed since the snapshot before; null where that is not known. */
+/** The changes since the previous snapshot; null where they are unknown. */
 async function changesOf(
   { warehouse, compact = false }: ExportOptions,
   before: Manifest | null,
@@ -115,7 +116,7 @@ async function changesOf(
 }
 
 interface Work extends ExportOptions {
-  /** What is in the store: key → bytes. */
+  /** The objects of the store: key → bytes. */
   readonly sizes: ReadonlyMap<string, number>
   readonly changes: ChangedTables | null
   readonly files: ScratchFile[]
@@ -203,7 +204,7 @@ async function partitionsOf(
     `select ${year} as year, count(*)::double as rows from ${source} group by all order by all`,
   )
   const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
-  // A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
+  // A range instead of `year(…) = …`: the scan can apply it, which saves a third of the work in 9 partitions.
   const within = (of: number) =>
     `${quoteIdentifier(split)} >= ${startOf(of)} and ${quoteIdentifier(split)} < ${startOf(of + 1)}`
   const partitions = found.map((one) => ({
@@ -230,7 +231,7 @@ async function copyPartition(
   if (file.rows !== (partition.rows ?? file.rows)) {
     // The last line of defence: a wrong count here would be a wrong table for every reader.
     throw new PublishError(
-      `${name}: ${file.rows} rows would be published where ${partition.rows} belong`,
+      `${name}: ${file.rows} rows would be published instead of ${partition.rows}`,
     )
   }
   const own = keysOfSnapshot(known, snapshotId)(fileKey(name, partition.name, file.sha256))
@@ -250,7 +251,7 @@ interface ParquetSource {
   readonly rowGroupRows?: number | undefined
 }
 
-/** A Parquet file, and what a reader may want to know without opening it. */
+/** A Parquet file, and facts about it that a reader may want without opening it. */
 type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
 
 // The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
@@ -322,7 +323,7 @@ export async function sha256OfFile(path: string): Promise<string> {
 
 export type PublishedColumn = ManifestTable['schema'][number]
 
-/** The columns of a published table, with the ids that they keep for ever. */
+/** The columns of a published table, with their permanent ids. */
 export interface PublishedColumns {
   readonly columns: readonly PublishedColumn[]
   readonly lastFieldId: number
@@ -394,7 +395,7 @@ export function listOfColumns(columns: readonly PublishedColumn[]): string {
   return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
 }
 
-/** Whether files with the columns of `previous` can stand beside files with these. */
+/** Whether files with the columns of `previous` and files with these can be parts of one table. */
 export function hasSameColumns(
   previous: Pick<ManifestTable, 'schema'>,
   columns: readonly PublishedColumn[],

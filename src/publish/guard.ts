@@ -29,7 +29,7 @@ export interface LossChoices {
 /** With `lists`: the MACs of the suppression list here and of those before it. */
 type Choices = LossChoices & { readonly lists: readonly string[] }
 
-/** What a snapshot is made from, as far as it is known before anything is loaded. */
+/** The inputs of a snapshot, as far as they are known before anything is loaded. */
 type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /**
@@ -55,14 +55,14 @@ export async function checkDestination(
   throw refusal(
     before,
     destination,
-    `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, and snapshot ${before.snapshot_id} of ${shown(total)}`,
+    `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, but snapshot ${before.snapshot_id} of ${shown(total)}`,
     'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
     { credits, credits_published: total },
   )
 }
 
 /** Refuses a snapshot in place of the one that readers see. */
-export function refuseLoss(
+export function assertNoDataLoss(
   before: StoredManifest,
   now: Manifest,
   destination: string,
@@ -77,7 +77,7 @@ export function refuseLoss(
     before,
     destination,
     `this warehouse holds less than readers of ${destination} see: ${firstOf(losses, 4)}`,
-    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
+    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is intended, publish once with --accept-shrink.`,
     { losses },
   )
 }
@@ -104,7 +104,7 @@ function refuseOtherJournal(
     before,
     destination,
     `erased people would come back: the suppression list here knows of ${erased(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${erased(was)}`,
-    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
+    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget again everyone who was erased since, and publish once with --adopt-destination.`,
     { before: was, now: is },
   )
 }
@@ -118,8 +118,8 @@ function anotherJournal(before: StoredManifest, now: Source | StoredManifest, de
   // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
   const advice =
     made?.credits.total === 0 && made.coverage.organizations === 0
-      ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
-      : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
+      ? 'A restored warehouse has no journal of its own: to continue there, publish once with --adopt-destination.'
+      : 'Is this the data directory you mean, and is its volume mounted? If it should replace the other, publish once with --adopt-destination; otherwise name another destination with --snapshot-to.'
   return refusal(
     before,
     destination,
@@ -147,26 +147,29 @@ export function isEmpty({ tables, coverage }: StoredManifest): boolean {
   return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
 }
 
-/** The table whose rows are never fewer by themselves: events are merged, and only erased on purpose. */
+/** The table whose rows never become fewer on their own: events are merged, and only erased on purpose. */
 const EVENTS = 'job_change_events'
-/** The share of events or organisations that may go without a word: events that a newer version rejects, ids that merge. */
+/**
+ * The share of events or organisations that may disappear silently: events that a newer version rejects, ids that
+ * merge.
+ */
 const SMALL_SHARE = 0.05
 /** A table with fewer rows can lose all of them by one correction. */
 const FEW_ROWS = 20
 /** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
 const AHEAD_MS = 5 * MINUTE
 
-/** What a snapshot has less of than the one before; one phrase each. */
+/** The losses of a snapshot against the one before; one phrase each. */
 function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const losses: string[] = []
   const lose = (what: string, was: number | string, is: number | string | null) =>
     losses.push(`${what} ${shown(was)} → ${shown(is)}`)
-  // What Jobtide erased itself is no loss; it never takes coverage away.
+  // Rows that Jobtide erased are not a loss; erasing never removes coverage.
   const { people, events_before: eventsBefore } = now.not_kept
   const hasErased =
     people > before.not_kept.people || eventsBefore !== before.not_kept.events_before
   for (const { name, rows } of hasErased ? [] : before.tables) {
-    // A table that is gone is a change of schema, which is refused by itself.
+    // A missing table is a change of schema, which has its own refusal.
     const left = now.tables.find((table) => table.name === name)?.rows ?? rows
     const isLost = name === EVENTS ? isFarLess(left, rows) : left === 0 && rows >= FEW_ROWS
     if (isLost) lose(`rows of ${name}`, rows, left)
@@ -176,7 +179,7 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
     lose('organisations covered', was.organizations, is.organizations)
   }
   const [to, end] = [was.covered_to.max, is.covered_to.max]
-  // What was covered up to a time that has not come was said by clocks that were ahead, and is void.
+  // Coverage up to a time in the future was reported by clocks that were ahead, and is void.
   const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS
   if (canBe && (end === null || Date.parse(end) < Date.parse(to))) {
     lose('covered up to', to, end)
@@ -219,7 +222,7 @@ export function refuseSchemaChange(
   const { jobtide: wrote } = before.versions
   if (wrote !== version) {
     const first = found.slice(0, 3).join('; ')
-    const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} went or changed type: ${first}; CHANGELOG.md has them all`
+    const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} were removed or changed type: ${first}; CHANGELOG.md has them all`
     return logger.warn({ reason }, 'publish.tables_changed')
   }
   throw new PublishError(`queries over ${destination} could break: ${firstOf(found, 3)}`, {
@@ -227,7 +230,7 @@ export function refuseSchemaChange(
   })
 }
 
-/** What readers would no longer find as it was. New tables and columns are none of it. */
+/** Changes that break readers. New tables and columns do not count. */
 function incompatibilities(
   before: readonly ManifestTable[],
   now: readonly ManifestTable[],
@@ -249,7 +252,7 @@ function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-/** The first so many, and how many more there are. */
+/** The first few, and how many more there are. */
 function firstOf(all: readonly string[], most: number): string {
   const more = all.length > most ? `; and ${all.length - most} more` : ''
   return all.slice(0, most).join('; ') + more

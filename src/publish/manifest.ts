@@ -1,6 +1,6 @@
 /**
- * Builds and reads manifests and pointers. Pure. What is read back may have been written by anyone: names and keys that could
- * mean more than themselves, in a path, in SQL or on a screen, are refused here for all readers.
+ * Builds and reads manifests and pointers. Pure. Their content may have been written by anyone: names and keys that
+ * could have a second meaning in a path, in SQL or on a screen are refused here for all readers.
  */
 
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { isPlainKey } from './store/object-store.ts'
 export const POINTER_KEY = 'latest.json'
 
 export const FORMAT_VERSION = 5
-/** The oldest format of which it is still read what a destination holds. */
+/** The oldest format whose record of a destination's content is still read. */
 const OLDEST_FORMAT = 3
 
 /** Names of tables and columns as Jobtide gives them. */
@@ -97,11 +97,11 @@ const notKeptSchema = z.object({
   people: z.int().nonnegative(),
   /** ISO 8601; null: events of any age are kept. */
   events_before: z.string().nullable(),
-  /** The MAC of the suppression list, which names nobody; null where there is none. */
+  /** The MAC of the suppression list, which does not name people; null where there is none. */
   list: z.string().nullable().default(null),
 })
 
-/** What is read of a manifest of any format. */
+/** The fields of a manifest of any format. */
 const commonFields = {
   snapshot_id: snapshotIdSchema,
   /** 1 for the first snapshot of a destination, then 2, 3, … */
@@ -109,11 +109,11 @@ const commonFields = {
   /** The snapshot that readers saw before this one. */
   previous: z.object({ snapshot_id: snapshotIdSchema, manifest_sha256: sha256Schema }).nullable(),
   created_at: instantSchema,
-  /** The run that published; null for a publish by itself. */
+  /** The run that published; null for a publish outside a run. */
   run_id: z.string().nullable(),
   /** The journal whose rows these are, a ULID. */
   journal_id: z.string(),
-  /** What is erased and left out by then: how many people, and events from before a day. */
+  /** Erasures by then: how many people, and events from before a day. */
   not_kept: notKeptSchema,
   /** Bytes of data files that the snapshot before did not have. */
   new_bytes: z.int().nonnegative(),
@@ -141,7 +141,10 @@ const objectSchema = z
   .object({ key: z.string().refine(isPlainKey), bytes: z.int(), sha256: sha256Schema })
   .refine(({ key }) => FILE_KEY.test(key))
 
-/** What is read of a manifest where its rows do not matter, and of one of an older Jobtide: its objects, and what it follows. */
+/**
+ * The fields of a manifest where its rows do not matter, and of one of an older Jobtide: its objects and its
+ * predecessor.
+ */
 const outlineSchema = z.object({
   ...commonFields,
   format_version: z.int().min(OLDEST_FORMAT).max(FORMAT_VERSION),
@@ -178,7 +181,7 @@ export type StoredManifest = Manifest | ManifestOutline
 export type ManifestTable = Manifest['tables'][number]
 export type ManifestFile = ManifestTable['files'][number]
 export type Pointer = z.infer<typeof pointerSchema>
-/** What Jobtide has erased on purpose, in short. */
+/** Deliberate erasures by Jobtide, in short. */
 export type NotKept = z.infer<typeof notKeptSchema>
 
 export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
@@ -234,7 +237,7 @@ export function formatJson(value: Manifest | Pointer): string {
   return `${stableJson(value, 2)}\n`
 }
 
-/** Reads a stored pointer. @throws PublishError when it is none */
+/** Reads a stored pointer. @throws PublishError when it is not one */
 export function parsePointer(bytes: Uint8Array, where: string): Pointer {
   return parse(bytes, where, () => pointerSchema)
 }
@@ -305,7 +308,7 @@ export function fileKey(table: string, partition: string, sha256: string): strin
   return `tables/${table}/${partition}/${sha256}.parquet`
 }
 
-/** What the partitions of a table split by the years of a column are called before `_year=`. */
+/** The names of the partitions of a table split by the years of a column, before `_year=`. */
 export function partitionStem(column: string): string {
   return column.replace(/_(at|on)$/, '')
 }
@@ -328,11 +331,11 @@ export function withoutOwner(key: string): string {
 }
 
 const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
-/** Of data files, and of the deletion vectors that Jobtide 0.12 wrote beside them. */
+/** Of data files, and of the deletion vectors that Jobtide 0.12 wrote next to them. */
 const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
-/** What a key stands for; null when Jobtide does not name objects like that. */
+/** The meaning of a key; null when Jobtide does not name objects like that. */
 export function knownKey(key: string) {
   const table = LOG_KEY.exec(key)?.[1]
   if (table !== undefined) return { kind: 'log', table } as const

@@ -1,6 +1,7 @@
 /**
- * Publishes a snapshot: data files, then views and manifest, then the pointer, then `current/` and the Delta logs. Readers follow
- * the pointer, so they see the whole new snapshot or the previous one. What a failed publish left is garbage a day later.
+ * Publishes a snapshot: data files, then views and manifest, then the pointer, then `current/` and the Delta logs.
+ * Readers follow the pointer, so they see the whole new snapshot or the previous one. The remains of a failed publish
+ * are garbage a day later.
  */
 
 import { atOnce } from '../support/at-once.ts'
@@ -15,7 +16,7 @@ import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {
   isEmpty,
   isOfAnotherJournal,
-  refuseLoss,
+  assertNoDataLoss,
   refuseSchemaChange,
   type LossChoices,
 } from './guard.ts'
@@ -57,11 +58,11 @@ export interface PublishOptions extends ExportOptions, PublishChoices {
   }
   readonly store: ObjectStore
   readonly clock: Clock
-  /** The run that publishes; null for a publish by itself. */
+  /** The run that publishes; null for a publish outside a run. */
   readonly runId: string | null
   /** The journal that the warehouse is made from, a ULID. */
   readonly journalId: string
-  /** What was erased on purpose: fewer rows are no loss then. */
+  /** Rows erased on purpose: fewer rows are not a loss then. */
   readonly notKept: NotKept
   /** The MACs of the suppression list and of those before it. */
   readonly lists: readonly string[]
@@ -118,7 +119,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     return { ...nothing, snapshotId, replacedFormat: null }
   }
   if (before !== null) {
-    refuseLoss(before, manifest, destination, options)
+    assertNoDataLoss(before, manifest, destination, options)
     refuseSchemaChange(before, manifest, options)
   }
   // Also where nothing changed: a file that was lost was written again.
@@ -141,7 +142,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   return report
 }
 
-/** What is in the store below `tables/`: key → bytes. */
+/** The objects below `tables/`: key → bytes. */
 async function sizesOfTables(store: ObjectStore): Promise<Map<string, number>> {
   return new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
 }
@@ -225,7 +226,7 @@ const CHECKS_SQL = `
   from ops.checks`
 
 /**
- * What the last build said of its tables; null when nothing was ever built.
+ * The last build's report about its tables; null when nothing was ever built.
  * @param hasReaders whether a snapshot was published before
  * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
  */
@@ -259,7 +260,7 @@ export async function readChecks(
   return { build_id, passed, checked_at }
 }
 
-/** For readers that do not know manifests. Also of a snapshot that was there before: its publisher may have been killed before. */
+/** For readers that do not know manifests. Also for an earlier snapshot: its publisher may have been killed before. */
 async function showToOthers(
   options: PublishOptions,
   manifest: Manifest,
@@ -300,13 +301,13 @@ async function putSnapshot(
   const text = formatJson(manifest)
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
-  // An answer of a store is no proof, and something else may delete there.
+  // The answer of a store does not prove it, and another program may delete there.
   const sizes = await sizesOfTables(store)
   const stored = Buffer.from((await store.get(keys.manifest))?.bytes ?? []).toString()
   const missing = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
   const lost = stored === text ? missing?.key : keys.manifest
   if (lost !== undefined) {
-    throw new PublishError(`${store.urlOf(lost)} was written and is not there`, {
+    throw new PublishError(`${store.urlOf(lost)} was written but is missing`, {
       hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
     })
   }

@@ -34,7 +34,7 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
   const found = await store.get(key)
   const where = store.urlOf(key)
   if (found === null) {
-    throw new PublishError(`${POINTER_KEY} points to ${where}, which is not there`, {
+    throw new PublishError(`${POINTER_KEY} points to ${where}, which is missing`, {
       hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     })
   }
@@ -48,10 +48,11 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
 }
 
 /**
- * The manifests of these snapshots that can be read, by id, with the SHA-256 of their bytes. What was listed may be gone: a
+ * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. A listed one may be gone: garbage
  * collection deletes it.
  * @param parse reads it whole or in outline
- * @param onWrong takes what is wrong with another one: it is none, or that of another snapshot; by default it is thrown
+ * @param onWrong takes the fault of a file that is not a manifest, or is that of another snapshot; by default it is
+ *   thrown
  */
 export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
   store: ObjectStore,
@@ -84,7 +85,10 @@ export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[
   return [...found.values()].map(({ manifest }) => manifest)
 }
 
-/** Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null where readers' own is meant. */
+/**
+ * Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null for the snapshot that readers
+ * see.
+ */
 export function splitSnapshotUrl(url: string): { destination: string; snapshotId: string | null } {
   const parts = /^(.+)\/snapshots\/([0-9A-Z]{26})\/?$/.exec(url) ?? []
   const [, destination = url, snapshotId = null] = parts

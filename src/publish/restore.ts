@@ -1,6 +1,7 @@
 /**
- * Makes a warehouse from a published snapshot, under another name until every file has been proved and every table counted. It
- * lacks what is not in snapshots: journal, ledger, coverage, and how often and when last an event was seen.
+ * Makes a warehouse from a published snapshot, under another name until every file has been proved and every table
+ * counted. It lacks everything that snapshots leave out: journal, ledger, coverage, and how often and when last an
+ * event was seen.
  */
 
 import { existsSync } from 'node:fs'
@@ -25,7 +26,7 @@ export interface RestoreOptions {
   readonly path: string
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
-  /** Says in comments what the tables of models hold, as a build would; called when all are filled. */
+  /** Sets the comments of the tables of models, as a build would; called when all are filled. */
   readonly describe: (warehouse: Warehouse, tables: readonly ManifestTable[]) => Promise<void>
   /** Called with the path of the finished warehouse, closed, before it takes its name. */
   readonly beforeUse?: (path: string) => Promise<void>
@@ -37,7 +38,7 @@ export interface RestoreOptions {
 export type RestoreReport = Awaited<ReturnType<typeof restoreSnapshot>>
 
 /**
- * Proves a snapshot before anything is made of it, as `verify` does; findings about what only stands beside it are left out.
+ * Proves a snapshot before anything is made from it, as `verify` does; findings about objects next to it are left out.
  * @throws DamagedSnapshotError naming the first findings
  * @throws PublishError when there is no such snapshot, or the store refuses
  */
@@ -93,7 +94,7 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
   await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    // A table that this version does not know stands in `main` until the next build drops it.
+    // A table that this version does not know stays in `main` until the next build drops it.
     const source = { ...options, store: snapshot.store, schemas: schemasOfModels() }
     for (const [at, table] of tables.entries()) {
       signal?.throwIfAborted()
@@ -144,7 +145,7 @@ async function fillTable(
   await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
 }
 
-// What stays out of snapshots, from what is in them: the nearest that is surely true.
+// The reason why data stays out of snapshots, from their content: the closest that is certain.
 const NEAREST: Readonly<Record<string, string>> = {
   attributes_seen_at: 'first_seen_at',
   last_seen_at: 'first_seen_at',

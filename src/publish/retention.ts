@@ -1,8 +1,10 @@
 /**
- * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are
- * older than a day, and files of Delta logs that no version of the last 30 days needs. It needs no lock:
- * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new keys.
- * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object before that
+ * Deletes unneeded objects from a store: expired snapshots, objects older than a day that no kept manifest names, and
+ * files of Delta logs that no version of the last 30 days needs. It needs no lock:
+ * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new
+ * keys.
+ * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object
+ * before that
  *   and has not published it can no longer win the compare-and-swap of the pointer.
  */
 
@@ -38,13 +40,13 @@ export interface GcOptions {
 }
 
 export interface GcReport {
-  /** Why nothing was deleted; null when all is done. */
+  /** The reason why nothing was deleted; null when all is done. */
   readonly reason: string | null
   /** Ids of snapshots that are no longer kept, oldest first. */
   readonly snapshots: readonly string[]
   readonly objects: number
   readonly bytes: number
-  /** Uploads that were begun long ago and never completed, and are now abandoned. */
+  /** Uploads that began long ago, were never completed, and are now abandoned. */
   readonly uploads: number
 }
 
@@ -67,8 +69,8 @@ export async function collectGarbage(options: GcOptions): Promise<GcReport> {
 type Inventory = Exclude<Awaited<ReturnType<typeof takeInventory>>, string>
 
 /**
- * Deletes one step after the other, so that a snapshot with a manifest has its files, whenever the deleting stops. First what
- * was never published: only the manifest of the snapshot that won against it tells that.
+ * Deletes in steps, so that a snapshot with a manifest has its files, whenever the deleting stops. Unpublished
+ * snapshots go first: only the manifest of the snapshot that won against one shows that it was not published.
  */
 async function collect(
   { store, keep, signal }: GcOptions,
@@ -122,7 +124,7 @@ async function collect(
  * @returns the reason not to delete anything, in a store with a damaged manifest: a file would look as if no snapshot named it
  */
 async function takeInventory(store: ObjectStore) {
-  // The listings come before the pointer is read: what is newer than they are is not even looked at.
+  // The listings come before the pointer is read: anything newer than they are is ignored.
   const [pointer] = await store.list(POINTER_KEY)
   const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
   const current = await readCurrent(store)
@@ -142,20 +144,20 @@ async function takeInventory(store: ObjectStore) {
     const { snapshot_id: id, manifest_sha256: sha256 } = previous
     if ((hashes.get(id) ?? sha256) === sha256) continue
     const where = store.urlOf(snapshotKeys(id).manifest)
-    wrong.push(`${where} is not what the snapshot after it says that it is`)
+    wrong.push(`${where} differs from its record in the snapshot after it`)
   }
   // Another collection may have deleted one: then that one does the work.
   const lost = wrong.length > 0 ? undefined : ids.find((id) => !found.has(id))
   if (lost !== undefined) {
-    wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed and not there`)
+    wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed but missing`)
   }
-  if (wrong.length > 0) return `${wrong[0]}; nothing is deleted as long as that is so`
+  if (wrong.length > 0) return `${wrong[0]}; nothing is deleted until that is fixed`
   return { manifests, currentId, pointerMovedAt: pointer.modifiedAt, objects }
 }
 
 /**
- * Drops snapshots with everything that could tell what was in them, however young. The caller publishes one without the data
- * first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
+ * Drops snapshots with everything that could reveal their content, however young. The caller publishes one without the
+ * data first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
  */
 export async function dropSnapshots(
   options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
@@ -187,16 +189,16 @@ export async function dropSnapshots(
     if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
     await forgetLogHistory({ ...options, manifest })
   }
-  // What Spark builds from can be made again, and is.
+  // The inputs of Spark can be made again, and are.
   for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }
 
 /** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
 export interface Keep {
-  /** The newest so many. */
+  /** The newest snapshots, this many. */
   readonly last: number
-  /** The newest of each of the last so many days that have a snapshot. */
+  /** The newest snapshot of each of the last days that have one. */
   readonly daily: number
   /** The same by ISO week, which begins on Monday. */
   readonly weekly: number
@@ -207,7 +209,7 @@ export interface Keep {
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 const MOST = 100_000
 
-/** What to keep, as a pipeline file says it, whose schema has checked it, or `--keep`: `30` or `last=7,daily=30`. */
+/** The retention rules, from a pipeline file, whose schema has checked them, or `--keep`: `30` or `last=7,daily=30`. */
 export function parseKeep(
   value: number | string | { readonly [Rule in keyof Keep]?: number | undefined },
 ): Keep {

@@ -1,4 +1,4 @@
-/** A folder for what is only needed while a snapshot is written or read. */
+/** Provides a folder for temporary files while a snapshot is written or read. */
 
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ export async function withScratch<T>(folder: string, work: () => Promise<T>): Pr
   }
 }
 
-/** As {@link withScratch}, with an engine that keeps in the folder what does not fit into memory. */
+/** As {@link withScratch}, with an engine that spills to the folder. */
 export function withScratchEngine<T>(folder: string, work: (warehouse: Warehouse) => Promise<T>) {
   const options = { path: ':memory:', mode: 'write', spillFolder: join(folder, 'spilled') } as const
   return withScratch(folder, () => withWarehouse(options, work))

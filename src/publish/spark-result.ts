@@ -1,4 +1,4 @@
-/** What a Spark job answers: read back, refused where it cannot be true, and turned into tables of a manifest. */
+/** Reads the answer of a Spark job, refuses impossible values, and turns it into tables of a manifest. */
 
 import { z } from 'zod'
 import { messageOf } from '../support/errors.ts'
@@ -49,13 +49,13 @@ const resultSchema = z.object({
 
 export type SparkPartition = z.infer<typeof partitionSchema>
 
-/** Reads the result of a job. @throws PublishError when it wrote none, or what it wrote is no result of this job */
+/** Reads the result of a job. @throws PublishError when there is none, or it is not a result of this job */
 export async function readResult(store: ObjectStore, snapshotId: string) {
   const found = await store.list(`${workFolder(snapshotId)}/result/`)
   const part = found.find(({ key, bytes }) => /\/part-[^/]*$/.test(key) && bytes > 0)
   const stored = part === undefined ? null : await store.get(part.key)
   if (stored === null) {
-    const hint = 'Its command has to end when the job has ended, and not before.'
+    const hint = 'Its command has to end when the job has ended, but not before.'
     throw new PublishError('the Spark job ended without a result', { hint })
   }
   try {
@@ -67,7 +67,7 @@ export async function readResult(store: ObjectStore, snapshotId: string) {
   }
 }
 
-/** What is known of a table before the job has answered. */
+/** The facts about a table before the job has answered. */
 export interface ExpectedTable {
   readonly definition: TableDefinition
   readonly columns: PublishedColumns

@@ -1,6 +1,6 @@
 /**
- * Proves a published snapshot again, from nothing but what is in the store: pointer → manifest (hash) → every file (bytes,
- * SHA-256, rows) → the Delta logs and `current/`, which must show the same files. Changes nothing.
+ * Proves a published snapshot again, from the store alone: pointer → manifest (hash) → every file (bytes, SHA-256,
+ * rows) → the Delta logs and `current/`, which must show the same files. Changes nothing.
  */
 
 import { existsSync, statSync } from 'node:fs'
@@ -31,7 +31,10 @@ import { readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/** What is wrong. `format`: an older one, of which nothing else is looked at. `delta` and `current` the next publish fixes. */
+/**
+ * The kind of fault. `format`: an older format, whose other parts are not examined. The next publish fixes `delta` and
+ * `current`.
+ */
 export type FindingKind =
   | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows' | 'columns')
   | ('views' | 'delta' | 'current')
@@ -43,7 +46,7 @@ export interface Finding {
   readonly message: string
 }
 
-/** Takes what is wrong with an object, which is that of a table where its key says so. */
+/** Takes the fault of an object, which belongs to a table where its key says so. */
 type Report = (kind: FindingKind, object: string, message: string) => void
 
 export interface VerifyOptions extends ObjectSource {
@@ -83,7 +86,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
     report('format', snapshotKeys(subject.snapshot_id).manifest, older)
   }
   const snapshotId = subject?.snapshot_id ?? null
-  // A snapshot that is no longer kept goes manifest first; what is missing of it then is no damage.
+  // The manifest of an expired snapshot goes first; objects missing from it after that are not damage.
   if (findings.length > 0 && snapshotId !== null) {
     if ((await store.head(snapshotKeys(snapshotId).manifest)) === null) {
       const what = `snapshot ${snapshotId} was deleted by garbage collection while it was verified`
@@ -103,8 +106,8 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
 }
 
 /**
- * Reads pointer and manifests, and holds each against the one that names its hash: the pointer names the newest, each the one
- * before. What is wrong is reported; there is no subject when there is no manifest to go on with.
+ * Reads pointer and manifests, and compares each with the one that names its hash: the pointer names the newest, each
+ * manifest the one before. Faults are reported; there is no subject when there is no manifest to continue with.
  */
 async function verifyChain(store: ObjectStore, snapshotId: string | null, report: Report) {
   // The pointer first: what it names was there before it did.
@@ -117,7 +120,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   let pointer: ReturnType<typeof parsePointer> | null = null
   try {
     if (stored !== null) pointer = parsePointer(stored.bytes, POINTER_KEY)
-    else report('pointer', POINTER_KEY, 'it is not there, so readers find none of the snapshots')
+    else report('pointer', POINTER_KEY, 'it is missing, so readers find no snapshot')
   } catch (error) {
     if (error instanceof NewerFormatError) throw error
     report('pointer', POINTER_KEY, messageOf(error))
@@ -128,12 +131,12 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     throw new PublishError(`there is no snapshot ${id} in ${store.destination}`, { hint })
   }
   const found = await readManifests(store, ids, parseManifest, (key, error) => {
-    // What is whole for the version that wrote it is no damage.
+    // Content that is complete for the version that wrote it is not damaged.
     if (error instanceof NewerFormatError) throw error
     report('manifest', key, error.message)
   })
   if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
-    report('missing', pointer.manifest_key, `${POINTER_KEY} names it and it is not there`)
+    report('missing', pointer.manifest_key, `${POINTER_KEY} names it but it is missing`)
   }
   const links = [...found.values()].map(({ manifest: { previous, snapshot_id: after } }) => {
     return { ...previous, who: `the snapshot after it, ${after},` }
@@ -142,7 +145,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     const { snapshot_id: of = '', manifest_sha256: sha256, who } = link
     const own = found.get(of)?.sha256
     if (own === undefined || own === sha256) continue
-    const message = `its SHA-256 is ${own}, and ${who} says ${sha256}: it was changed after it was published`
+    const message = `its SHA-256 is ${own}, but ${who} says ${sha256}: it was changed after it was published`
     report('manifest', snapshotKeys(of).manifest, message)
   }
   return {
@@ -152,7 +155,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   }
 }
 
-/** Whether the manifest agrees with itself, its views and its files, and what shows these beside it. */
+/** Whether the manifest agrees with itself, its views, its files, and the logs and views that show these. */
 async function verifyContents(
   { store, scratchFolder, signal, onProgress }: VerifyOptions,
   manifest: Manifest,
@@ -164,11 +167,11 @@ async function verifyContents(
     for (const what of wrongSums(table)) report('manifest', keys.manifest, `${table.name}: ${what}`)
   }
   const views = await store.get(keys.views)
-  // The first line is for those to change who copied it.
+  // The first line is for people who copied the snapshot to change.
   const withoutRoot = (text: string) => text.replace(/^set variable root = '(?:[^']|'')*';\n/, '')
-  if (views === null) report('missing', keys.views, 'it is not there')
+  if (views === null) report('missing', keys.views, 'it is missing')
   else if (withoutRoot(Buffer.from(views.bytes).toString()) !== withoutRoot(viewsSql(manifest))) {
-    report('views', keys.views, 'it is not the one that belongs to the manifest: it was changed')
+    report('views', keys.views, 'it does not match the manifest: it was changed')
   }
   const beside: Parameters<Report>[] = []
   const reportBeside: Report = (...finding) => beside.push(finding)
@@ -187,12 +190,12 @@ async function verifyContents(
     }
     if (pointer !== null) await verifyCurrent(source, manifest, reportBeside)
   })
-  // A publisher that has moved the pointer since is at work on these, too.
+  // A publisher that has moved the pointer since also works on these.
   if ((await store.get(POINTER_KEY))?.version !== pointer) return
   for (const finding of beside) report(...finding)
 }
 
-/** What of a table contradicts itself. */
+/** The contradictions within a table. */
 export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): string[] {
   const sums: [string, number, number][] = [
     ['rows', rows, sum(files.map((file) => file.rows))],
@@ -202,18 +205,18 @@ export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): st
   ]
   return sums
     .filter(([, said, summed]) => said !== summed)
-    .map(([what, said, summed]) => `it says ${said} ${what}, and its parts add up to ${summed}`)
+    .map(([what, said, summed]) => `it says ${said} ${what}, but its parts add up to ${summed}`)
 }
 
-/** What is wrong with the bytes of an object; null for nothing. */
+/** The fault in the bytes of an object; null for none. */
 export async function proveBytes(
   { store, key, bytes, sha256 }: NamedObject & { readonly store: ObjectStore },
   path: string | null,
 ): Promise<{ readonly kind: 'missing' | 'size' | 'sha256'; readonly message: string } | null> {
   if (path === null) {
     const isLink = existsSync(store.localPath(key) ?? '')
-    const link = 'it lies behind a symbolic link, which is not followed'
-    return { kind: 'missing', message: isLink ? link : 'it is not there' }
+    const link = 'it is behind a symbolic link, which is not followed'
+    return { kind: 'missing', message: isLink ? link : 'it is missing' }
   }
   const { size } = statSync(path)
   if (size !== bytes) {
@@ -222,7 +225,7 @@ export async function proveBytes(
   }
   const found = await sha256OfFile(path)
   if (found === sha256) return null
-  return { kind: 'sha256', message: `its bytes are others: their SHA-256 is ${found}` }
+  return { kind: 'sha256', message: `its bytes differ: their SHA-256 is ${found}` }
 }
 
 /** Whether a file has the bytes, rows and columns that the manifest says. */
@@ -249,9 +252,9 @@ async function verifyFile(
       )
       const is = found.map(({ name, type, id }) => `${name} ${type} ${id}`).join(', ')
       const belong = schema.map((own) => `${own.name} ${own.type} ${own.field_id}`).join(', ')
-      if (is !== belong) report('columns', file.key, `its columns are ${is} where ${belong} belong`)
+      if (is !== belong) report('columns', file.key, `its columns are ${is} instead of ${belong}`)
     } catch (error) {
-      // A disk or memory that is full says nothing of the file.
+      // A full disk or memory says nothing about the file.
       if (error instanceof StorageError) throw error
       report('rows', file.key, `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`)
     }
@@ -260,7 +263,7 @@ async function verifyFile(
 
 const MEND = '`jobtide publish` brings it up to date'
 
-/** Whether the Delta log of a table of the snapshot that the pointer names tells the same as the manifest. */
+/** Whether the Delta log of a table of the snapshot that the pointer names agrees with the manifest. */
 async function verifyDeltaLog(
   source: LogSource,
   manifest: Manifest,

@@ -91,7 +91,7 @@ export function nothingFound(
  */
 export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): JobtideError | null {
   const [search] = lookups.values()
-  if (search?.isDone === false) return new UnavailableError('the service could not say yet', null)
+  if (search?.isDone === false) return new UnavailableError('the service has no answer yet', null)
   if (search?.refusal === undefined) return null
   const message = `the service refused the search: ${search.refusal}`
   const hint = 'Correct what the service names; what was found before stays as it is.'

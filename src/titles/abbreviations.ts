@@ -1,6 +1,6 @@
 /**
- * Short forms spelled out (config/titles/abbreviations.yaml), with what stands beside them where they mean two things: "Sr. Eng." is
- * an engineer, "VP Eng" is of engineering.
+ * Spells out short forms (config/titles/abbreviations.yaml), using the words next to them where they mean two things:
+ * "Sr. Eng." is an engineer, "VP Eng" is of engineering.
  */
 
 import { z } from 'zod'
@@ -25,7 +25,7 @@ const lists = kept('abbreviations', () => {
 
 type Words = readonly string[]
 
-/** What short forms of one word mean, by what decides it; a neighbour `*` is any word. */
+/** The meanings of short forms of one word, by the deciding neighbour; a neighbour `*` is any word. */
 interface Short {
   readonly always: Words | null
   readonly field: Words | null

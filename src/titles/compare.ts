@@ -1,6 +1,6 @@
 /**
- * Two titles of one person at one organisation, one after the other → what kind of change it was. Levels decide what is up or
- * down; where they are about the same, the words decide whether it is another job or the same one written otherwise.
+ * Classifies the change between two consecutive titles of one person at one organisation. Levels decide the direction;
+ * where they are about the same, the words decide whether it is another job or the same one in other words.
  */
 
 import { coreOf, readJob, type Job } from './core.ts'
@@ -14,8 +14,8 @@ import { readTitle, type ReadTitle } from './understand.ts'
 import { isOtherGender, splitTitle } from './words.ts'
 
 /**
- * One job where the words are the same, and where words were only added or only removed. Another job where words were
- * replaced, or where the field of work is another.
+ * It is one job where the words are the same, or were only added or only removed. It is another job where words were
+ * replaced, or where the field of work differs.
  */
 export function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
   if (before.job.leads !== after.job.leads) return false
@@ -69,7 +69,7 @@ export function isTypingError(a: readonly string[], b: readonly string[]): boole
   if (onlyA.length !== 1 || onlyB.length !== 1 || wrong === undefined || right === undefined)
     return false
   if (Math.min(wrong.length, right.length) < SHORTEST_MISTYPED) return false
-  // "Trainer" is no way to write "trainee".
+  // "Trainer" is not a spelling of "trainee".
   if (isKnownWord(wrong) && isKnownWord(right)) return false
   return isWithinOneEdit(wrong, right)
 }
@@ -104,14 +104,14 @@ export function isEqual(
 /** Clearly up, clearly down, another role at about the same level, the same job in other words, or not known. */
 export type TitleChange = 'promotion' | 'demotion' | 'lateral' | 'retitle' | 'unclassified'
 
-/** What a change of title was, by which rule, and how likely that is right (0 to 1). */
+/** The kind of a change of title, the rule that decided, and how likely it is right (0 to 1). */
 export interface ComparedTitles {
   readonly label: TitleChange
   readonly rule: string
   readonly confidence: number
 }
 
-// Two ranks this far apart are a step that everybody reads as one.
+// Two ranks this far apart are a step that everyone reads as one.
 const CLEAR_STEP = 2
 // From here on a rise or fall is certain.
 const FAR_STEP = 12
@@ -119,7 +119,7 @@ const FAR_STEP = 12
 const STEP_OF_TRANSLATION = 21
 
 /**
- * What kind of change it was from `previous` to `current`; abstains with `unclassified` where one is not understood.
+ * Classifies the change from `previous` to `current`; abstains with `unclassified` where one is not understood.
  * @param ladder name of the organisation's ladder, `standard` where it has none
  */
 export function compareTitles(
@@ -144,19 +144,21 @@ export function compareTitles(
     : withRanks(before, after, to - from)
 }
 
-// A job that is over is no step of a career.
+// A job that is over is not a step of a career.
 const ended: ComparedTitles = { label: 'unclassified', rule: 'job_ended', confidence: 0 }
 
 const besideAndPost: ComparedTitles = { label: 'unclassified', rule: 'side_role', confidence: 0 }
 
-/** "Technical Advisor" → "CTO", "Board Member" → "CEO": who had a role beside a job comes to a post of the firm; nothing rose. */
+/**
+ * "Technical Advisor" → "CTO", "Board Member" → "CEO": a person with a side role gets a post of the firm; nothing rose.
+ */
 function isIntoFirm({ understood: beside }: ReadTitle, { understood: post }: ReadTitle): boolean {
   if (post.isSideRole || post.isAdvisory) return false
   if (!beside.isSideRole) return beside.isAdvisory && post.level === 'cxo'
   return beside.level === 'cxo' || (post.rank ?? 0) >= rankRanges.director.lowest
 }
 
-/** "Machinist" → "Supervisory Board Member" is no rise; "CEO" → "Board Member" steps down. */
+/** "Machinist" → "Supervisory Board Member" is not a rise; "CEO" → "Board Member" steps down. */
 function isOutOfFirm({ understood: post }: ReadTitle, { understood: beside }: ReadTitle): boolean {
   if (!beside.isSideRole || post.isSideRole || beside.level !== 'cxo') return false
   return (post.rank ?? 0) - (beside.rank ?? 0) < CLEAR_STEP
@@ -184,8 +186,8 @@ function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
 }
 
 /**
- * The same in two languages. "Leiter Einkauf" and "Purchasing Manager" may be one job although their levels are not; between
- * two languages of which neither is English, words are too near to each other for that ("auxiliar", "assistente").
+ * The same job in two languages. "Leiter Einkauf" and "Purchasing Manager" may be one job although their levels are
+ * not; between two languages other than English, words are too similar for that ("auxiliar", "assistente").
  */
 function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
   const from = before.job.language
@@ -209,14 +211,14 @@ function deputyStep(label: TitleChange): ComparedTitles {
   return { label, rule: 'deputy_of_same_title', confidence: 0.93 }
 }
 
-// What levels and a ladder that may be the firm's say is as often the one as the other.
+// Levels and a ladder that may be the firm's are right equally often.
 const TRADE_DECIDES = { rule: 'trade_decides', confidence: 0.5 }
 
 /**
- * A step on a ladder of a trade. Where it is not sure that the ladder is this firm's, it is asked only where levels say the
- * opposite: from vice president to director is up at a bank, and the way back elsewhere. Firms say so far more often when
- * somebody rises than when somebody falls, so that either is told as a rise.
- * @param rise by how much levels tell them apart
+ * A step on a ladder of a trade. Where it is uncertain that the firm uses the ladder, it counts only where the levels
+ * say the opposite: from vice president to director is up at a bank, and down elsewhere. Firms announce rises far more
+ * often than falls, so that either is called a rise.
+ * @param rise how far the levels are apart
  */
 function byLadder(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
   const step = stepOfLadders(before, after)
@@ -240,7 +242,7 @@ function withoutRank(before: ReadTitle, after: ReadTitle): ComparedTitles {
   if (!isNamed || !isOneTime || !isEqual(before.job.words, after.job.words)) {
     return { label: 'unclassified', rule: 'level_unknown', confidence: 0 }
   }
-  // The level of a job that nobody knows is unknown, but a grade of it is above it all the same.
+  // The level of an unknown job is unknown, but a grade of it is still above it.
   const rise = gradeOf(after.job) - gradeOf(before.job)
   if (rise > 0) return { label: 'promotion', rule: 'grade_of_same_job', confidence: 0.85 }
   if (rise < 0) return { label: 'demotion', rule: 'grade_of_same_job', confidence: 0.85 }
@@ -284,7 +286,7 @@ function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedT
   return labelOf(rise, crossed ? 'level' : 'step_inside_level', confidence)
 }
 
-/** Whether a head of something is told from a vice president of it, which firms do in either order. */
+/** Whether a head of a field can be distinguished from a vice president of it: firms rank them in either order. */
 function isOfHead(...titles: readonly ReadTitle[]): boolean {
   const levels = titles.map(({ understood }) => understood.level)
   return (
@@ -339,9 +341,9 @@ const made = kept('places', () => {
   }
   return { places: [...places], general: [...general] }
 })
-/** Where on the steps of which trades a job stands; jobs between two strokes share a step. */
+/** The steps of the trades on which a job stands; jobs between two strokes share a step. */
 const places = once(() => new Map(made().places))
-/** Jobs of which another is a special one: "account executive" of "enterprise account executive". */
+/** Jobs with a special form: "account executive" of "enterprise account executive". */
 const general = once(() => new Set(made().general))
 
 function nameOf(job: Job): string {
@@ -358,9 +360,9 @@ function placesOf({ job, english }: ReadTitle): readonly Place[] {
 }
 
 /**
- * Steps that levels do not tell apart, or tell wrong: a registered nurse who becomes a nurse practitioner, a paralegal who
- * becomes an associate attorney.
- * @param rise by how much levels tell them apart
+ * Steps that levels miss or reverse: a registered nurse who becomes a nurse practitioner, a paralegal who becomes an
+ * associate attorney.
+ * @param rise how far the levels are apart
  */
 function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
   if (before.job.language !== after.job.language) return null
@@ -381,7 +383,7 @@ function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): Compare
   return null
 }
 
-/** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level are none between two fields. */
+/** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level do not count between two fields. */
 function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
   const areDirectors = [before, after].every(({ understood }) => understood.level === 'director')
   const from = before.function?.function
@@ -398,7 +400,7 @@ function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): Com
   return { label: lift > 0 ? 'promotion' : 'demotion', rule: 'deputy_of_same_job', confidence: 0.8 }
 }
 
-// What labelled pairs showed (test/titles/labelled), a little below where there were few.
+// Measured on labelled pairs (test/titles/labelled), set a little lower where there were few.
 function confidenceOfStep(step: number, crossed: boolean, isSame: boolean): number {
   if (isSame) return crossed ? 0.97 : 0.95
   if (step >= FAR_STEP) return 0.96
@@ -408,8 +410,9 @@ function confidenceOfStep(step: number, crossed: boolean, isSame: boolean): numb
 const EXPERT_LADDER = new Set(['principal', 'staff', 'distinguished', 'fellow'])
 
 /**
- * Between leading people and the highest grades of an expert's ladder nobody rises or falls: engineering manager ↔ staff or
- * principal engineer. A lead or an architect who becomes a manager rises; the way back is no fall.
+ * Between leading people and the highest grades of an expert's ladder there is neither rise nor fall: engineering
+ * manager ↔ staff or principal engineer. A lead or an architect who becomes a manager rises; the way back is not a
+ * fall.
  */
 function changeOfTrack(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
   if (before.understood.level === 'manager' && isExpert(after)) {

@@ -42,7 +42,7 @@ export const compound = remembered((word: string): Compound | null => {
   if (word.length < SHORTEST_COMPOUND || word.length > LONGEST_COMPOUND) return null
   const [german = new Map<string, never>(), ...others] = parts()
   const whole = wholeCompound(word, german)
-  // "newspaper" is no German compound of "news" and "paper".
+  // "newspaper" is not a German compound of "news" and "paper".
   if (whole !== null && whole.join('') !== word) return { language: 'de', english: whole }
   for (const [index, other] of others.entries()) {
     const english = wholeCompound(word, other)

@@ -8,9 +8,9 @@ import type { EnglishTitle } from './languages.ts'
 import { gradeSteps, kinds, lists } from './roles.ts'
 
 export interface Job {
-  /** What the job is called: its field and what somebody does there, in the order written. */
+  /** The name of the job: its field and the work, in the order written. */
   readonly words: readonly string[]
-  /** What a post or a general job is about, where that is set apart from it: "Director, Internal Audit". */
+  /** The subject of a post or a general job, where it is separate: "Director, Internal Audit". */
   readonly field: readonly string[]
   /** Whether the title leads what its words name: manager, director, head, vice president. */
   readonly leads: boolean
@@ -23,7 +23,8 @@ export interface Job {
   readonly language: string
 }
 
-// What follows is where or for what somebody works: "Senior Software Engineer on Code Intelligence", "Développeur à Beta".
+// The words after it say where or for whom the person works: "Senior Software Engineer on Code Intelligence",
+// "Développeur à Beta".
 const BEGINS_A_TEAM = new Set(['on', 'for', 'at', 'within', 'from', 'with'])
 
 interface ReadPart {

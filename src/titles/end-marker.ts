@@ -1,6 +1,6 @@
 /**
- * Whether a title says that the job or the career is over, or that there is none: "Retired", "Former CFO", "Open to work". What it
- * says beside a job that the person has is none: "CTO (ex-Google)".
+ * Whether a title says that the job or the career is over, or that there is none: "Retired", "Former CFO", "Open to
+ * work". Such words next to a current job do not count: "CTO (ex-Google)".
  */
 
 import { z } from 'zod'
@@ -18,7 +18,7 @@ import { BookMaker, PhraseBook, type Place } from './phrase-book.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase, type Parts } from './words.ts'
 
-/** The parts of a title without those that only name whom the first one serves. */
+/** The parts of a title without those that only name the person whom the first one serves. */
 export function withoutServed(parts: Parts): Parts {
   const [first = [], ...others] = parts
   if (others.length === 0 || !isServing(first)) return parts
@@ -26,8 +26,8 @@ export function withoutServed(parts: Parts): Parts {
 }
 
 /**
- * Whether a part names somebody who serves another: "Senior Executive Assistant", "Chief of Staff". A single word such as
- * "secretary" must be all there is but for a grade: a corporate secretary serves nobody.
+ * Whether a part names a person who serves another: "Senior Executive Assistant", "Chief of Staff". A single word such
+ * as "secretary" must be the whole part except for a grade: a corporate secretary does not serve another person.
  */
 function isServing(words: readonly string[]): boolean {
   return servingPhrases.some((phrase) => {
@@ -65,7 +65,7 @@ const PLAIN: Place<Meaning> = {
 const { before, before_a_role: beforeARole, after, ends } = tenseWords
 const allTenseWords = new Set([...before, ...beforeARole, ...after, ...ends])
 
-/** The words of each part without those of another time, of which nothing is read; empty parts are left out. */
+/** The words of each part without those of another time, which are ignored; empty parts are left out. */
 export function presentParts(parts: Parts): Parts {
   if (!parts.some((words) => words.some((word) => allTenseWords.has(word)))) return parts
   const present: (readonly string[])[] = []
@@ -120,7 +120,7 @@ export function beginsAnotherTime(words: readonly string[], at: number): boolean
   return beforeARole.has(word) && namesRoleAt(words, at + 1)
 }
 
-/** Whether the words from `at` say whom or what a role behind them is for: "Yugoslavia Desk Officer". */
+/** Whether the words from `at` name the subject of a role after them: "Yugoslavia Desk Officer". */
 function isOfOthers(words: readonly string[], at: number): boolean {
   const last = words.length - 1
   const about = words.slice(at, last)
@@ -187,7 +187,7 @@ const WHERE = /@|\bat\b/i
 /** A job that is over, or a title that says that there is none, whatever job it names: "Teacher, unemployed". */
 export type End = 'over' | 'none'
 
-/** @param namesJob whether parts name a job that is no side role */
+/** @param namesJob whether parts name a job that is not a side role */
 export function endOf(
   title: string,
   parts: Parts,
@@ -202,7 +202,7 @@ export function endOf(
     const marker = markerOf(part)
     if (marker === null) own.push(part)
     else isMarked = true
-    // "Teacher, unemployed": what stands before is over, too.
+    // "Teacher, unemployed": the job before it is also over.
     if (marker === 'all') own = []
   }
   const stillOwn = own.filter((part) => !isOver(part) && !isOfExEmployer(part, title))
@@ -247,7 +247,7 @@ function markerOf(part: readonly string[]): 'all' | 'own' | null {
   return null
 }
 
-// What may follow without a job in it: "Career break for family", "Retired since 2020".
+// Words that may follow without a job in them: "Career break for family", "Retired since 2020".
 function isEnd(part: readonly string[], end: number): boolean {
   const next = part[end]
   if (next === undefined || isNumeral(next) || /^\d+$/.test(next)) return true

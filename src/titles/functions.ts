@@ -1,6 +1,6 @@
 /**
- * In which field somebody works: read from the English words of a title. Which words say what is data
- * (config/titles/functions.yaml); this file only says which of several counts.
+ * Finds the field of work from the English words of a title. Which words mean which field is data
+ * (config/titles/functions.yaml); this file only decides which of several counts.
  */
 
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import { kinds, lists as roles, withUsualNames } from './roles.ts'
 import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
 
-/** How strongly a phrase says in which field somebody works, weakest first. */
+/** How strongly a phrase indicates a field of work, weakest first. */
 const STRENGTHS = ['default', 'hint', 'field', 'job'] as const
 type Strength = (typeof STRENGTHS)[number]
 
@@ -66,7 +66,7 @@ interface Mention {
   readonly isGeneralJob: boolean
 }
 
-/** What of a title names the field of work, or null where nothing does. */
+/** The part of a title that names the field of work, or null. */
 export function readFunction({ parts, language }: EnglishTitle): FunctionWord | null {
   let hint: FunctionWord | null = null
   let general: FunctionWord | null = null
@@ -130,7 +130,7 @@ function firstNamed(mentions: readonly Mention[], language: string): FunctionWor
 function isBetter(later: Mention, best: Mention, language: string): boolean {
   const more = rankOf(later.word) - rankOf(best.word)
   if (more !== 0) return more > 0
-  // "Nurse Recruiter" recruits, but "IT Support Engineer" is told by what stands before the general word.
+  // "Nurse Recruiter" recruits, but in "IT Support Engineer" the words before the general one decide.
   if (later.word.strength === 'job') return best.isGeneralJob || !later.isGeneralJob
   return language === 'en'
 }

@@ -100,7 +100,7 @@ const endings = remembered((word) => {
   }
 })
 
-/** What stands between "and"s: each is a role or a part of a name. */
+/** The words between "and"s: each is a role or a part of a name. */
 export function groupsOf(items: readonly Item[]): Item[][] {
   const groups: Item[][] = [[]]
   for (const item of items) {
@@ -118,8 +118,8 @@ export function isOnlyGrades(items: readonly Item[], words: readonly string[]): 
 }
 
 /**
- * The grades among items. At a post they count before it and right behind it or at the end: "Gerente Senior de Pesquerías",
- * but not in "Director Senior Programs".
+ * The grades among items. At a post they count before it and right after it or at the end: "Gerente Senior de
+ * Pesquerías", but not in "Director Senior Programs".
  */
 export function gradesIn(
   items: readonly Item[],

@@ -27,7 +27,7 @@ export function remembered<T>(read: (text: string) => T, most = MOST_WORDS): (te
   }
 }
 
-/** What `make` returns, made when it is first asked for. */
+/** The result of `make`, made when it is first requested. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => (made ??= { value: make() }).value

@@ -73,7 +73,10 @@ export const ladders: readonly Ladder[] = kept(
   () => readYaml('config/ladders.yaml', laddersSchema).ladders,
 )()
 
-/** Reads titles, as `splitTitle` gives them, by the ladder of that name; null where it does not name them or is none. */
+/**
+ * Reads titles, as `splitTitle` gives them, by the ladder of that name; null where the ladder does not exist or does
+ * not name them.
+ */
 export type ReadByLadder = (ladder: string, parts: Parts) => ReadLevel | null
 
 /** A reader of these ladders; the rule of what it reads is `ladder:<name>`. */

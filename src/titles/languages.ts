@@ -21,7 +21,7 @@ export interface Translation {
   /** Two letters: `de`. */
   readonly language: string
   readonly words: readonly string[]
-  /** The phrase as it may stand inside a compound: folded, nothing spelled out. */
+  /** The phrase in the form that it takes inside a compound: folded, nothing spelled out. */
   readonly letters: string
   readonly english: readonly string[]
 }
@@ -48,7 +48,7 @@ const made = kept('languages', () => ({
   cognates: Object.entries(lists().cognates).toSorted(([a], [b]) => b.length - a.length),
 }))()
 
-/** Languages of which nothing but these words is known: their levels, too, are read from the English. */
+/** Languages with no other known words: their levels are also read from the English. */
 export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 
 /** Endings of other languages, longest first, and those of English words of the same origin. */

@@ -30,7 +30,7 @@ import {
 import type { Place } from './phrase-book.ts'
 import type { Parts } from './words.ts'
 
-/** What a title says about seniority, and by which rule. */
+/** The seniority that a title states, and the rule that decided. */
 export interface ReadLevel extends Standing {
   readonly rule: string
 }
@@ -55,7 +55,7 @@ export const unnamedContributor: Head = { ...plainProfession, rule: 'grade_alone
 
 /**
  * A role with its grades applied.
- * @param words the words of the role: "staff" is a grade beside some professions only
+ * @param words the words of the role: "staff" is a grade only with some professions
  */
 export function gradedRole(head: Head, grades: readonly Grade[], words: readonly string[]): Role {
   const isOnStaffLadder = words.some((_, at) => staffLadder.find(words, at) !== null)
@@ -120,9 +120,9 @@ function shiftInside(standing: Standing, by: number): Standing {
   return { ...standing, rank: Math.max(lowest, Math.min(highest, standing.rank + by)) }
 }
 
-/** "Sr. UX", "Nutrition II": a grade beside words that are not known says the level of a contributor. */
+/** "Sr. UX", "Nutrition II": a grade with unknown words gives the level of a contributor. */
 export function aloneGrades(grades: readonly Grade[], parts: Parts): ReadLevel | null {
-  // "October 1" is no title: the first step of a ladder is read only beside a known role.
+  // "October 1" is not a title: the first step of a ladder is read only with a known role.
   const isSaid = grades.some(
     ({ contributor, name }) => contributor !== null && name !== 'staff' && name !== 'numeralone',
   )
@@ -170,7 +170,7 @@ function highest(roles: readonly [Role, ...Role[]]): Role {
   return roles.reduce((best, each) => (each.standing.rank > best.standing.rank ? each : best))
 }
 
-/** "Marketing Manager (Intern)": who learns is no manager yet; "Manager, Intern Team" is one. */
+/** "Marketing Manager (Intern)": a learner is not a manager yet; "Manager, Intern Team" is one. */
 function learnerOf(roles: readonly Role[]): Role | undefined {
   const hasPost = roles.some(({ standing, head }) => isPost(standing) && head.learner === null)
   return roles.find(
@@ -186,7 +186,7 @@ function readPart(
 ): ReadPart {
   const words = wordsInOrder(part)
   const items = readItems(words, counts)
-  // "Office of the Counselor" beside a role is where it is; alone it may still name the role.
+  // "Office of the Counselor" with a role is a place; alone it may still name the role.
   const linkAt = items.findIndex(
     ({ value }, index) =>
       value?.kind === 'link' && index > 0 && (!isFirst || hasHead(items.slice(0, index))),
@@ -238,7 +238,7 @@ function readGroup(
   if (chosen === null) return null
   const { item } = chosen
   const isOfPost = isPost(chosen.head.standing)
-  // A grade that stands for a contributor is a grade of somebody unnamed: "Senior Office Assistant".
+  // A grade that stands for a contributor is the grade of an unnamed person: "Senior Office Assistant".
   const isUnnamed = item.value?.kind === 'grade' && !isOfPost
   const own = gradesIn(
     isUnnamed ? group : group.filter((each) => each !== item),
@@ -264,7 +264,8 @@ function chooseHead(group: readonly Item[]): ChosenHead | null {
   )
   const people = heads.filter(({ head }) => !head.isField)
   const alone = headAlone(group)
-  // A field is the head only where nobody else is: "Marketing", but not in "Marketing Lead" or "General Manager Production".
+  // A field is the head only without another one: "Marketing", but not in "Marketing Lead" or "General Manager
+  // Production".
   const certain = people.length > 0 || alone !== null ? people : heads
   const last = certain.at(-1)
   if (last === undefined) return alone

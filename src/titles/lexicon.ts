@@ -1,5 +1,6 @@
 /**
- * The words that say how senior a title is (config/titles/levels.yaml, trades.yaml, professions.yaml), in one set of phrases. What a found word does to a title is said in levels.ts.
+ * The words that say how senior a title is (config/titles/levels.yaml, trades.yaml, professions.yaml), in one set of
+ * phrases. levels.ts applies a found word to a title.
  */
 
 import { z } from 'zod'
@@ -18,7 +19,7 @@ const headSchema = z.strictObject({
   level,
   rank: rank.optional(),
   management: z.boolean().optional(),
-  /** A learner who is none beside a post. */
+  /** A word for a learner that loses this meaning next to a post. */
   gives_way: z.boolean().default(false),
   with: foldedList.optional(),
   /** As the last word it decides over any post before it. */
@@ -97,11 +98,11 @@ export interface Standing {
   readonly management: boolean
 }
 
-/** What a grade such as "senior" does to a role. */
+/** The effect of a grade such as "senior" on a role. */
 export interface Grade {
   readonly name: string
   readonly contributor: Standing | null
-  /** What it adds to the rank of a post, by the post's level. */
+  /** The addition to the rank of a post, by the post's level. */
   readonly shift: (level: KnownLevel) => number
   readonly makesEntryOfPosts: boolean
 }
@@ -113,11 +114,11 @@ export interface Head {
   readonly rule: string
   /** As the last word it decides over any post before it: "Director Assistant". */
   readonly isDependent: boolean
-  /** Somebody who learns: decides over professions, and over posts unless it gives way to them. */
+  /** A learner: decides over professions, and over posts unless it yields to them. */
   readonly learner: 'gives_way' | 'decides' | null
   /** A field of work rather than a person: "Marketing". */
   readonly isField: boolean
-  /** Counts only where one of these phrases stands in the title. */
+  /** Counts only where one of these phrases is in the title. */
   readonly with: readonly string[] | null
 }
 
@@ -128,7 +129,7 @@ export interface GradeWord {
   readonly alone: Head | null
 }
 
-/** What a phrase does in a title. */
+/** The role of a phrase in a title. */
 export type Meaning = Head | GradeWord | { readonly kind: 'link' | 'and' | 'silent' }
 
 type PackedMeaning = Exclude<Meaning, GradeWord> | (Omit<GradeWord, 'grade'> & { grade: string })
@@ -152,7 +153,7 @@ const made = kept('lexicon', () => {
       head(standing(of, at, management), rule, { ...more, ...asked }),
     )
   }
-  // What is added first counts where two lists hold the same phrase: what a trade knows goes before what words usually mean.
+  // The first entry counts where two lists hold the same phrase: the meaning in a trade precedes the usual meaning.
   addAll(levels.silent, { kind: 'silent' })
   const entriesOfTrades = Object.entries(trades).flatMap(([trade, entries]) =>
     entries.map((entry) => ({ ...entry, rule: `trade:${trade}` })),
@@ -299,7 +300,7 @@ export function isHighStep(grade: string): boolean {
   return grade.startsWith('numeral') && grade !== 'numeralone' && grade !== 'numeraltwo'
 }
 
-/** The grade that the numeral at `at` stands for; null where it is none. */
+/** The grade of the numeral at `at`; null where it is not a grade. */
 export function gradeOfNumeral(words: readonly string[], at: number): Grade | null {
   const word = words[at] ?? ''
   if (!isNumeral(word) || wordsWithoutSteps.has(words[at - 1] ?? '')) return null
@@ -314,13 +315,13 @@ export function gradeOfNumeral(words: readonly string[], at: number): Grade | nu
   return value > 0 && (isLast || isClear) ? gradeOfStep(steps[value - 1]) : null
 }
 
-/** Where on which ladder a title says that it stands: 5 of `ic`, 6 of `band`. */
+/** The position on a ladder that a title states: 5 of `ic`, 6 of `band`. */
 export interface Step {
   readonly ladder: string
   readonly value: number
 }
 
-/** The step that the words of a title name, whether or not it says a level; null where they name none. */
+/** The step in the words of a title, even without a level; null where they have none. */
 export function stepNamed(words: readonly string[]): Step | null {
   for (const [at, word] of words.entries()) {
     const [, letter, digits = word] = LETTERS_AND_DIGITS.exec(word) ?? []

@@ -7,7 +7,7 @@
 
 import { remembered } from './kept.ts'
 
-/** What the words from `at` to `end` stand for; null where no phrase begins at `at`. */
+/** The meaning of the words from `at` to `end`; null where no phrase begins at `at`. */
 export interface Found<T> {
   readonly value: T | null
   readonly at: number
@@ -25,7 +25,7 @@ interface Node<T> {
   readonly entries: Entry<T>[]
 }
 
-/** What finding may ask about the place and the rest of the title. */
+/** The place and the rest of the title, for a match to examine. */
 export interface Place<T> {
   /** Whether a phrase with `$` may end before this word. */
   readonly endsBefore: (words: readonly string[], at: number) => boolean
@@ -33,7 +33,7 @@ export interface Place<T> {
   readonly counts: (value: T) => boolean
 }
 
-/** Every place: phrases are found wherever they stand, and all count. */
+/** Every place: phrases are found anywhere, and all count. */
 const ANYWHERE: Place<unknown> = { endsBefore: () => true, counts: () => true }
 
 const LONGEST_GAP_WORDS = 3
@@ -92,7 +92,7 @@ export class PhraseBook<T> {
     this.#packed = packed
   }
 
-  /** What the longest phrase that begins at `at` stands for; endings and beginnings count where no phrase does. */
+  /** The meaning of the longest phrase that begins at `at`; endings and beginnings count where no phrase does. */
   find(words: readonly string[], at = 0, place: Place<T> = ANYWHERE): T | null {
     return this.longest(words, at, place).value
   }
@@ -183,7 +183,7 @@ function insert<T>(root: Node<T>, phrase: string, value: T): void {
     node = next
   }
   const entry = { atStart: phrase.startsWith('^'), atEnd: phrase.endsWith('$'), value }
-  // A phrase that asks for more goes before one that asks for less.
+  // A phrase with more conditions precedes one with fewer.
   const at = node.entries.findIndex((other) => asks(other) < asks(entry))
   node.entries.splice(at < 0 ? node.entries.length : at, 0, entry)
 }

@@ -78,7 +78,7 @@ function usualNamesOf(book: PhraseBook<readonly string[]>): (words: readonly str
 /** `words` with every English phrase that has a more usual name replaced by it: "programmer" is a software engineer. */
 export const withUsualNames = usualNamesOf(new PhraseBook(made.usualNames))
 
-/** What a phrase is for the job that a title names. */
+/** The role of a phrase for the job that a title names. */
 export type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
 
 export const kinds = new PhraseBook(made.kinds)

@@ -1,6 +1,6 @@
 /**
- * Whether a title is only a role beside a main job: a seat on a board, an adviser from outside, a mentor, an investor, a volunteer.
- * What is one is data (config/titles/side-roles.yaml); this file says where in a title it has to stand.
+ * Whether a title is only a side role: a seat on a board, an adviser from outside, a mentor, an investor, a volunteer.
+ * The list of side roles is data (config/titles/side-roles.yaml); this file decides where in a title one has to stand.
  */
 
 import { z } from 'zod'
@@ -72,7 +72,7 @@ const unpaid = setOf('unpaid')
 const nativeJobs = setOf('native_jobs')
 const notBeside = setOf('not_beside')
 
-/** What a title says of being beside a main job. */
+/** How a title relates to a main job. */
 export interface Beside {
   readonly isSideRole: boolean
   /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */

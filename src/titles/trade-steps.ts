@@ -1,4 +1,4 @@
-/** Steps of trades (config/titles/trade-steps.yaml) on which two titles stand, where one ladder holds both. */
+/** Finds the steps of trades (config/titles/trade-steps.yaml) that two titles share, where one ladder holds both. */
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
@@ -50,7 +50,7 @@ const made = kept('trade-steps', () => {
 const book = new PhraseBook(made.book)
 const about = new Map(made.about)
 
-/** What of a title is asked for. */
+/** The parts of a title that are examined. */
 interface OnLadders {
   readonly places: readonly Place[]
   readonly firstPart: readonly string[]
@@ -60,13 +60,13 @@ interface OnLadders {
 
 export interface Step {
   readonly rise: number
-  /** Whether everybody of the trade has this ladder, and not some firms of it. */
+  /** Whether everyone of the trade has this ladder, or only some firms. */
   readonly isOfEvery: boolean
   /** Whether the titles say that the firm is one of those. */
   readonly isSure: boolean
 }
 
-/** How far apart two titles stand on one ladder of a trade; null where none holds both, or on one step. */
+/** The distance of two titles on one ladder of a trade; null where none holds both, or on one step. */
 export function stepOfLadders(before: OnLadders, after: OnLadders): Step | null {
   for (const from of before.places) {
     const to = after.places.find(({ ladder }) => ladder === from.ladder)
@@ -94,7 +94,7 @@ function isPlace(words: readonly string[]): boolean {
 
 const NOWHERE: readonly Place[] = []
 
-/** Where a title of these words stands, on each ladder by its longest phrase. */
+/** The position of a title with these words on each ladder, by its longest phrase. */
 export function placesOf(words: readonly string[]): readonly Place[] {
   if (!words.some((word) => book.knows(word))) return NOWHERE
   const best = new Map<string, Place>()

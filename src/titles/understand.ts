@@ -16,7 +16,7 @@ import { toEnglish, type Keeps } from './to-english.ts'
 import { placesOf, type Place } from './trade-steps.ts'
 import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
 
-// What people at the top are called beside their office.
+// Titles of people at the top in addition to their office.
 const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])
 const DEPUTIES = new Set(['deputy', 'vice', 'assistant', 'associate'])
 
@@ -85,7 +85,7 @@ export interface UnderstoodTitle {
   readonly office: string | null
   /** Whether the post is held for the time being: interim, acting. */
   readonly isInterim: boolean
-  /** Board member, adviser, investor, volunteer …: a role beside a main job. */
+  /** Board member, adviser, investor, volunteer …: a role in addition to a main job. */
   readonly isSideRole: boolean
   /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
   readonly isAdvisory: boolean
@@ -99,15 +99,15 @@ export interface UnderstoodTitle {
 export interface ReadTitle {
   readonly understood: UnderstoodTitle
   readonly job: Job
-  /** What names the field of work, and how strongly. */
+  /** The words that name the field of work, and how strongly. */
   readonly function: FunctionWord | null
-  /** Whether it tells of a role that somebody no longer has or does not have yet. */
+  /** Whether it names a role that the person no longer has or does not have yet. */
   readonly isOfAnotherTime: boolean
   readonly firstPart: readonly string[]
-  /** Where it stands on ladders of trades. */
+  /** Its positions on ladders of trades. */
   readonly places: readonly Place[]
   readonly inOrder: readonly string[]
-  /** What all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
+  /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
   readonly normal: string
   /** Every meaningful word as written, sorted. */
   readonly words: readonly string[]

@@ -32,7 +32,7 @@ const ONLY_ASCII = /^[\0-\x7f]*$/
 const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])(\p{M}+)/gu
 // й, ї and ў are letters of their own.
 const OWN_LETTER = /^(?:[иу]\u0306|і\u0308)/
-// Of Hebrew and Arabic, which hardly anybody writes.
+// For Hebrew and Arabic, which are rare here.
 const VOWEL_POINTS = /[\u0591-\u05bd\u05bf-\u05c7\u064b-\u0652\u0670]/g
 
 /** Lower case, without accents, in the usual width: what two spellings of one word share. */
@@ -80,7 +80,7 @@ const PART_BORDER = /[,;،、|()[\]{}【】「」–—―•·»«>"“”\n\r\
 const WORD_BORDER = /[^\p{L}\p{M}\p{N}&]+/u
 // מנכ"ל, סמנכ״לית: the sign of an abbreviation.
 const HEBREW_QUOTES = /(?<=\p{sc=Hebrew})["'״׳”](?=\p{sc=Hebrew})/gu
-// Whom somebody assists and where somebody works say nothing about the post: "Assistant to the CEO", "Engineer at X".
+// The assisted person and the place of work say nothing about the post: "Assistant to the CEO", "Engineer at X".
 const ABOUT_OTHERS = new Set(['to', 'at', 'chez', 'bei', 'w', 'supporting'])
 
 const ONE_WORD = new Map(
@@ -118,7 +118,7 @@ function isDegree(words: readonly string[]): boolean {
   return words.every((word) => DEGREES.has(word))
 }
 
-// Beside another degree "MD" is one, not a managing director.
+// With another degree "MD" is a degree, not a managing director.
 function isNoDegree(words: readonly string[]): boolean {
   return !words.every((word) => word === 'md' || DEGREES.has(word))
 }
@@ -134,7 +134,7 @@ export function isFiller(word: string): boolean {
 
 const ONLY_WORDS = /^[a-z0-9 ]*$/
 
-// Each rule is asked for only where a sign stands that it needs: most titles have none.
+// Each rule runs only where a sign that it needs is present: most titles have none.
 function plain(title: string): string {
   let text = foldLetters(withoutEntities(title)).replace(/ {2,}/g, ' ').trim()
   text = withLetters(text.slice(0, LONGEST_TITLE))
@@ -185,7 +185,7 @@ function wordsOf(part: string, isOfPost: boolean): string[] {
 }
 
 const GRADE_PREFIXES = lists.grade_prefixes.map(foldLetters)
-// What is left must be a word: "seniors", "juniorin" and "seniority" are none.
+// The rest must be a word: "seniors", "juniorin" and "seniority" are not.
 const SHORTEST_LATIN_REST = 5
 const LATIN = /^[a-z]/
 
@@ -218,7 +218,7 @@ function untilOthers(words: string[]): string[] {
     const second = words.indexOf('and', end)
     if (second > 0 && isStaffOfGovernment(words, end)) return words.slice(second + 1)
   }
-  // "PA to the Directors"; elsewhere the letters are the Nordic "på" or somebody's licence.
+  // "PA to the Directors"; elsewhere the letters are the Nordic "på" or a licence.
   return words.slice(0, end).flatMap((word) => (word === 'pa' ? ['personal', 'assistant'] : word))
 }
 

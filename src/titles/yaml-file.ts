@@ -18,7 +18,7 @@ const LISTS = ['config', join('config', 'titles')]
 
 const pathOf = (text: string): string => join(FOLDER, `${sha256Hex(text)}.json`)
 
-/** What `parse` makes of a text; undefined for a text that was not there when the package was built. */
+/** The result of `parse` for a text; undefined for a text that was missing when the package was built. */
 export function parsedList(text: string): unknown {
   const kept = readIfThere(pathOf(text))
   return kept === null ? undefined : (JSON.parse(kept.toString()) as unknown)
@@ -69,7 +69,7 @@ export function parseYaml<T>(text: string, name: string, schema: z.ZodType<T>): 
   throw new ConfigError(faults.join('\n'), { hint: HINT })
 }
 
-const HINT = 'Mend the file and run again; nothing was changed.'
+const HINT = 'Fix the file and run again; nothing was changed.'
 
 function valueOf(text: string, name: string): unknown {
   try {

@@ -1,7 +1,7 @@
 /**
- * What each table of `main` and `core` is: grain, key, partition, columns. For models it is read from the header of their SQL file,
- * so that a model is described in one place; for the loaded tables it stands here, beside sql/schema.
- * The build orders and comments by it, the publisher sorts and partitions by it.
+ * Describes each table of `main` and `core`: grain, key, partition, columns. For models they are read from the header
+ * of their SQL file, so that a model is described in one place; for the loaded tables they are here, next to
+ * sql/schema. The build uses them for order and comments, the publisher for sorting and partitions.
  */
 
 import { readFileSync, readdirSync } from 'node:fs'
@@ -9,7 +9,10 @@ import { basename, dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
-/** Where tables for analysts stand: those for every day in `main`, details, and what endpoints brought. No two have one name. */
+/**
+ * Schemas of the tables for analysts: those for everyday use in `main`, details, and tables of endpoints. No two tables
+ * share a name.
+ */
 export type Tier = 'main' | 'detail' | 'service'
 export const TIERS: readonly Tier[] = ['main', 'detail', 'service']
 /** All of them in SQL, after `schema_name in`. */
@@ -63,7 +66,7 @@ export interface ModelFile extends TableDefinition {
   readonly values: readonly AcceptedValues[]
   /** Columns whose values are found in another table. */
   readonly references: readonly Reference[]
-  /** Whether it is one of the user's own, and not of those that ship. Default: it ships. */
+  /** Whether it is one of the user's own, rather than one that ships. Default: it ships. */
   readonly isOwn?: boolean
   readonly sql: string
   readonly path: string
@@ -73,7 +76,7 @@ export interface ModelFile extends TableDefinition {
 export interface AcceptedValues {
   readonly column: string
   readonly values: readonly string[]
-  /** Whether it may be null, too. */
+  /** Whether it may also be null. */
   readonly orNull: boolean
 }
 
@@ -128,17 +131,17 @@ export const loadedTables: readonly TableDefinition[] = [
   },
 ]
 
-/** What a loaded table is. */
+/** The description of a loaded table. */
 export function loadedTable(name: string): TableDefinition {
   const found = loadedTables.find((table) => table.name === name)
   if (found === undefined) throw new Error(`${name} is not loaded`)
   return found
 }
 
-/** What table answers calls the endpoint of a delivery of a signal. */
+/** The name of the endpoint of a signal delivery in the table answers. */
 export const SIGNAL_DELIVERY = 'signal-delivery'
 
-/** What pipelines watch (src/run/watch-lists.ts): models read it beside the loaded tables. */
+/** The entries that pipelines watch (src/run/watch-lists.ts): models read it in addition to the loaded tables. */
 export const WATCH_ENTRIES = 'ops.watch_entries'
 
 const LAYERS = ['staging', 'core', 'marts'] as const
@@ -162,7 +165,7 @@ export function shippedNames(): ReadonlySet<string> {
   ])
 }
 
-/** The schema of each table for analysts that a build makes, by its name; loaded tables stand in `main`. */
+/** The schema of each table for analysts that a build makes, by its name; loaded tables are in `main`. */
 export function schemasOfModels(): ReadonlyMap<string, string> {
   const computed = sqlFilesIn(join(sqlFolder, 'models', 'computed')).map(readModelFile)
   return new Map([...readModelFiles(), ...computed].map(({ name, schema }) => [name, schema]))
@@ -296,7 +299,7 @@ export const ORGANIZATION = 'organization_id'
 
 const KEYS: ReadonlySet<string> = new Set([PERSON, ORGANIZATION])
 
-/** What the `-- name: …` lines of a model say, in order. */
+/** The values of the `-- name: …` lines of a model, in order. */
 export function headerOf(sql: string, name: string): string[] {
   const start = `-- ${name}: `
   const lines = sql.split('\n').filter((line) => line.startsWith(start))

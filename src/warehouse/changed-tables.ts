@@ -87,7 +87,7 @@ export async function forgetChanges(warehouse: Warehouse): Promise<void> {
 /** By table that changed the years of its rows that did, null for those without one; `all`: rows of any year. */
 export type ChangedTables = ReadonlyMap<string, ReadonlySet<number | null> | 'all'>
 
-/** What changed since a build; null where that is not known, and where a load was not built yet. */
+/** The changes since a build; null where they are unknown, and where a load was not built yet. */
 export async function changesSince(
   warehouse: Warehouse,
   buildId: string,

@@ -1,4 +1,7 @@
-/** A database file and what is beside it, which belongs together: a log beside another file would be read as that one's. */
+/**
+ * A database file and the files next to it, which belong together: a log next to another file would be read as that
+ * file's log.
+ */
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -11,7 +14,7 @@ export function logOf(database: string): string {
   return `${database}.wal`
 }
 
-/** Folders of what processes put beside a database for want of memory, but for this one's. */
+/** Folders that processes put next to a database for lack of memory, except this one's. */
 export function spilledBeside(path: string): string[] {
   if (!existsSync(dirname(path))) return []
   const [own, start] = [basename(spillFolderOf(path)), `${basename(path)}.tmp`]
@@ -27,7 +30,7 @@ export function removeSpilled(path: string): void {
   })
 }
 
-/** Removes a database file with its log; one that is not there is no error. @throws StorageError */
+/** Removes a database file with its log; a missing one is not an error. @throws StorageError */
 export function removeDatabase(path: string): void {
   onDisk(path, () => {
     for (const file of [path, logOf(path)]) rmSync(file, { force: true })

@@ -24,7 +24,7 @@ export async function withoutAbsent<T extends Filled>(
   return tables.filter((table) => !isOfEndpoints(table) || there.has(table.name))
 }
 
-/** Why there may be no table of this name, and what brings it; null where that has nothing to do with endpoints. */
+/** The reason why there may be no table of this name, and its source; null where it does not depend on endpoints. */
 export function unaskedTable(table: string): ConfigError | null {
   const { name, endpoints: [first = '', ...others] = [] } =
     readModelFiles().find((model) => model.name === table.toLowerCase()) ?? {}
@@ -38,7 +38,7 @@ export function unaskedTable(table: string): ConfigError | null {
   )
 }
 
-/** What asks an endpoint and comes with Jobtide. */
+/** The command that asks an endpoint and comes with Jobtide. */
 const ASKED_BY: Readonly<Record<string, string>> = {
   'company-profile': '`jobtide run companies`',
   'company-search': '`jobtide find companies`',

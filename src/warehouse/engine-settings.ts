@@ -1,4 +1,4 @@
-/** How much of the machine DuckDB may take, and where it may put what does not fit. */
+/** Limits DuckDB's share of the machine, and chooses its folder for temporary files. */
 
 import { randomUUID } from 'node:crypto'
 import { accessSync, constants, rmSync, statfsSync } from 'node:fs'
@@ -15,26 +15,28 @@ export interface WarehouseOptions {
   readonly mode: 'read' | 'write'
   /** DuckDB's memory limit such as `1GB`; default: {@link shareOfEngine}. */
   readonly memoryLimit?: string
-  /** Where what does not fit into memory goes; default: {@link spillFolderOf} the file. */
+  /** The folder for data that does not fit into memory; default: {@link spillFolderOf} the file. */
   readonly spillFolder?: string
   /** Threads, 1 or more; default: one for each core, at most 4, and no more than there is memory for. */
   readonly threads?: number
 }
 
-// What new files need to be read: DuckDB 1.3, of May 2025. By itself the engine writes files for 1.0: to write 29.5 million rows of
-// three tables took 37 s so, and 26 s with the compression of text that came with 1.3; to read them took a sixth less.
+// The oldest version that can read new files: DuckDB 1.3, of May 2025. By default the engine writes files for 1.0:
+// writing 29.5 million rows of three tables took 37 s then, and 26 s with the text compression that came with 1.3;
+// reading them took a sixth less.
 const STORAGE_VERSION = 'v1.3.0'
 
 const FREED_AT_MOST = '4MiB'
 
-/** What the engine is opened with. */
+/** The settings that open the engine. */
 export function engineSettings(options: WarehouseOptions): Record<string, string> {
   return {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     storage_compatibility_version: STORAGE_VERSION,
-    // What was freed goes back to the system at once. By itself the engine keeps up to 512 MiB of it, whatever its limit.
+    // Freed memory goes back to the system at once. By default the engine keeps up to 512 MiB of it, whatever its
+    // limit.
     allocator_flush_threshold: FREED_AT_MOST,
     allocator_bulk_deallocation_flush_threshold: FREED_AT_MOST,
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
@@ -47,9 +49,9 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
 const OF_THIS_PROCESS = randomUUID()
 
 /**
- * Where a process puts what does not fit into memory: beside the database file, as private as that, where the next writer
- * finds what killed ones left; to be removed when it closes. By itself the engine takes one folder for all processes that
- * read a file, and they spoil what the others have put there.
+ * The folder for data that does not fit into memory: next to the database file and as private, where the next writer
+ * finds the files of killed processes; removed on close. By default the engine takes one folder for all processes that
+ * read a file, and they spoil each other's files.
  */
 export function spillFolderOf(path: string): string {
   const isBeside = path !== ':memory:' && isWritable(dirname(path))
@@ -91,8 +93,8 @@ export function spillLimitFor({
   return `${Math.round(bytes / MIB)}MiB`
 }
 
-// Every thread holds buffers of its own: on two threads 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104. So a
-// machine of many cores gives a nightly job four.
+// Every thread holds its own buffers: on two threads 390,000 and 590,000 events ran out of 96 MiB a thread, but not of
+// 104. So a machine of many cores gives a nightly job four.
 const SMALLEST_LIMIT_PER_THREAD = 104 * MIB
 const MOST_THREADS = 4
 

@@ -31,9 +31,10 @@ export function engine(): typeof Client {
 function load(): typeof Client {
   const client = require('@duckdb/node-api') as typeof Client
   const accessors = require('@duckdb/node-api/lib/vectors/dataAccessors.js') as typeof Accessors
-  // The client would print instants in the time zone of this process, beside SQL that counts in UTC.
+  // The client would print instants in the time zone of this process, although SQL counts in UTC.
   client.DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
-  // The client's own would take U+FEFF from the beginning of each text: another id than the one that is stored.
+  // The client's own reader would strip U+FEFF from the beginning of each text: the id would differ from the stored
+  // one.
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
   return client
 }

@@ -14,7 +14,7 @@ import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-/** What is not kept. */
+/** The rows that are not kept. */
 export interface ErasableRows {
   readonly profileIds: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
@@ -26,7 +26,7 @@ export interface ErasableRows {
 /** Rows by table, such as `main.people`; tables without any are left out. */
 export type RowsByTable = Readonly<Record<string, number>>
 
-// Answers of other endpoints are no events, and kept whatever their age.
+// Answers of other endpoints are not events, and are kept whatever their age.
 const OF_EVENTS = new Set(
   loadedTables.map(({ name }) => `main.${name}`).filter((name) => name !== 'main.answers'),
 )
@@ -60,8 +60,8 @@ export async function countErasable(
 }
 
 /**
- * Deletes the rows that are not kept; where there are any, the next build is a full refresh. Until then a check stands as failed, so that nothing
- * publishes tables of which only some are without them.
+ * Deletes the rows that are not kept; if there are any, the next build is a full refresh. Until then a check stands as
+ * failed, so that tables are not published while only some of them are without these rows.
  * @returns how many, by table
  */
 export async function deleteErasable(
@@ -77,7 +77,7 @@ export async function deleteErasable(
       await warehouse.run(`delete from ${table.relation} where ${conditionFor(table, rows)}`)
     }
     await forgetChanges(warehouse)
-    // Samples of what checks found may name anybody.
+    // Samples of check findings may name any person.
     await warehouse.run(
       `delete from ops.checks; delete from ops.build_state where key <> 'own';
        insert into ops.checks values ('tables_are_built_after_an_erasure', '', to_timestamp(0), 1, null)`,
@@ -106,7 +106,7 @@ export async function compactDatabase(path: string): Promise<void> {
     })
     await replaceDatabase(path, fresh)
   } catch (error) {
-    // What Jobtide makes can be copied.
+    // Objects that Jobtide makes can be copied.
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${path} holds a table that cannot be copied: ${error.message}`, {
       hint: 'Drop it, or its foreign keys, and run the same command again: tables of your own are best kept in a file that attaches the warehouse.',
@@ -141,8 +141,8 @@ function isOldSql(eventsBefore: number): string {
 }
 
 /**
- * Notes the entries of watch-lists that may mean somebody who is not kept. While the events are there: they say by what people
- * are known.
+ * Records the entries of watch-lists that may mean a person who is not kept. Runs while the events are there: they show
+ * which people are known by what.
  */
 async function findErasedEntries(warehouse: Warehouse): Promise<void> {
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
@@ -193,7 +193,7 @@ function conditionFor({ name, columns }: StoredTable, { eventsBefore }: Erasable
     const isOld = isOldSql(eventsBefore)
     parts.push(isOld)
     if (name === VERSIONS) {
-      // An event of which one version is left has none.
+      // An event with one remaining version has no earlier one.
       parts.push(
         `event_key in (select event_key from ${VERSIONS} where not ${isOld} group by 1 having count(*) = 1)`,
       )

@@ -1,6 +1,6 @@
 /**
- * DuckDB throws plain Errors whose kind is only in the text. This file reads that text, once, and decides what the
- * operator must do: wait for a reader, free the disk, rebuild the file, or report a defect.
+ * Classifies DuckDB's errors, which are plain Errors whose kind is only in the text. This file alone reads that text,
+ * and decides what the operator must do: wait for a reader, free the disk, rebuild the file, or report a defect.
  */
 
 import {
@@ -40,7 +40,7 @@ export class NoSqlError extends JobtideError {
   }
 }
 
-/** What was to be shown is not one statement that only reads. */
+/** The statement to show is not a single statement that only reads. */
 export class NotOneReadingError extends JobtideError {
   constructor(why: string) {
     super(EXIT.usage, `only one statement that reads can be shown: ${why}`, {
@@ -49,10 +49,10 @@ export class NotOneReadingError extends JobtideError {
   }
 }
 
-/** A statement failed when its first rows were fetched already. The engine's client says that it did, and not why. */
+/** A statement failed after its first rows were fetched. The engine's client reports that it failed, but not why. */
 export class BrokenOffError extends JobtideError {
   constructor() {
-    super(EXIT.usage, 'the statement failed on its way: the rows that came are not all of them', {
+    super(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
       hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',
     })
   }
@@ -69,7 +69,7 @@ const SYSTEM_WORDS = [
 const FILES_OPEN = /too many open files( in system)?/i
 const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
-// What of the disk is free decides how much may be put aside, so that of a full one it is nothing.
+// The free space of the disk limits temporary files, so that on a full disk the limit is zero.
 const NO_ROOM_TO_SPILL = /failed to offload data block/i
 const DAMAGED =
   /not a valid duckdb database|could not read enough bytes|corrupt|checksum|replaying wal|wal file|serializ|failed to load metadata|database has been invalidated/i
@@ -125,7 +125,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
     })
   }
   if (NO_ROOM_TO_SPILL.test(message)) {
-    return new StorageError(`the disk has no room beside ${path}: ${firstLine(message)}`, {
+    return new StorageError(`the disk has no room next to ${path}: ${firstLine(message)}`, {
       hint: `${storageHint('ENOSPC')} Where there is room: JOBTIDE_TEMP_LIMIT.`,
       cause: error,
     })
@@ -143,7 +143,7 @@ export function hasNoLocks(error: LockedError): boolean {
   return /not supported/i.test(String(error.cause))
 }
 
-/** Says whose SQL the engine refuses. @param what such as `model joiners` */
+/** Names the source of the SQL that the engine refuses. @param what such as `model joiners` */
 export async function naming<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,6 +1,7 @@
 /**
- * Tables of the warehouse in other forms: a folder of CSV files with a script by which `psql` loads them, or a DuckDB file.
- * Both are written beside their place and then take it: readers see the export before, or all of this one.
+ * Exports tables of the warehouse in other forms: a folder of CSV files with a script that loads them with `psql`, or a
+ * DuckDB file. Both are written next to their place and then replace it: readers see all of the previous export or all
+ * of this one.
  */
 
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,7 +32,7 @@ export interface ExportColumn {
   readonly comment: string | null
   /** Its type in PostgreSQL, as that writes it. */
   readonly postgresType: string
-  /** What PostgreSQL takes as a value of that type; SQL. */
+  /** PostgreSQL's form of a value of that type; SQL. */
   readonly cell: string
 }
 
@@ -105,7 +106,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 /** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
 function inPostgres(column: string, type: string): Pick<ExportColumn, 'postgresType' | 'cell'> {
   if (type === 'JSON' || /\]$|^(?:STRUCT|MAP|UNION)/.test(type)) {
-    // An escaped backslash before `u0000` is none of a NUL: it is taken whole, and stays.
+    // An escaped backslash before `u0000` does not belong to a NUL: it is taken whole, and stays.
     const cell = String.raw`regexp_replace(to_json(${column})::varchar, '(\\\\)|\\u0000', '\1', 'g')`
     return { postgresType: 'jsonb', cell }
   }
@@ -129,7 +130,10 @@ export async function writeCsv(
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format csv, header, null '')`)
 }
 
-/** What gives a table and its columns their comments; SQL of DuckDB and PostgreSQL. @param place the table, quoted */
+/**
+ * Statements that set the comments of a table and its columns; SQL of DuckDB and PostgreSQL. @param place the table,
+ * quoted
+ */
 export function commentsOn(place: string, { comment, columns }: ExportTable): string {
   const ofColumns = columns.map(
     ({ name, comment: text }) =>
@@ -169,8 +173,8 @@ export async function exportTables(
   const chosen = await tablesToExport(warehouse, names)
   const isDatabase = to.endsWith('.duckdb')
   if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
-    throw new ConfigError(`${to} is there, and no export made all of it`, {
-      hint: 'Name another place, or move what is there away. Nothing was changed.',
+    throw new ConfigError(`${to} exists, but not all of it comes from an export`, {
+      hint: 'Name another place, or move the existing one away. Nothing was changed.',
     })
   }
   const made = `${to}.jobtide-export`
@@ -185,7 +189,7 @@ export async function exportTables(
   return tables
 }
 
-// Only with nothing beside it: what else lies there is somebody's, and the folder is replaced as a whole.
+// Only when it holds nothing else: other files there belong to the user, and the folder is replaced as a whole.
 function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
   if (!existsSync(script) || !isFile(script)) return false
@@ -200,7 +204,7 @@ async function isExportedFile(path: string): Promise<boolean> {
   if (!isFile(path)) return false
   try {
     return await withWarehouse({ path, mode: 'read' }, async (found) => {
-      // Not where somebody's own tables lie beside those of the export: the file is replaced as a whole.
+      // Not where it also holds tables of the user: the file is replaced as a whole.
       const others = `select count(*) from (
           select schema_name, table_name from duckdb_tables() where database_name = current_database()
           union all
@@ -276,7 +280,7 @@ function writeParquet(
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format parquet, compression zstd)`)
 }
 
-/** Loads the folder it stands in, in one transaction: readers of the database see the tables before, or all of these. */
+/** Loads its own folder, in one transaction: readers of the database see the tables before, or all of these. */
 function psqlScript(tables: readonly ExportTable[]): string {
   const lines = tables.flatMap((table) => {
     const place = quoteIdentifier(table.name)

@@ -30,9 +30,9 @@ const openHere = new Set<string>()
 const looks = new Map<string, Promise<boolean>>()
 
 /**
- * Takes the lock `path`, in a folder that exists; the file is made where it is missing or damaged, and stays for ever.
+ * Takes the lock `path`, in a folder that exists; the file is made where it is missing or damaged, and stays forever.
  * @returns null when another process, or this one, holds it or looks at it
- * @throws StorageError when the disk refuses, or the file system knows no locks
+ * @throws StorageError when the disk refuses, or the file system has no locks
  */
 export async function tryProcessLock(path: string): Promise<ProcessLock | null> {
   return onlyHere(path, async (real, done) => {
@@ -108,7 +108,7 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
       })
     }
     if (!hasNoLocks(error)) return null
-    throw new StorageError(`the file system of ${path} knows no locks between processes`, {
+    throw new StorageError(`the file system of ${path} has no locks between processes`, {
       hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,
     })
@@ -121,8 +121,8 @@ const MOST_REPAIRS = 3
 const isDamaged = (error: unknown) =>
   error instanceof StorageError && error.cause instanceof WarehouseDamagedError
 
-// The engine takes the kernel's lock before it reads: so nobody holds a file that it finds damaged, and nobody ever will. Of
-// several processes that find it so, one at a time looks again, because another one may hold a new file by now.
+// The engine takes the kernel's lock before it reads: so no process holds a damaged file, or ever will. When several
+// processes find it damaged, one at a time looks again, because another one may hold a new file by now.
 async function repair(path: string, error: unknown): Promise<(() => void) | null> {
   if (!isDamaged(error) || path.endsWith(REPAIR)) throw error
   const turn = await tryProcessLock(`${path}${REPAIR}`)
@@ -156,7 +156,7 @@ async function createLockFile(path: string): Promise<void> {
   }
 }
 
-/** Which file a name leads to; null where there is none. */
+/** The file that a name leads to; null where there is none. */
 function fileAt(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

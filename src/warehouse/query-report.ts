@@ -9,8 +9,8 @@ import { ConfigError } from '../support/errors.ts'
 import type { Warehouse } from './warehouse.ts'
 
 /**
- * Runs `sql/reports/<name>.sql`, in which parameters stand by name: `$pipeline`. What it does not name is left out. `Row` is
- * the caller's word for what it returns.
+ * Runs `sql/reports/<name>.sql`, whose parameters have names: `$pipeline`. Parameters that it does not name are left
+ * out. `Row` is the caller's word for what it returns.
  */
 export async function queryReport<Row extends object>(
   warehouse: Warehouse,

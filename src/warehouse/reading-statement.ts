@@ -29,7 +29,7 @@ export async function streamReading(
   const prepared = await statements.prepare(statements.count - 1)
   const { SELECT, EXPLAIN } = engine().StatementType
   try {
-    // What `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot` are, too.
+    // Also the kind of `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot`.
     const { statementType: type } = prepared
     const isReading = type === EXPLAIN ? await explainsReading(connection, sql) : type === SELECT
     if (!isReading) throw new NotOneReadingError('it does not read')
@@ -77,8 +77,8 @@ export function columnsOf(
     .map((name, index) => ({ name, type: String(types[index]) }))
 }
 
-// When a statement fails after its first rows, the client ends them as if all were there; only the result knows better, and
-// not why.
+// When a statement fails after its first rows, the client ends them as if all were there; only the result shows the
+// failure, without its cause.
 export async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
   const chunk = await result.fetchChunk()
   if (chunk !== null && chunk.rowCount > 0) return chunk

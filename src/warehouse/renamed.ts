@@ -1,19 +1,19 @@
-/** Tables and columns that have another name since an earlier version: what stands in for an old one. Pure. */
+/** Tables and columns that were renamed since an earlier version, with their replacements. Pure. */
 
-/** The tables that are no more, and what answers their questions now. */
+/** The removed tables, and what answers their questions now. */
 const TABLES: Readonly<Record<string, string>> = {
   data_cutoffs: 'organizations (columns lag_days_p90 and cutoff_on)',
   organization_observation: 'organizations (columns observed_from_on and observed_until_on)',
   promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
 }
 
-/** The columns that are no more: their tables (none: any), and what holds the same now. */
+/** The removed columns: their tables (none: any), and what holds the same now. */
 const COLUMNS: Readonly<Record<string, string>> = {
   is_future: 'was_announced',
   future_events: 'announced_events',
 }
 
-/** The columns of one table that are no more; other tables have columns of these names. */
+/** The removed columns of one table; other tables have columns of these names. */
 const COLUMNS_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   organizations: {
     joiners: 'joiners_ever',
@@ -31,7 +31,7 @@ const NO_COLUMN =
   /\breferenced column "(\w+)" (?:not found|was not found)|\bdoes not have a column named "(\w+)"/i
 
 /**
- * What a refused statement should say instead, in one sentence; null where it names nothing that was renamed.
+ * The correction of a refused statement, in one sentence; null where it names nothing that was renamed.
  * @param message what the engine says
  * @param sql the statement
  */
@@ -48,5 +48,5 @@ export function renamedHint(message: string, sql: string): string | null {
   return now === undefined ? null : `The column ${column} is now ${now}.`
 }
 
-/** The names of tables that are no more, for a test that none of them is one again. */
+/** The names of removed tables, for a test that no table has one of them again. */
 export const RENAMED_TABLES: ReadonlySet<string> = new Set(Object.keys(TABLES))

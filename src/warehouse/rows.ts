@@ -1,4 +1,4 @@
-/** What goes into the engine and what comes out. */
+/** The types of values that go into the engine and come out. */
 
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null

@@ -8,7 +8,10 @@ import { join } from 'node:path'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 
-/** What applying the schema needs of a warehouse; that file opens warehouses with this one, so it is not imported. */
+/**
+ * The interface to a warehouse that applying the schema needs; that file opens warehouses with this one, so it is not
+ * imported.
+ */
 interface SchemaTarget {
   readonly path: string
   run(sql: string, parameters?: readonly string[]): Promise<void>

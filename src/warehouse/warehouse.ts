@@ -38,7 +38,7 @@ export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 const SCHEMA_FOLDER = join(sqlFolder, 'schema')
 const CHUNK_ROWS = 2_048
 
-// Chosen. Commands of Jobtide that read hold the file for less than a second; a person who looks around in it, for longer.
+// Chosen. Commands of Jobtide that read hold the file for less than a second; a person who inspects it, for longer.
 const WAIT_FOR_READERS_MS = 5_000
 const LOOK_EVERY_MS = 50
 
@@ -81,9 +81,9 @@ async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
 }
 
 /**
- * Looks at a warehouse as it is, before anything is changed for this version, and refuses one that this version does not write.
- * Whatever else is wrong with the file, who opens it says.
- * @param look is told how many files of the schema the warehouse does not have yet
+ * Inspects a warehouse before this version changes it, and refuses one that this version does not write. Opening it
+ * reports all other faults of the file.
+ * @param look called with the number of schema files that the warehouse does not have yet
  * @returns undefined where there is none, or it cannot be read
  * @throws JobtideError when it was made by a newer Jobtide
  */
@@ -126,7 +126,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
     await applySchema(warehouse, SCHEMA_FOLDER)
-    // Closing would write the log into the file, too, but says nothing when the disk refuses.
+    // Closing would also write the log into the file, but reports nothing when the disk refuses.
     await warehouse.run('checkpoint')
   } finally {
     warehouse.close()
@@ -306,7 +306,7 @@ class OpenWarehouse {
       const appender = await this.#connection.createAppender(name, schema, catalog)
       const order = tableColumns.map((column) => columns[column])
       const types = tableColumns.map((_, index) => appender.columnType(index))
-      // One for all: what a chunk holds lies outside of JavaScript's memory, which is not collected because of it.
+      // One for all: the content of a chunk lies outside of JavaScript's memory, which is not collected because of it.
       const chunk = engine().DuckDBDataChunk.create(types)
       for (let from = 0; from < rowCount; from += CHUNK_ROWS) {
         const count = Math.min(CHUNK_ROWS, rowCount - from)

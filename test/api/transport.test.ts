@@ -168,7 +168,7 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
     })
     const began = performance.now()
     const error = await failureOf(port, { deadlineMs: 400, idleMs: 200 })
-    expect(error).toMatchObject({ inDoubt: true, message: 'no whole answer within 0.4 s' })
+    expect(error).toMatchObject({ inDoubt: true, message: 'no complete answer within 0.4 s' })
     expect(performance.now() - began).toBeLessThan(2_000)
   })
 

@@ -36,11 +36,11 @@ describe('a connection that does not come about names host and port, and is not 
   it.each([
     ['ENOTFOUND', 'name', 'the name api.example.com is not known'],
     ['EHOSTUNREACH', 'route', 'no route to it'],
-    ['UND_ERR_CONNECT_TIMEOUT', 'timeout', 'no connection came about in time'],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', 'certificate', 'no TLS connection came about: as it says'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate', 'no TLS connection came about: as it says'],
-    ['CERT_HAS_EXPIRED', 'certificate', 'no TLS connection came about: as it says'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', 'no TLS connection came about: as it says'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout', 'the connection timed out'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'certificate', 'the TLS connection failed: as it says'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate', 'the TLS connection failed: as it says'],
+    ['CERT_HAS_EXPIRED', 'certificate', 'the TLS connection failed: as it says'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', 'the TLS connection failed: as it says'],
   ])('%s is %s', (code, obstacle, words) => {
     const error = Object.assign(new Error('as it says'), { code, hostname: 'api.example.com' })
     expect(whyUnreachable(error, 'https://api.example.com/jobs')).toEqual({
@@ -53,7 +53,7 @@ describe('a connection that does not come about names host and port, and is not 
     const error = await failureOf(`https://127.0.0.1:${await aService()}`)
     expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
     expect(error.message).toMatch(
-      /: no TLS connection came about: wrong version number \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
+      /: the TLS connection failed: wrong version number \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
     )
   })
 
@@ -88,9 +88,9 @@ describe('a proxy', () => {
   )
 
   it.each([
-    ['never answers', '', 'did not open a way to it within 0.3 s'],
-    ['answers half a line', 'HTTP/1.1 2', 'did not open a way to it within 0.3 s'],
-    ['ends no header', 'HTTP/1.1 200 OK\r\nX: 1\r\n', 'did not open a way to it within 0.3 s'],
+    ['never answers', '', 'did not open a tunnel within 0.3 s'],
+    ['answers half a line', 'HTTP/1.1 2', 'did not open a tunnel within 0.3 s'],
+    ['ends no header', 'HTTP/1.1 200 OK\r\nX: 1\r\n', 'did not open a tunnel within 0.3 s'],
     ['hangs up', null, 'hung up: other side closed'],
   ])('that %s is the obstacle, and the request not in doubt', async (_, answer, why) => {
     const odd = createServer((socket) => {

@@ -152,7 +152,7 @@ describe('the service says no', () => {
     const result = await site.call(['run', site.pipeline, '--concurrency', '1'])
     expectWords(result, {
       exitCode: 4,
-      says: /jobtide: the service wants to be paid before it answers \(402\): Not enough credits/,
+      says: /jobtide: the service requires payment \(402\): Not enough credits/,
       next: /→ Nothing was charged for this request\. Top up .* run the same command again/,
     })
     expect(site.simulator.account()).toMatchObject({ requests: 3, credits: 20 })

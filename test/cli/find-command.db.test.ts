@@ -72,7 +72,7 @@ const OUTCOMES: readonly (readonly [what: string, Reply, exit: number, says: str
   ['200 and success: false', failed(200), 5, WORDS],
   ['200, success: false and no items', [200, NOTHING], 5, WORDS],
   ['200 and an error', error(false), 2, `the service refused the search: ${WORDS}`],
-  ['200 and an error, each time', error(true), 5, 'the service could not say yet'],
+  ['200 and an error, each time', error(true), 5, 'the service has no answer yet'],
 ]
 const FEW = OUTCOMES.filter(([what]) => /^(?:400|503|200.* (?:items|error))/.test(what))
 

@@ -130,7 +130,7 @@ describe('verify', () => {
       '',
       'missing  people',
       `  ${key}`,
-      '  it is not there',
+      '  it is missing',
       '',
       'current  moves',
       '  current/moves/mine.parquet',
@@ -142,7 +142,7 @@ describe('verify', () => {
     expect(document).toMatchObject({
       is_proved: false,
       findings: [
-        { kind: 'missing', table: 'people', object: key, message: 'it is not there' },
+        { kind: 'missing', table: 'people', object: key, message: 'it is missing' },
         { kind: 'current', table: 'moves', object: 'current/moves/mine.parquet' },
       ],
     })

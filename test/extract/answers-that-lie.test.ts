@@ -107,7 +107,7 @@ describe('a page without any event of the organisations that were asked for', ()
     expect(await errorOf(run.extract())).toMatchObject({
       exitCode: 5,
       message: expect.stringContaining(
-        'none of the 50 events of page 1 is of an organisation',
+        'none of the 50 events of page 1 is about a requested organisation',
       ) as string,
     })
     expect(service.account).toHaveLength(2)

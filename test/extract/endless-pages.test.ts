@@ -38,14 +38,14 @@ describe('a service whose pages do not end', () => {
       answer: () => ({ data: events(50, 0), hasMore: true }),
       pages: [1, 2, 2],
       credits: 30,
-      cause: 'page 2 is page 1 again, also when it was asked for twice',
+      cause: 'page 2 is page 1 again, even after two requests',
     },
     {
       what: '4 full pages over and over',
       answer: ({ page }: Asked) => ({ data: events(50, (page % 4) * 100), hasMore: true }),
       pages: [...upTo(5), 5],
       credits: 60,
-      cause: 'page 5 is page 1 again, also when it was asked for twice',
+      cause: 'page 5 is page 1 again, even after two requests',
     },
     {
       what: 'pages that all say they are page 1',
@@ -159,7 +159,7 @@ describe('a service with full pages of new events for ever', () => {
       before: '660',
       pages: 66,
       again: 660,
-      cause: 'page 64, asked for again, shows only other events',
+      cause: 'page 64, requested again, shows only other events',
     },
     {
       what: 'the same ones each time, and none of one day',
@@ -168,7 +168,7 @@ describe('a service with full pages of new events for ever', () => {
       before: '65,340',
       pages: 88,
       again: 200,
-      cause: 'has more than 10000 pages, as all that was read so far',
+      cause: 'has more than 10000 pages, like every organisation read so far',
     },
   ].map((one) => ({ ...one, credits: one.pages * 10 }))
   it.each(cases)(

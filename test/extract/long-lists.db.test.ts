@@ -45,7 +45,7 @@ describe('a list of pages that were not expected', () => {
     const run = aRunOf(service)
     const error = await errorOf(run.extract())
     expect(error['exitCode']).toBe(5)
-    expect(error.message).toContain('page 1000, asked for again, shows only other events')
+    expect(error.message).toContain('page 1000, requested again, shows only other events')
     expect(service.charged()).toBe(10_010)
     expectSameCredits(run, service)
   })

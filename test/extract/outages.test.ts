@@ -154,7 +154,7 @@ describe('a page that always fails while others are answered', () => {
     const error = await errorOf(shop.buy(1_000, { workers: 2 }))
     expect(error).toMatchObject({ exitCode: 5 })
     expect(error.message).toMatch(
-      new RegExp(`^page 17 of batch 0001 could not be had in ${attempts} attempts, while other`),
+      new RegExp(`^page 17 of batch 0001 failed in ${attempts} attempts, while other`),
     )
     expect(shop.account.filter(({ page }) => page === 17)).toHaveLength(attempts)
     expect(shop.inDoubt()).toBe(inDoubt)

@@ -132,7 +132,7 @@ const LATER = { error: 'not yet', retryable: true, credit_used: 0 }
 
 it.each<[string, Answered, string]>([
   ['fails for ever', { status: 502, message: 'no' }, '502: no'],
-  ['is for later for ever', { text: JSON.stringify(LATER) }, 'the service could not say yet'],
+  ['is for later for ever', { text: JSON.stringify(LATER) }, 'the service has no answer yet'],
 ])(
   'page 2 of 1 of 3 lists %s: the others are read, exit 5, and the run that goes on buys no page again',
   async (_, bad, says) => {

@@ -347,7 +347,7 @@ describe('an accepted loss', () => {
     const bytes = readFileSync(first)
     lose(journal, first)
     writeFileSync(first, bytes)
-    expect(() => readHistory(journal)).toThrow('is there again, after its loss was accepted')
+    expect(() => readHistory(journal)).toThrow('is back after its loss was accepted')
     journal.recover('accept')
     expect([coveredIn(journal), creditsIn(journal)]).toEqual([
       ['org_s1', 'org_s2'],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { agreeOnTime } from '../../src/journal/service-time.ts'
+import { resolveServerTime } from '../../src/journal/service-time.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
 import { clockHistories } from './clock-histories.ts'
 import { ClockWorld, NOW } from './clock-world.ts'
 
 // With a Date, what two of three clocks say: the nights below, and the Date headers of answers.test.ts.
-describe('agreeOnTime', () => {
+describe('resolveServerTime', () => {
   it.each([
     ['without a Date and before any, our clock is all there is', null, 0, null, 0, null],
     ['without a Date, time may have passed unseen', null, 9 * DAY, 0, 9, [0, 9]],
@@ -14,7 +14,11 @@ describe('agreeOnTime', () => {
     ['three clocks, three times: all of them count', 30 * DAY, -5 * DAY, 0, 0, [-5, 30]],
   ] as const)('%s', (_, date, ours, expected, at, days) => {
     const moved = (ms: number | null) => (ms === null ? null : NOW + ms)
-    const time = agreeOnTime({ date: moved(date), ours: NOW + ours, expected: moved(expected) })
+    const time = resolveServerTime({
+      date: moved(date),
+      ours: NOW + ours,
+      expected: moved(expected),
+    })
     expect(time.at).toBe(NOW + at * DAY)
     const { dispute } = time
     expect(dispute === null).toBe(days === null)

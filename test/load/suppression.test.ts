@@ -265,7 +265,10 @@ describe('a list that was damaged or lost', () => {
     expect(readSuppression(journal).people).toBe(2)
 
     copy(join(folder, 'backup'), data)
-    const older = { exitCode: 9, hint: expect.stringContaining('forget everybody') as unknown }
+    const older = {
+      exitCode: 9,
+      hint: expect.stringContaining('forget all their people') as unknown,
+    }
     expect(() => readSuppression(journal)).toThrow(expect.objectContaining(older) as Error)
     expect(() => readSuppression(journal)).toThrow(
       /it is number 1, and certificates\/forget-2.json knows of number 2/,

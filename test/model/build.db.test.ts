@@ -67,7 +67,7 @@ describe('a build of the shipped models', () => {
   it('reports the rows of every table after a second full refresh, also of the computed ones, whose rows stay', async () => {
     const rowsOf = async (buildId: string) => {
       const { fullRefreshReason, models } = await buildModels(warehouse, { buildId, builtAt })
-      expect(fullRefreshReason).toBe('there is no earlier build to go on from')
+      expect(fullRefreshReason).toBe('there is no earlier build to continue from')
       return new Map(models.map(({ name, rows }) => [name, rows]))
     }
     const first = await rowsOf('first')
@@ -135,7 +135,7 @@ describe('tables beside the models', () => {
     await build()
     await warehouse.run('alter table arrivals drop column title')
     expect((await build()).fullRefreshReason).toBe(
-      'the table arrivals has other columns than it was made with',
+      'the table arrivals has different columns from those it was made with',
     )
     expect(await warehouse.all('select count(title) as n from arrivals')).toEqual([{ n: 3n }])
   })
@@ -168,7 +168,7 @@ describe('tables beside the models', () => {
 
 describe('an incremental build with one new joining of 3 people', () => {
   it('writes 1 row of people, and of the rebuilt tables the 2 and 2 rows that differ; then nothing while nothing changes', async () => {
-    expect((await build()).fullRefreshReason).toBe('there is no earlier build to go on from')
+    expect((await build()).fullRefreshReason).toBe('there is no earlier build to continue from')
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
     const report = await build()
     expect(report.fullRefreshReason).toBeNull()
@@ -258,7 +258,7 @@ describe('a full refresh', () => {
     await build()
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
     expect((await build()).fullRefreshReason).toBe(
-      'models, checks, titles or the version are not those of the last build',
+      'models, checks, titles or the version changed since the last build',
     )
     expect((await build()).fullRefreshReason).toBeNull()
   })

@@ -129,7 +129,7 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
   ]
   const own = ['jobtide.duckdb', 'analyst.duckdb', 'journal', 'reports/x', 'scratch/x.duckdb']
   for (const [to, why] of [
-    ...others.map((name) => [at(name), 'no export made all of it']),
+    ...others.map((name) => [at(name), 'not all of it comes from an export']),
     ...own.map((name) => [join(dataDir, name), 'keeps its own files']),
     [at('link.duckdb'), 'keeps its own files'],
     [at('data/jobtide.duckdb'), 'keeps its own files'],

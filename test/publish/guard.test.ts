@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Manifest } from '../../src/publish/manifest.ts'
-import { refuseLoss, type LossChoices } from '../../src/publish/guard.ts'
+import { assertNoDataLoss, type LossChoices } from '../../src/publish/guard.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { aManifest, aTable } from './manifests.ts'
 
@@ -51,7 +51,7 @@ function snapshot({
 function refused(before: Facts, now: Facts, choices: LossChoices = {}) {
   try {
     const { lists = [] } = now
-    refuseLoss(snapshot(before), snapshot(now), 's3://lake', { ...choices, lists })
+    assertNoDataLoss(snapshot(before), snapshot(now), 's3://lake', { ...choices, lists })
     return null
   } catch (error) {
     return error as Error & { exitCode: number; hint: string }

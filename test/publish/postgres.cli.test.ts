@@ -199,7 +199,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     const { exitCode, stderr } = await run('answers', 'odd')
     expect([exitCode, stderr]).toEqual([
       7,
-      expect.stringContaining(`${schema}.odd is there, and no export made it`),
+      expect.stringContaining(`${schema}.odd exists, but no export made it`),
     ])
     expect(ask(`select mine, to_regclass('${schema}.answers') is null from ${schema}.odd`)).toBe(
       'mine|t',
@@ -221,7 +221,11 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
         7,
         'password authentication failed for user "tester"',
       ],
-      [`postgres://tester@${where}/postgres`, 7, 'it wants a password of tester, and none is set'],
+      [
+        `postgres://tester@${where}/postgres`,
+        7,
+        'it requires a password for tester, but none is set',
+      ],
       [`postgres://tester:${PASSWORD}@${where}/nowhere`, 7, 'database "nowhere" does not exist'],
       [`postgres://nobody:another-secret@${where}/postgres`, 7, 'permission denied'],
       [

@@ -217,7 +217,7 @@ const replaced =
     return replaceFile(lake, table, select.replace('FILE', last))
   }
 
-const LINK = 'it lies behind a symbolic link, which is not followed'
+const LINK = 'it is behind a symbolic link, which is not followed'
 const HARM = `copy (select 1 as harm) to 'OUT/harm.csv'`
 
 // What is done, and what `verify` says then, as `<kind> <object>: <message>`: all of it, and nothing else.
@@ -225,9 +225,9 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'a bit of a data file is turned',
     ({ lake, whole }) => flipByte(lake, whole),
-    /^sha256 whole: its bytes are others: their SHA-256 is [0-9a-f]{64}$/,
+    /^sha256 whole: its bytes differ: their SHA-256 is [0-9a-f]{64}$/,
   ],
-  ['a data file is gone', removed('whole'), 'missing whole: it is not there'],
+  ['a data file is gone', removed('whole'), 'missing whole: it is missing'],
   [
     'a data file lacks its last bytes',
     (parts) => truncateSync(pathOf(parts, 'whole'), 100),
@@ -244,8 +244,8 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'the manifest contradicts itself',
     set('tables.0.rows', 15_003),
-    'manifest manifest: people: it says 15003 rows, and its parts add up to 15002',
-    'manifest manifest: people: it says 15003 rows in partitions, and its parts add up to 15002',
+    'manifest manifest: people: it says 15003 rows, but its parts add up to 15002',
+    'manifest manifest: people: it says 15003 rows in partitions, but its parts add up to 15002',
   ],
   [
     'the manifest was changed after the pointer moved',
@@ -255,7 +255,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'the pointer is gone',
     removed('pointer'),
-    'pointer latest.json: it is not there, so readers find none of the snapshots',
+    'pointer latest.json: it is missing, so readers find no snapshot',
   ],
   [
     'the pointer names a file elsewhere as the manifest',
@@ -283,7 +283,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'the views name a file less',
     edited('views', /^ {2}getvariable.*2019.*',\n/gm, ''),
-    'views views: it is not the one that belongs to the manifest: it was changed',
+    'views views: it does not match the manifest: it was changed',
   ],
   ['the views have a statement more', edited('views', /$/g, HARM), /^views views: /],
   [

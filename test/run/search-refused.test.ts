@@ -14,8 +14,8 @@ it.each<[string, object, number | null, string]>([
   ['nothing', { ...answer, outcome: 'absent', credits_used: 0 }, null, ''],
   ['an error', { ...answer, outcome: 'refused', reason: 'no such place' }, 2, 'no such place'],
   ['400', { ...failure, status: 400 }, 2, 'no such place'],
-  ['a failure that passes', { ...failure, status: 500 }, 5, 'could not say yet'],
-  ['"later"', { ...answer, outcome: 'later' }, 5, 'could not say yet'],
+  ['a failure that passes', { ...failure, status: 500 }, 5, 'has no answer yet'],
+  ['"later"', { ...answer, outcome: 'later' }, 5, 'has no answer yet'],
 ])('a search that was answered with %s', (_, record, exitCode, says) => {
   const run = { lookups: new Map([['000001', newLookupHistory(LOOKUP)]]), batchesDone: 0 }
   foldLookup(new Map(), run, record as AnswerReceived | RequestFailed)

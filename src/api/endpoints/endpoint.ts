@@ -1,6 +1,7 @@
 /**
- * What a file of this folder declares of an endpoint. All else (planning, budget, journal, resuming, tables) is the same for every
- * endpoint. Job changes have a reader of their own: their lists move all the time, and do not say how long they are.
+ * The declaration of an endpoint, which each file of this folder exports. Everything else (planning, budget, journal,
+ * resuming, tables) is the same for every endpoint. Job changes have a separate reader: their lists move all the time,
+ * and do not state their length.
  */
 
 import { z } from 'zod'
@@ -14,7 +15,7 @@ export interface Endpoint {
   readonly target?: (request: LookupRequest) => string
   /** The member of a request that a line of `for_each` fills unless the pipeline names another, such as `url`. */
   readonly subject: string
-  /** Whether an answer may hold nothing and is right all the same: a list, such as that of a search. */
+  /** Whether an empty answer can be correct: a list, such as that of a search. */
   readonly mayBeEmpty?: true
   /** A request, but for the page; unknown members are refused. The rules are the service's. */
   readonly request: z.ZodObject
@@ -26,11 +27,11 @@ export interface Endpoint {
   readonly pages: string | null
   /** Of an endpoint with pages: whether the answer to this request is all there is. */
   readonly isOnePage?: (request: LookupRequest) => boolean
-  /** Statuses beside 200 that are answers. */
+  /** Statuses other than 200 that are answers. */
   readonly statuses?: readonly number[]
-  /** What a page may cost, by the price list. */
+  /** The possible price of a page, by the price list. */
   readonly price: (request: LookupRequest) => PriceRange
-  /** Reads a JSON answer. @returns what it is; a reason where it is none */
+  /** Reads a JSON answer. @returns the reading, or a reason why there is none */
   readonly read: (json: unknown, asked: AskedFor) => EndpointAnswer | string
   /** Paths of members that are taken out before an answer is kept: personal data that job-change work does not need. */
   readonly notKept?: readonly (readonly string[])[]
@@ -42,7 +43,7 @@ export interface Endpoint {
 
 export type LookupRequest = Readonly<Record<string, unknown>>
 
-/** What an answer answers. */
+/** The content of an answer. */
 export interface AskedFor {
   readonly request: LookupRequest
   /** From 1. */
@@ -68,13 +69,13 @@ export interface EndpointAnswer {
   readonly reason?: string
   /** Items in it: 1 for a thing that is there. */
   readonly items: number
-  /** What asks for the next page; null for the last one. */
+  /** Requests the next page; null for the last one. */
   readonly next: string | number | null
   /** How many items the list has, where it says so; `next` is the number of a page then. */
   readonly total?: number | null
-  /** What the service says it charged, as sent. */
+  /** The charge as the service sent it. */
   readonly creditsSent: unknown
-  /** What this answer should cost. */
+  /** The expected charge for this answer. */
   readonly price: PriceRange
 }
 
@@ -98,7 +99,7 @@ export function pageOfList(
 
 const NOT_THERE = { outcome: 'absent', items: 0, next: null } as const
 
-/** What an answer about one thing that is there has. */
+/** The fields of an answer about one item that exists. */
 export const ONE_THING = { outcome: 'found', items: 1, next: null } as const
 
 // With status 200: what is not there, and what took too long.
@@ -108,20 +109,23 @@ const failedSchema = z.looseObject({
   credit_used: z.unknown().optional(),
 })
 
-// Whatever else it has: of job changes it is no page either.
+// Whatever else it has, it is not a page of job changes either.
 const noSuccessSchema = z.looseObject({
   success: z.literal(false),
   message: z.string().catch('no message'),
 })
 
 interface Shape<Found> {
-  /** Of an answer that has what was asked for. */
+  /** For an answer that has the requested data. */
   readonly schema: z.ZodType<Found>
-  /** Whether it is a search: what finds nothing is an empty list, and an error is none. */
+  /** Whether it is a search: no results are an empty list, and an error is not a result. */
   readonly isSearch?: true
-  /** What it may cost to hear that there is nothing; with a status other than 200, and what can be asked again, is free. */
+  /**
+   * The possible charge for an answer that there is nothing; an answer with a status other than 200, or one that can be
+   * requested again, is free.
+   */
   readonly absent: PriceRange
-  /** What is said of an answer that is neither. */
+  /** The error message for an answer that is neither. */
   readonly otherwise: string
 }
 
@@ -147,7 +151,7 @@ export function reading<Found extends { readonly credit_used?: unknown }>(
   }
 }
 
-/** What a search takes for no filter, and does without: as text, though it may be named by objects. */
+/** Filters that a search ignores because it does not recognise them: as text, though objects may name them. */
 export function filterErrorsIn(json: unknown): string[] {
   if (json === null || typeof json !== 'object' || !('filter_errors' in json)) return []
   const named = [json.filter_errors ?? []].flat()

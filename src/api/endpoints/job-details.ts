@@ -42,7 +42,8 @@ export const jobDetails: Endpoint = {
     most: DETAILS_CREDITS + (team === true ? TEAM_CREDITS : 0),
   }),
 
-  // Whether credit_used counts the section, or credit_addon beside it, is not documented: the ledger takes either.
+  // The documentation does not say whether credit_used includes the section or credit_addon is charged in addition: the
+  // ledger accepts both.
   read: reading(
     { schema, absent: exactly(0), otherwise: 'it has no posting in data' },
     ({ data: { hiring_team: team } }, { request }) => {

@@ -16,7 +16,7 @@ const LONGEST_KEYWORDS = 500
 /** One value or several; each may be excluded. */
 function filterOf<Value extends z.ZodType>(
   value: Value,
-  error = 'expected texts, each perhaps as {value, exclude: true}',
+  error = 'expected texts, or objects {value, exclude: true}',
 ) {
   const one = z.union([value, z.strictObject({ value, exclude: z.boolean().optional() })])
   return z.union([one, z.array(one).min(1)], { error }).optional()

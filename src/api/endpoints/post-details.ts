@@ -6,7 +6,7 @@ import { postUrl } from './post-url.ts'
 
 const PRICE = exactly(1)
 
-// Its members are not documented but for the counts: an object is a post unless it says why it is none.
+// Only its counts are documented: an object is a post unless it says why it is not.
 const schema = z.looseObject({
   error: z.null().optional(),
   credit_used: z.unknown().refine((value) => value !== undefined),

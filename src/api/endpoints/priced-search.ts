@@ -1,4 +1,4 @@
-/** What searches for companies and for posts have in common: their envelope, and what a page costs. */
+/** Shared by searches for companies and for posts: their envelope, and the price of a page. */
 
 import { z } from 'zod'
 import { optionalCount, pageOfList, reading, type Endpoint } from './endpoint.ts'

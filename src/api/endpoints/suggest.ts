@@ -1,11 +1,11 @@
-/** What the filters of a people search are called, such as companies and titles that begin with a text. */
+/** Suggests names for the filters of a people search, such as companies and titles that begin with a text. */
 
 import { z } from 'zod'
 import { exactly, reading, type Endpoint } from './endpoint.ts'
 
 const PRICE = exactly(1)
 
-/** What there are suggestions of. */
+/** The kinds of suggestions. */
 export const SUGGEST_TYPES = [
   'company',
   'job_title',

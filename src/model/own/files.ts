@@ -88,7 +88,7 @@ export function readOwnFiles(folder: string): OwnFiles {
 }
 
 function filesIn(folder: string): string[] {
-  // Editors keep files of their own beside those that are open.
+  // Editors keep their own files next to those that are open.
   return existsSync(folder)
     ? sqlFilesIn(folder).filter((path) => !basename(path).startsWith('.'))
     : []
@@ -113,7 +113,7 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
 const TOKEN =
   /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|\s+|[^]/g
 
-/** The one select of a file, without the semicolon that ends it: its lines are those of the file. */
+/** The one select of a file, without its final semicolon: its lines are those of the file. */
 function statementIn(text: string, file: string): string {
   let end: number | null = null
   let code = ''
@@ -137,7 +137,7 @@ function statementIn(text: string, file: string): string {
   const [, word] = /^[\s(]*(\w*)/.exec(code) ?? []
   if (!/^(?:select|with|from|values)$/i.test(word ?? '')) {
     const found = code.trim() === '' ? 'it has no statement' : `it begins with ${word}`
-    throw new OwnSqlError(file, `${found}, and a file is one select`)
+    throw new OwnSqlError(file, `${found}, but a file must be one select`)
   }
   return `${text.slice(0, end ?? text.length).trimEnd()}\n`
 }
@@ -147,7 +147,7 @@ export function placeOf(file: string, text: string, at: number): string {
   return `${file}:${text.slice(0, at).split('\n').length}`
 }
 
-/** What the engine refuses of an own file is told with its line; of others, as {@link naming} does. */
+/** An error of the engine in an own file is shown with its line; in other files, as {@link naming} does. */
 export async function namingFile<T>(
   what: string,
   { file, hint = '' }: { readonly file: string | undefined; readonly hint?: string },

@@ -1,6 +1,7 @@
 /**
- * Adds the user's own models and checks to those that ship, behind them in run order. What the last build made of which file stands
- * in `ops.build_state`: a file that is new, edited or gone is noticed by its bytes, and only those are parsed.
+ * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records the result of
+ * the last build for each file: a file that is new, edited or gone is noticed by its bytes, and only such files are
+ * parsed.
  */
 
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
@@ -26,7 +27,7 @@ const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
 export function refuseOnSpark(files: number): void {
   if (files === 0) return
   throw new ConfigError(
-    'models and checks of your own are built by DuckDB alone, and this pipeline says `engine: spark`',
+    'models and checks of your own are built by DuckDB alone, but this pipeline says `engine: spark`',
     {
       hint: 'Take models/ and checks/ out of the folder of the project, or build with `--engine duckdb`.',
     },
@@ -35,7 +36,8 @@ export function refuseOnSpark(files: number): void {
 
 /**
  * The project with the user's own models and checks.
- * @param folder of the project; null: that of the last build; undefined: none, so that what the last build made of one goes
+ * @param folder of the project; null: that of the last build; undefined: none, so that the tables that the last build
+ *   made from one are dropped
  * @throws ConfigError naming the file that is wrong: nothing was built yet
  */
 export async function withOwn(
@@ -113,7 +115,7 @@ function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   }
 }
 
-/** By hash of each select the tables that it reads. Only those that `known` does not have are parsed. */
+/** The tables that each select reads, by its hash. Only selects missing in `known` are parsed. */
 async function readsOf(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
@@ -145,7 +147,7 @@ async function readsOf(
       if (missing === undefined) return [hash, reads]
       throw new OwnSqlError(
         file,
-        `it reads ${missing}, and there is no such table`,
+        `it reads ${missing}, but there is no such table`,
         didYouMean(missing, [...tables]),
       )
     }),
@@ -168,7 +170,7 @@ function parsedReads(tree: string, { file, sql, isByPerson }: OwnSelect): string
       position === undefined ? `a file is one select: ${problem}` : problem,
     )
   }
-  // Rows of changed people stand in for tables that are named without a schema.
+  // Rows of changed people replace tables that are named without a schema.
   if (
     isByPerson &&
     /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i.test(sql.replaceAll(/--.*/g, ''))

@@ -1,4 +1,7 @@
-/** What builds note in `ops.build_state`, and of it the user's own models and checks: which files they made, and what of it is published. */
+/**
+ * The entries of builds in `ops.build_state`, and among them the user's own models and checks: which files they made,
+ * and which of them are published.
+ */
 
 import type { TableDefinition } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
@@ -8,14 +11,14 @@ import type { OwnProject, Project } from '../project.ts'
 export type Note = readonly [key: string, value: string]
 
 interface OwnState extends Pick<OwnProject, 'folder' | 'made' | 'reads'> {
-  /** Of the models that ship: what is read is found out again where they are others. */
+  /** For the models that ship: their inputs are determined again when the models change. */
   readonly fingerprint: string
   readonly tables: readonly TableDefinition[]
 }
 
 const KEY = 'own'
 
-/** What the last build noted under a key; undefined where it noted nothing. */
+/** The entry of the last build under a key; undefined where there is none. */
 export async function noteOf(warehouse: Warehouse, key: string): Promise<string | undefined> {
   const [row] = await warehouse.all<{ value: string }>(
     'select value from ops.build_state where key = $1',
@@ -24,7 +27,7 @@ export async function noteOf(warehouse: Warehouse, key: string): Promise<string 
   return row?.value
 }
 
-/** What the last build noted of the user's own; null where it made none. */
+/** The last build's entry about the user's own models; null where it made none. */
 export async function readState(warehouse: Warehouse): Promise<OwnState | null> {
   return JSON.parse((await noteOf(warehouse, KEY)) ?? 'null') as OwnState | null
 }
@@ -34,7 +37,7 @@ export async function ownTables(warehouse: Warehouse): Promise<readonly TableDef
   return (await readState(warehouse))?.tables ?? []
 }
 
-/** What a build notes of the user's own. @param made as in {@link OwnProject} */
+/** The entry of a build about the user's own models. @param made as in {@link OwnProject} */
 export function ownNotes({ own, nodes, fingerprint }: Project, made = own?.made): Note[] {
   if (own === undefined || Object.keys(made ?? {}).length === 0) return []
   const { folder, reads } = own

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the Delta log of a table: its lines as the protocol's "Actions" has them, what these add up to, and checkpoints
- * of that. What other engines add to a line is passed over, as the protocol asks of readers.
+ * Reads and writes the Delta log of a table: its lines as the protocol's "Actions" defines them, the state that they
+ * add up to, and checkpoints of it. Additions of other engines to a line are ignored, as the protocol asks of readers.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { withObject, withScratchFile, type ObjectSource } from '../scratch.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
 export const APP_ID = 'jobtide'
-/** Every reader knows it: files come and go, whole. */
+/** All readers support it: files come and go, whole. */
 export const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 }
 
 const textMap = z.record(z.string(), z.string())
@@ -111,7 +111,7 @@ export function lastCheckpointKey(table: string): string {
 
 const padded = (version: number) => String(version).padStart(20, '0')
 
-/** The versions that a log has commits and checkpoints of, each ascending; keys of other kinds are passed over. */
+/** The versions of a log's commits and checkpoints, each ascending; keys of other kinds are ignored. */
 export function versionsOf(keys: readonly string[]): { commits: number[]; checkpoints: number[] } {
   const matching = (name: RegExp) => {
     const versions = keys.flatMap((key) => name.exec(key)?.[1] ?? []).map(Number)
@@ -123,7 +123,7 @@ export function versionsOf(keys: readonly string[]): { commits: number[]; checkp
   }
 }
 
-/** What is kept of a log, the default of `delta.logRetentionDuration`. */
+/** How long a log is kept, the default of `delta.logRetentionDuration`. */
 const LOG_RETENTION_DAYS = 30
 
 /** The keys of a table's log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no version of those needs them. */
@@ -136,7 +136,10 @@ export function expiredLogFiles(objects: readonly StoredObject[], now: number): 
   return logFilesBefore(keys, checkpoint ?? 0)
 }
 
-/** The keys of commits and checkpoints of versions before `version`, and of what other engines keep beside them. */
+/**
+ * The keys of commits and checkpoints of versions before `version`, and of the files that other engines keep next to
+ * them.
+ */
 export function logFilesBefore(keys: readonly string[], version: number): string[] {
   return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
 }
@@ -151,7 +154,7 @@ export interface LogState extends Pick<Action, 'protocol' | 'metaData' | 'txn'> 
 
 export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
-/** The sequence number of the snapshot that a log has come to; 0 for none. */
+/** The sequence number of the snapshot that a log shows; 0 for none. */
 export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
@@ -164,7 +167,7 @@ export function applyActions(
   const files = new Map(state.files)
   const tombstones = new Map(state.tombstones)
   let { protocol, metaData, txn } = state
-  // A commit has no order of its own: what it adds is there afterwards.
+  // A commit has no order of its own: the files that it adds exist afterwards.
   for (const { remove } of actions) {
     if (remove === undefined) continue
     files.delete(remove.path)
@@ -197,8 +200,8 @@ export interface LogSource extends ObjectSource {
  * Reads a table's log; its state is {@link emptyLog} when there is none.
  * @param listed its keys; listed here unless given
  * @returns also the version of the newest checkpoint, null when there is none
- * @throws DamagedLogError for one that cannot be gone on with: a version is lost or unreadable, or another engine, or Jobtide
- *   0.12, asks more of its readers and writers than Jobtide knows
+ * @throws DamagedLogError for one that cannot be continued: a version is lost or unreadable, or another engine, or
+ *   Jobtide 0.12, asks more of its readers and writers than Jobtide knows
  */
 export async function readStoredLog(
   source: LogSource,
@@ -250,7 +253,7 @@ async function readCheckpoint(source: LogSource, table: string, of: number): Pro
   })
 }
 
-/** How long a removed file is named, the default of `delta.deletedFileRetentionDuration`. */
+/** How long a removed file stays named, the default of `delta.deletedFileRetentionDuration`. */
 const TOMBSTONE_DAYS = 7
 const TEXT_MAP = 'map(varchar, varchar)'
 // The protocol's "Checkpoint Schema": names and types are part of the format.
@@ -269,7 +272,7 @@ const CHECKPOINT_COLUMNS = Object.entries({
   .map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`)
   .join(', ')
 
-/** Writes what a log adds up to as one Parquet file, so that readers need not read every commit, and tells them of it. */
+/** Writes the state of a log as one Parquet file, so that readers need not read every commit, and points them to it. */
 export async function writeCheckpoint(
   { store, warehouse, scratchFolder }: LogSource,
   table: string,

@@ -37,10 +37,10 @@ import {
 export type LogVersions = Record<string, { readonly version: number; readonly table: string }>
 
 export interface SyncOptions extends LogSource {
-  /** What the logs shall show: the pointer's, and its files are in the store. */
+  /** The intended state of the logs: the pointer's snapshot, whose files are in the store. */
   readonly manifest: Manifest
   readonly logger: Logger
-  /** What the last publish has brought the logs to. Default: nothing is known, and all are read. */
+  /** The state of the logs after the last publish. Default: nothing is known, and all are read. */
   readonly known?: LogVersions
   /** Keys below `tables/`, listed when this publish began. Default: each log is listed. */
   readonly listed?: readonly string[]
@@ -53,9 +53,10 @@ const CHECKPOINT_EVERY = 10
 const MOST_ATTEMPTS = 10
 
 /**
- * Adds one commit to the log of every table that it does not show as the manifest does, unless it shows a later snapshot. What
- * other engines did to a log is undone, and one that cannot be gone on with is begun again: all that it said stands in the
- * manifest. The log of a table that is no longer published stays as it is. Repeatable, and safe beside another publisher.
+ * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot.
+ * Changes that other engines made to a log are undone, and a log that cannot be continued begins again: the manifest
+ * has everything that it said. The log of a table that is no longer published stays as it is. Repeatable, and safe
+ * while another publisher runs.
  * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
@@ -74,7 +75,9 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> 
   return logs
 }
 
-/** The version that the log has come to. @param keys of the log, as they were; what others have written since is seen later */
+/**
+ * The current version of the log. @param keys of the log, as they were; what others have written since is seen later
+ */
 async function syncLog(
   options: SyncOptions,
   table: ManifestTable,
@@ -150,7 +153,7 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   }
 }
 
-/** What of a table its Delta log shows. */
+/** The state of a table in its Delta log. */
 function hashOf({ files, schema, grain }: ManifestTable): string {
   return sha256Hex(
     stableJson({ files: files.map(({ key, bytes, rows }) => [key, bytes, rows]), schema, grain }),
@@ -190,7 +193,7 @@ export function planCommit(
     engineInfo: `Jobtide/${manifest.versions.jobtide}`,
     isBlindAppend: false,
     snapshot_id: manifest.snapshot_id,
-    // What engines show in a table's history.
+    // The text that engines show in a table's history.
     userMetadata: manifest.snapshot_id,
   }
   const txn = { appId: APP_ID, version: manifest.sequence, lastUpdated: at }
@@ -203,7 +206,10 @@ function tableId(table: string, snapshotId: string): string {
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }
 
-/** Files that the log has and the manifest has not go; those it lacks, or names with another size or count of rows, come. */
+/**
+ * Removes files that the log has but the manifest has not; adds those that it lacks, or that it lists with another size
+ * or count of rows.
+ */
 function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {
   // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
   const pathOf = ({ key }: ManifestFile) => key.slice(tableFolder(table.name).length)
@@ -250,7 +256,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The `schemaString` of a table. Every column may be null there: the protocol has no way to add one that may not.
+ * The `schemaString` of a table. Every column is nullable: the protocol cannot add one that is not.
  * @throws PublishError for a column whose type the Delta protocol does not have
  */
 export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {

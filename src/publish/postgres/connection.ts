@@ -77,10 +77,10 @@ const GRANTS =
   'The user needs `create` on the database or on the schema, `temporary` on the database, and must own the tables that it loads.'
 const LATER =
   'Free what is named there, or wait, and export again. Readers still see the tables as they were.'
-// What an operator does about a class of SQLSTATE, or one of it; the longest that fits.
+// The operator's remedy for a class of SQLSTATE, or for one of it; the longest match counts.
 const HINTS: Readonly<Record<string, string>> = {
-  '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to what the server knows; pg_hba.conf says who may come from where.',
-  '3D': 'Make it (`createdb`), or name another one in the address.',
+  '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to a login that the server accepts; pg_hba.conf decides who may connect from where.',
+  '3D': 'Create it (`createdb`), or name another one in the address.',
   '42501': GRANTS,
   '25006': 'It is a standby, or set to read only: name the primary.',
   '53': LATER,
@@ -89,7 +89,7 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 const TLS_TROUBLE = /certificate|self.signed|SSL|TLS|altname/i
 const TLS_HINT =
-  'Name the certificate of its authority with ?sslrootcert=FILE; ?sslmode=require encrypts without asking who the server is, ?sslmode=disable not at all.'
+  'Name the certificate of its authority with ?sslrootcert=FILE; ?sslmode=require encrypts without verifying the server, ?sslmode=disable does not encrypt.'
 const NO_PASSWORD = /client password must be a/
 
 /** Names the database; the text of a server or a system has no password in it. */
@@ -101,7 +101,7 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
   const context = { database: shown, ...(code === '' ? {} : { code }) }
   if (NO_PASSWORD.test(messageOf(error))) {
     const hint = 'Set PGPASSWORD, or PGPASSFILE to a file with mode 0600 that holds it.'
-    return new PublishError(`${shown}: it wants a password of ${user}, and none is set`, {
+    return new PublishError(`${shown}: it requires a password for ${user}, but none is set`, {
       hint,
       context,
     })
@@ -112,7 +112,7 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
   }
   if (code === '2BP01') {
     return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, {
-      hint: 'Its columns have changed. Drop what is named, export, and make it again. Nothing was changed.',
+      hint: 'Its columns have changed. Drop the objects named there, export, and create them again. Nothing was changed.',
       context,
       cause: error,
     })
@@ -129,7 +129,7 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
   }
   if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
   return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, {
-    hint: 'Start it, or mend its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.',
+    hint: 'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.',
     context,
     cause: error,
   })

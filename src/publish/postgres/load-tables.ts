@@ -39,7 +39,7 @@ export interface LoadedTable {
   readonly rowsChanged: number | null
 }
 
-/** How a table stands in the database. */
+/** The state of a table in the database. */
 interface Found {
   readonly name: string
   readonly kind: string
@@ -59,7 +59,7 @@ const FOUND = `select c.relname as name, c.relkind::text as kind, obj_descriptio
   where n.nspname = $1`
 // The last line of the comment of each of our tables.
 const MARK = /(?:^|\n)Exported by Jobtide \S+ at \S+, content ([0-9a-f]{64})\.$/
-// What is set for the user or the database may be made for short questions.
+// Settings of the user or the database may be made for short questions.
 const BEGIN = `begin;
   set local search_path = pg_catalog; set local timezone = 'UTC'; set local datestyle = 'ISO';
   set local client_min_messages = warning; set local statement_timeout = 0;
@@ -71,7 +71,7 @@ const LONGEST_KEY = 2_000
 /**
  * Loads `tables`.
  * @throws RefusedError where a table of that name is not ours, or views keep one whose columns changed
- * @throws LockedError while another export loads the schema, or somebody locks a table
+ * @throws LockedError while another export loads the schema, or another session locks a table
  * @throws PublishError when the database refuses or cannot be reached; it stays as it was
  */
 export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTable[]> {
@@ -80,7 +80,7 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
     .flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)])
     .find((name) => Buffer.byteLength(name) > LONGEST_NAME)
   if (tooLong !== undefined) {
-    throw new ConfigError(`PostgreSQL takes no name over ${LONGEST_NAME} bytes: ${tooLong}`)
+    throw new ConfigError(`PostgreSQL accepts no name over ${LONGEST_NAME} bytes: ${tooLong}`)
   }
   return withPostgres(address, signal, async (database) => {
     await database.all(BEGIN)
@@ -149,8 +149,8 @@ function refuseOthers(
   const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
   if (others.length === 0) return
   const names = others.map(({ name }) => `${schema}.${name}`).join(', ')
-  throw new RefusedError(`${address.shown}: ${names} is there, and no export made it`, {
-    hint: 'Name another schema (--schema, `schema:` of the pipeline), or move what is there away. Nothing was changed.',
+  throw new RefusedError(`${address.shown}: ${names} exists, but no export made it`, {
+    hint: 'Name another schema (--schema, `schema:` of the pipeline), or move the existing one away. Nothing was changed.',
   })
 }
 

@@ -1,7 +1,7 @@
 /**
- * Keeps objects as files below one folder. A file gets its name by rename() or link() of a finished, synced temporary file in
- * `.incoming`, so a reader never sees half an object. Symbolic links are no objects. The pointer is replaced under a lock of the
- * operating system.
+ * Keeps objects as files below one folder. A file gets its name by rename() or link() of a finished, synced temporary
+ * file in `.incoming`, so a reader never sees half an object. Symbolic links are not objects. The pointer is replaced
+ * under a lock of the operating system.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -46,7 +46,7 @@ const LOOK_AGAIN_MS = 20
 const PLACE_TRIES = 5
 
 /**
- * Opens the store in the absolute folder `root`; to write, makes it where it is missing.
+ * Opens the store in the absolute folder `root`; for writing, creates a missing one.
  * @param modes of what is written; null: as the process's umask says
  * @throws PublishError when the folder cannot be made, or to read, is not there
  */
@@ -141,7 +141,7 @@ class FolderStore implements ObjectStore {
     const temporary = this.#incoming(randomUUID())
     try {
       await write(temporary)
-      // A copy has the mode of what it was copied from.
+      // A copy has the mode of its original.
       if (this.#modes !== null) chmodSync(temporary, this.#modes.file)
       await syncFile(temporary)
       return await place(temporary, path)
@@ -175,7 +175,7 @@ class FolderStore implements ObjectStore {
     const isNew = !existsSync(path)
     for (;;) {
       const lock = await tryProcessLock(path)
-      // So that other users can publish there.
+      // Lets other users publish there.
       if (lock !== null && isNew && this.#modes !== null) chmodSync(path, this.#modes.file)
       if (lock !== null) return lock
       if (this.#clock.monotonic() >= giveUpAt) {
@@ -198,7 +198,7 @@ class FolderStore implements ObjectStore {
     return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
   }
 
-  /** The plain file of a key. A symbolic link is none, nor is what lies behind one: it could lead anywhere. */
+  /** The plain file of a key. A symbolic link is refused, as are files behind one: it could lead anywhere. */
   #find(key: string): Stats | undefined {
     let path = this.destination
     let found: Stats | undefined
@@ -234,7 +234,7 @@ class FolderStore implements ObjectStore {
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  // While it walks others put and remove: what is gone when it gets there was removed.
+  // While it walks, others put and remove objects: an object that is gone when it gets there was removed.
   *#walk(folder: string): Generator<StoredObject> {
     const path = join(this.destination, folder)
     for (const entry of undefinedIfMissing(() => readdirSync(path, { withFileTypes: true })) ??
@@ -282,7 +282,7 @@ class FolderStore implements ObjectStore {
   }
 }
 
-/** What `work` returns; undefined where a file or folder is not there. */
+/** The result of `work`; undefined where a file or folder is missing. */
 function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()

@@ -1,6 +1,6 @@
 /**
- * What the publisher needs of a place that keeps objects: put, read, list, delete, and move one small pointer by
- * compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
+ * A place that keeps objects, for the publisher: put, read, list, delete, and move one small pointer by
+ * compare-and-swap. It knows nothing of tables or snapshots. Every failure of a store is a PublishError.
  */
 
 import { rmSync } from 'node:fs'
@@ -9,12 +9,12 @@ import { onDisk } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { PublishError } from '../errors.ts'
 
-/** Encryption at rest that is asked of the server with every object; `none` leaves it to the bucket. */
+/** Encryption at rest that the server should apply to every object; `none` leaves it to the bucket. */
 export type ServerSideEncryption = 'none' | 'AES256' | 'aws:kms'
 
-/** How to reach a bucket and how objects lie in it, by the names of a pipeline file. Everything has a default. */
+/** How to reach a bucket and how to store objects in it, by the names of a pipeline file. Everything has a default. */
 export interface S3Options {
-  /** Default: what the AWS SDK finds; with an endpoint us-east-1. */
+  /** Default: the AWS SDK decides; with an endpoint us-east-1. */
   readonly region?: string | undefined
   /** `http(s)://host[:port]` of an S3-compatible server; default AWS. */
   readonly endpoint?: string | undefined
@@ -23,7 +23,7 @@ export interface S3Options {
   readonly sse?: ServerSideEncryption | undefined
   /** Only with `aws:kms`; default the account's own key. */
   readonly kms_key_id?: string | undefined
-  /** Of data; the small objects that coordinate publishers lie in the bucket's own class. */
+  /** For data; the small objects that coordinate publishers use the bucket's default class. */
   readonly storage_class?: string | undefined
 }
 
@@ -37,7 +37,7 @@ export interface StoreOptions {
   readonly clock: Clock
   /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
   readonly s3Endpoint?: string | undefined
-  /** How a bucket is reached and how objects lie in it; without meaning for a folder. */
+  /** How to reach a bucket and store objects in it; ignored for a folder. */
   readonly s3?: S3Options | undefined
   /** Default `write`: a missing folder is made, a bucket's conditional writes are tried. With `read` nothing is written. */
   readonly access?: 'read' | 'write' | undefined
@@ -55,9 +55,11 @@ export interface StoredObject {
   readonly modifiedAt: number
 }
 
-/** What no listing shows, and what of it goes. */
+/** Objects that no listing shows, and which of them are removed. */
 export interface Purge {
-  /** Parts of uploads that were begun before (milliseconds since 1970 UTC, by the store's clock) and never completed. */
+  /**
+   * Parts of uploads that began before (milliseconds since 1970 UTC, by the store's clock) and were never completed.
+   */
   readonly uploadsBegunBefore: number
   /** Also versions that are not the latest, and markers of removed objects. Default: false. */
   readonly versions?: boolean
@@ -85,15 +87,18 @@ export interface ObjectStore {
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
   /** Reads a small object; null when there is none. */
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
-  /** Writes an object of any size to the local file `path`, of which a failure leaves nothing; false when there is no such object. */
+  /**
+   * Writes an object of any size to the local file `path`, and leaves nothing there when it fails; false when there is
+   * no such object.
+   */
   download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
   /** The size of an object; null when there is none. */
   head(key: string): Promise<{ bytes: number } | null>
   /** Every object whose key starts with `prefix`, sorted by key. */
   list(prefix: string): Promise<StoredObject[]>
-  /** Removes objects; what is not there is no error. A store that keeps versions keeps those. */
+  /** Removes objects; a missing one is not an error. A store that keeps versions keeps those. */
   remove(keys: readonly string[]): Promise<void>
-  /** Removes for good what no listing shows; returns how many uploads and versions. */
+  /** Permanently removes objects that no listing shows; returns how many uploads and versions. */
   purge(what: Purge): Promise<number>
 }
 
@@ -114,7 +119,9 @@ export function checkKey(key: string): void {
   })
 }
 
-/** A part of a store as a store of its own: all that lies below a prefix. @param prefix one segment of a key, without a slash */
+/**
+ * A part of a store as a separate store: everything below a prefix. @param prefix one segment of a key, without a slash
+ */
 export function prefixedStore(store: ObjectStore, prefix: string): ObjectStore {
   const at = (key: string) => `${prefix}/${key}`
   return {

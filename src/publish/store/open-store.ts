@@ -40,7 +40,7 @@ export function withoutSlash(address: string): string {
 }
 
 /**
- * An s3:// address as it is, a folder made absolute from `base`; null for what is neither.
+ * An s3:// address unchanged, a folder made absolute from `base`; null for anything else.
  * @throws ConfigError for an s3:// address that is misspelt
  */
 export function absoluteAddress(address: string, base: string): string | null {
@@ -56,7 +56,10 @@ const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 // Objects of these classes are readable only hours after a request for them.
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 
-/** Takes `s3://bucket/prefix` apart. @throws ConfigError when it is none, or its prefix is no plain key */
+/**
+ * Takes `s3://bucket/prefix` apart. @throws ConfigError when it is not such an address, or its prefix is not a plain
+ * key
+ */
 export function parseS3Address(address: string): S3Address {
   const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names; nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
@@ -72,7 +75,7 @@ export function parseS3Address(address: string): S3Address {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
 }
 
-/** Lets only options pass that can be meant together. @throws ConfigError naming the first that cannot */
+/** Accepts only options that fit together. @throws ConfigError naming the first that does not */
 export function checkS3Options(options: S3Options): void {
   const { endpoint, kms_key_id: key, sse = 'none', storage_class: storageClass } = options
   const refuse = (what: string, advice: string) => {
@@ -92,7 +95,7 @@ export function checkS3Options(options: S3Options): void {
   if (endpoint === undefined) return
   const host = plainHost(endpoint)
   if (host === null) {
-    // Not repeated: there may be a password in it.
+    // Not repeated: it may hold a password.
     const what = 'the S3 endpoint is not http(s)://host or http(s)://host:port'
     return refuse(what, 'Fix JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file.')
   }

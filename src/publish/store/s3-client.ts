@@ -1,4 +1,4 @@
-/** A connection to one prefix of a bucket, and what went wrong with a call, in one sentence that repeats no secret. */
+/** A connection to one prefix of a bucket, which explains a failed call in one sentence without secrets. */
 
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { messageOf, systemCode } from '../../support/errors.ts'
@@ -6,7 +6,7 @@ import { MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { checkKey, type S3Address, type S3Options } from './object-store.ts'
 
-/** What a call does, and the permissions that it needs. */
+/** The action of a call, and the permissions that it needs. */
 const PERMISSIONS = {
   write: 's3:PutObject and s3:AbortMultipartUpload there, and kms:GenerateDataKey with aws:kms',
   read: 's3:GetObject there and s3:ListBucket on the bucket, and kms:Decrypt with aws:kms',
@@ -89,10 +89,10 @@ export class S3Connection {
       ],
       NoSuchBucket: [
         `there is no bucket ${this.bucket} at ${server}`,
-        'Make it, or name another with --snapshot-to.',
+        'Create it, or name another with --snapshot-to.',
       ],
       NotImplemented: [
-        `${server} does not implement what it takes to ${does}`,
+        `${server} does not implement the operations needed to ${does}`,
         'It must support If-None-Match and If-Match on PutObject.',
       ],
       PermanentRedirect: region,

@@ -42,8 +42,8 @@ import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-c
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
-// For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
-// removal of many, which answers 200 all the same, left.
+// Repeats requests that the SDK does not: reading the body of an answer, a write that met another, and keys left by a
+// bulk removal, which answers 200 even then.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
 const REMOVE_AT_ONCE = 1_000
@@ -78,9 +78,9 @@ class S3Store implements ObjectStore {
   readonly destination: string
   readonly #s3: S3Connection
   readonly #clock: Clock
-  /** What is asked of the server with every object. */
+  /** Headers sent with every object. */
   readonly #encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>
-  /** What is asked with data. Servers other than AWS have classes of their own. */
+  /** Headers sent with data. Servers other than AWS have their own classes. */
   readonly #ofData: { StorageClass: StorageClass | undefined }
   /** How `If-Match` must spell an ETag: quoted, as S3 gives it, or bare, as older Ceph wants it. */
   #quote = '"'
@@ -99,8 +99,9 @@ class S3Store implements ObjectStore {
   }
 
   /**
-   * Proves on an object of its own that the server honours conditional writes: many ignore the headers, and two publishers would
-   * overwrite each other in silence. The object stays: credentials that may not delete would leave one for each run.
+   * Proves on a test object that the server honours conditional writes: many ignore the headers, and two publishers
+   * would overwrite each other silently. The object stays: credentials that may not delete would leave one for each
+   * run.
    */
   async probe(): Promise<void> {
     const fault = await this.#probeFault()
@@ -111,7 +112,7 @@ class S3Store implements ObjectStore {
     })
   }
 
-  /** What the server does wrong; null where it does right. Other processes may write the same object meanwhile. */
+  /** The fault of the server; null for none. Other processes may write the same object meanwhile. */
   async #probeFault(): Promise<string | null> {
     // Each text is written once, so an ETag that is there again means that nothing was written between.
     const write = (expected: ObjectVersion | null) =>
@@ -163,11 +164,11 @@ class S3Store implements ObjectStore {
     })
   }
 
-  // Something on the way may answer 200 in the place of a server, and nothing is stored.
+  // A proxy may answer 200 in place of a server, and nothing is stored.
   #proveAnswer(etag: string | undefined, key: string): void {
     if (etag !== undefined) return
-    const what = `the answer to writing ${this.urlOf(key)} is none of S3: it has no ETag`
-    throw new PublishError(what, { hint: 'Is there a proxy on the way? Check the endpoint.' })
+    const what = `the answer to writing ${this.urlOf(key)} is not from S3: it has no ETag`
+    throw new PublishError(what, { hint: 'Is there a proxy in between? Check the endpoint.' })
   }
 
   #inputFor(key: string) {
@@ -323,8 +324,8 @@ class S3Store implements ObjectStore {
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  // Not the SDK's own paging, which knows neither versions nor uploads, and goes on for ever, or ends as if that were all,
-  // where a server repeats itself. What is missing from a listing could be removed for it.
+  // Replaces the SDK's paging, which knows neither versions nor uploads, and where a server repeats itself either never
+  // ends or ends as if that were all. An object that is missing from a listing could be removed because of it.
   async #pages<Page extends { IsTruncated?: boolean | undefined }>(
     prefix: string,
     send: (input: { Bucket: string; Prefix: string }) => Promise<Page>,
@@ -350,7 +351,7 @@ class S3Store implements ObjectStore {
     await this.#removeAll(keys.map((key) => ({ Key: this.#s3.at(key).Key })))
   }
 
-  // A second attempt asks for all of them again: what is gone by then counts as removed.
+  // A second attempt requests all of them again: objects that are gone by then count as removed.
   async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
     for (let at = 0, attempt = 1; at < objects.length; attempt += 1) {
       const failures = await this.#removeOnce(objects.slice(at, at + REMOVE_AT_ONCE))
@@ -364,7 +365,7 @@ class S3Store implements ObjectStore {
         throw new PublishError(`${what} could not be removed (${first.Code})`, {
           hint:
             first.Code === 'AccessDenied'
-              ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and no lock may lie on the object.'
+              ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and the object must not be locked.'
               : 'Try again later.',
           context: { failures: failures.slice(0, 100) },
         })
@@ -372,7 +373,7 @@ class S3Store implements ObjectStore {
     }
   }
 
-  /** Removes at most 1,000 objects or versions; which were refused. What is not there counts as removed. */
+  /** Removes at most 1,000 objects or versions; returns those that were refused. Missing ones count as removed. */
   async #removeOnce(objects: readonly ObjectIdentifier[]) {
     const command = new DeleteObjectsCommand({
       Bucket: this.#s3.bucket,
@@ -394,7 +395,7 @@ class S3Store implements ObjectStore {
     const namesOf = (
       some: readonly { Key?: string | undefined; VersionId?: string | undefined }[],
     ) => some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId }))
-    // Markers go last and by themselves: without its marker a removed object would be there again.
+    // Delete markers go last, separately: without its marker a removed object would reappear.
     await this.#removeAll(namesOf(old))
     await this.#removeAll(namesOf(markers))
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
@@ -413,7 +414,7 @@ class S3Store implements ObjectStore {
     }))
   }
 
-  /** Removes the parts of uploads that were begun before; how many. */
+  /** Removes the parts of uploads that began before; returns how many. */
   async #abandonUploads(begunBefore: number): Promise<number> {
     const { client, bucket, prefix } = this.#s3
     const pages = await this.#pages(
@@ -426,7 +427,7 @@ class S3Store implements ObjectStore {
     )
     let abandoned = 0
     for (const { Key = '', UploadId, Initiated } of pages.flatMap(({ Uploads = [] }) => Uploads)) {
-      // Without a date it cannot be told from one that is under way.
+      // Without a date it cannot be distinguished from one that is under way.
       if (Initiated === undefined || Initiated.getTime() >= begunBefore) continue
       const command = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })
       const abort = () => client.send(command).catch(nullIfAbsent)
@@ -437,8 +438,8 @@ class S3Store implements ObjectStore {
 }
 
 /**
- * What kept a conditional write from being done. Lost: another writer won, 412, or 404 where the object vanished
- * meanwhile. Otherwise it met another on its way, 409, and perhaps neither was done. @throws all other errors
+ * The reason why a conditional write failed. Lost: another writer won, 412, or 404 where the object vanished meanwhile.
+ * Otherwise it met another one, 409, and perhaps both failed. @throws all other errors
  */
 function orRefusal(error: unknown): 'lost' | 'met another' {
   const status = statusOf(error)

@@ -159,7 +159,7 @@ describe('a wrong file of the user’s own', () => {
     ['models/x.sql', 'select * from {{ ref("sizes") }}', 'it is a template'],
     ['models/x.sql', 'select a\nfrm sizes\nwhere', 'syntax error at or near "sizes"'],
     ['models/x.sql', 'with a as (select 1) insert into sizes select 1, 2', 'a file is one select'],
-    ['models/x.sql', 'select * from size', 'it reads size, and there is no such table'],
+    ['models/x.sql', 'select * from size', 'it reads size, but there is no such table'],
     ['models/x.sql', '-- kind: list\nselect 1 as n', '"-- kind: list" is not "view"'],
     [
       'models/x.sql',

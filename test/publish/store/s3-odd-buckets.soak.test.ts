@@ -83,7 +83,7 @@ it.each(['/tables/job_change_events/', '/views.sql', '/manifest.json', '/latest.
     server.setFaults([fault])
     await expect(publish(warehouse, store)).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
-      message: expect.stringContaining('is none of S3: it has no ETag'),
+      message: expect.stringContaining('is not from S3: it has no ETag'),
     })
     server.setFaults([])
     expect((await readCurrent(store))?.pointer.snapshot_id).toBe(snapshotId)
@@ -105,7 +105,7 @@ it.each(['tables/job_change_events/', '/manifest.json'])(
     })
     await expect(publish(warehouse, forgetful)).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
-      message: expect.stringMatching(`${part}\\S* was written and is not there`),
+      message: expect.stringMatching(`${part}\\S* was written but is missing`),
     })
     expect((await readCurrent(store))?.pointer.snapshot_id).toBe(snapshotId)
   },

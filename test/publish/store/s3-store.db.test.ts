@@ -156,7 +156,7 @@ describe('one sentence for each cause:', () => {
     [403, 'AccessDenied', /may not write s3:\/\/test-bucket\/root\/.* \(403 AccessDenied\)/],
     [400, 'AuthorizationHeaderMalformed', /the bucket test-bucket is in another region/],
     [400, 'KMS.NotFoundException', /failed to write .*: 400 KMS\.NotFoundException/],
-    [501, 'NotImplemented', /does not implement what it takes to write/],
+    [501, 'NotImplemented', /does not implement the operations needed to write/],
   ])('%i %s', async (status, code, message) => {
     server.setFaults([{ operation: 'PutObject', action: 'status', status, code, times: 99 }])
     const error = await refusal(open())

@@ -1,7 +1,7 @@
 /**
- * Full pages of new events look the same in a list that is long and in one that is made up, so nothing is cut for its
- * length. A list that goes on makes the service answer questions instead: for pages that are empty, and free, where its lists
- * end; and, of one that is enormous, for a page that was read before.
+ * Full pages of new events look the same in a long list and in a made-up one, so no list is cut for its length. Instead
+ * a long list makes the service answer questions: for empty, free pages, where its lists end; and for an enormous list,
+ * for a page that was read before.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
@@ -12,15 +12,15 @@ import { LAST_PAGE } from './question.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
 const LONG_FROM = 8
-// A batch of so many pages may have more than the service counts.
+// A batch with this many pages may have more than the service counts.
 const WIDE_FROM = 64
 // From here on a page that is bought twice costs a thousandth.
-const ENORMOUS_FROM = 1_000
-// 499,950 events of one organisation in one day. Not the last page itself: a service may end there what has no end.
+const RECHECK_AFTER_PAGES = 1_000
+// 499,950 events of one organisation in one day. Not the last page itself: a service may cut an endless list there.
 const CONTROL_PAGE = LAST_PAGE - 1
 
-/** Watches the length of one batch, for as long as one process reads it. */
-export class LongList {
+/** Checks the length of one batch while one process reads it. */
+export class PageLimit {
   readonly #history: BatchHistory
   readonly #buyer: PageBuyer
   #isControlled = false
@@ -47,7 +47,7 @@ export class LongList {
       page > LAST_PAGE || (!this.#isCounted && (isLong || batch.part_of_wide === true))
     const isTooWide = mayBeWide && (page > LAST_PAGE || (await this.#goesOnAt(batch, LAST_PAGE)))
     this.#isCounted ||= mayBeWide
-    if (isTooWide || (page > ENORMOUS_FROM && this.#isRead && !this.#isSame))
+    if (isTooWide || (page > RECHECK_AFTER_PAGES && this.#isRead && !this.#isSame))
       await this.#expectSame()
     this.#isRead = true
     return isTooWide
