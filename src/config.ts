@@ -57,7 +57,7 @@ export function processEnvironment(): Environment {
 }
 
 /** Sets what the AWS SDK, OpenTelemetry and the client of PostgreSQL (PGPASSFILE) read by themselves, where the process does not say it. */
-export function giveToLibraries(values: Readonly<Record<string, string>>): void {
+export function exportSdkEnv(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     if (/^(?:AWS_|OTEL_|PG)/.test(name)) process.env[name] ??= value
   }

@@ -77,7 +77,7 @@ export async function wrongAddresses(context: Context, notify: NotifySpec): Prom
 }
 
 /** Says that a run ended well. @throws Error without the address */
-export async function beat(context: Context, heartbeat: string): Promise<void> {
+export async function sendHeartbeat(context: Context, heartbeat: string): Promise<void> {
   await request(context, HEARTBEAT, heartbeat, {}, null)
 }
 

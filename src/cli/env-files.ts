@@ -6,7 +6,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs'
 import { dirname, basename, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { giveToLibraries, type Environment } from '../config.ts'
+import { exportSdkEnv, type Environment } from '../config.ts'
 import { pipelineFile } from '../run/pipeline-file.ts'
 import { packageRoot } from '../support/assets.ts'
 import { isFile } from '../support/atomic-file.ts'
@@ -57,7 +57,7 @@ export function withEnvFiles(environment: Environment, pipelines: readonly strin
       found[name] = PATHS.has(name) ? resolve(dirname(file), value) : value
     }
   }
-  giveToLibraries(found)
+  exportSdkEnv(found)
   return { environment: { ...environment, ...found }, warnings }
 }
 

@@ -18,7 +18,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
-import { beat, destinationsOf, type Destination } from './destinations.ts'
+import { sendHeartbeat, destinationsOf, type Destination } from './destinations.ts'
 import { tellDigest } from './tell-digest.ts'
 
 const LONGEST_WAIT_MS = MINUTE
@@ -30,7 +30,7 @@ const LONGEST_WAIT_MS = MINUTE
 export type Delivered = Set<string>
 
 /** Tells what there is to tell of these pipelines. Never throws. @param delivered kept by the caller between two calls */
-export async function tellAll(
+export async function notifyAll(
   context: Context,
   freshness: Freshness,
   delivered: Delivered,
@@ -46,7 +46,7 @@ export async function tellAll(
  * @param named as of readFreshness
  * @param error what it could not be read for; of a pipeline file nothing is told
  */
-export async function tellUnreadable(
+export async function notifyUnreadable(
   context: Context,
   named: readonly string[],
   error: unknown,
@@ -97,7 +97,7 @@ interface Ends<T> {
  * Does `work`, a run of `named`, and tells before it of a run that was killed and after it how it ended, also where it could not
  * even begin, and what changed.
  */
-export async function tellingOf<T>(
+export async function withNotifications<T>(
   context: Context,
   named: string,
   work: () => Promise<T>,
@@ -117,7 +117,7 @@ export async function tellingOf<T>(
     if (partsOf(named).notify === null) return new Set()
     const freshness = await look().catch(async (error: unknown) => {
       // Before the run it is too early: the run may go on without what is lost.
-      if (!isBefore) await tellUnreadable(context, [named], error, delivered)
+      if (!isBefore) await notifyUnreadable(context, [named], error, delivered)
       return null
     })
     if (freshness === null) return new Set()
@@ -298,7 +298,7 @@ async function alone(
 async function beatFor({ logger, ...context }: Context, named: string): Promise<void> {
   try {
     const { notify } = partsOf(named)
-    if (notify?.heartbeat !== undefined) await beat({ ...context, logger }, notify.heartbeat)
+    if (notify?.heartbeat !== undefined) await sendHeartbeat({ ...context, logger }, notify.heartbeat)
   } catch (error) {
     logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
   }

@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { giveToLibraries, telemetryFrom } from '../config.ts'
+import { exportSdkEnv, telemetryFrom } from '../config.ts'
 import { prometheusText, type Metric } from '../observe/metrics.ts'
 import type { TracedRun } from '../observe/otel.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
@@ -120,7 +120,7 @@ async function exportRun(
 ): Promise<void> {
   const signals = telemetryFrom(environment)
   if (signals === null) return
-  giveToLibraries({ OTEL_EXPORTER_OTLP_TIMEOUT: String(ANSWER_MS) })
+  exportSdkEnv({ OTEL_EXPORTER_OTLP_TIMEOUT: String(ANSWER_MS) })
   const { run_id: runId, pipeline = named } = logFields
   const run = history.runs.get(runId ?? '')
   const message = thrown ?? run?.finished?.message ?? `exit ${exitCode}`

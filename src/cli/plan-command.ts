@@ -19,7 +19,7 @@ import {
 } from '../plan/skipped-lines.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
-import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
+import { remainingPlan, type OpenRun } from '../run/open-run.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
@@ -59,7 +59,7 @@ export async function planCommand(
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
   const fromNothing = makePlan(job.question, history, times.serverNowMs)
-  const left = whatIsLeft(job.question, history, fromNothing, times)
+  const left = remainingPlan(job.question, history, fromNothing, times)
   const { plan, openRun } = left ?? { plan: fromNothing, openRun: null }
   const { expectedCredits, neverAsked, silent } = plan
   const creditsRange =

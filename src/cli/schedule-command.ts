@@ -19,7 +19,7 @@ import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
 import { serveHealth, toldAsJson, type Served } from './health.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
-import { tellAll, tellUnreadable, type Delivered } from './notify.ts'
+import { notifyAll, notifyUnreadable, type Delivered } from './notify.ts'
 import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
@@ -47,7 +47,7 @@ export async function scheduleCommand(
     try {
       return await look()
     } catch (error) {
-      await tellUnreadable(context, files, error, delivered)
+      await notifyUnreadable(context, files, error, delivered)
       throw error
     }
   }
@@ -93,7 +93,7 @@ export async function scheduleCommand(
       },
       onLook: async (freshness) => {
         writeMetrics(context, freshness, attempts)
-        await tellAll(context, freshness, delivered)
+        await notifyAll(context, freshness, delivered)
         for (const { name, problem } of freshness.pipelines) {
           if (problem !== null && unreadable.get(name) !== problem)
             tell(context, 'unreadable', problem, 'warn')

@@ -23,7 +23,7 @@ import { SECOND } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
 import { refuseBundled } from './plan-command.ts'
-import { tellingOf } from './notify.ts'
+import { withNotifications } from './notify.ts'
 import { observed } from './observed.ts'
 import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
@@ -63,7 +63,7 @@ async function runOnce(
     }
     return done
   }
-  const report = await tellingOf(context, pipeline, run, {
+  const report = await withNotifications(context, pipeline, run, {
     isGood: (done) => problemOf(done) === null,
     isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
   })

@@ -90,7 +90,7 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
 }
 
 /** Whether a process waits for the lock of `dataDir`, and a backfill should give it back. */
-export function isAwaited(dataDir: string): Promise<boolean> {
+export function hasWaiter(dataDir: string): Promise<boolean> {
   return isProcessLockHeld(pathsIn(dataDir).waiting)
 }
 

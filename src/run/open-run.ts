@@ -27,7 +27,7 @@ export interface OpenRun {
  * @param plan of a run that begins from nothing
  * @returns null where the next run would begin so; else the plan of what is left, its pages those to come
  */
-export function whatIsLeft(
+export function remainingPlan(
   question: Question,
   history: History,
   plan: Plan,

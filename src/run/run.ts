@@ -23,7 +23,7 @@ import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, hasSpark, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
-import { isAwaited } from './lock.ts'
+import { hasWaiter } from './lock.ts'
 import { timed } from './stage-times.ts'
 import { withSession } from './session.ts'
 import { preflightStage, refuseWrongOwn, type RunWorld } from './stages.ts'
@@ -196,7 +196,7 @@ async function buyPages(parts: Attempt, run: RunHistory) {
       creditsSpent,
       mayBegin: async () => {
         // Not `||=`, which would undo what another worker was told while this one waited for its answer.
-        if (command === 'backfill' && (await isAwaited(world.directory.root))) givesWay = true
+        if (command === 'backfill' && (await hasWaiter(world.directory.root))) givesWay = true
         return !givesWay
       },
       onProgress: (progress: ExtractProgress) => {

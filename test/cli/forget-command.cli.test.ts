@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { acquireLock, isAwaited } from '../../src/run/lock.ts'
+import { acquireLock, hasWaiter } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
@@ -60,7 +60,7 @@ describe('jobtide forget', () => {
     // It asks a backfill to give way, and waits for that.
     const backfill = await acquireLock(site.dataDir, { command: 'backfill', clock: realClock })
     const waiting = site.call([...args, '--yes'])
-    await vi.waitFor(async () => expect(await isAwaited(site.dataDir)).toBe(true), 20_000)
+    await vi.waitFor(async () => expect(await hasWaiter(site.dataDir)).toBe(true), 20_000)
     backfill.release()
     const erased = done(await waiting)
     expect(erased.stderr).not.toContain('jobtide:')

@@ -17,7 +17,7 @@ import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
-import { Needles } from './needles.ts'
+import { SearchTerms } from './search-terms.ts'
 import type { Marker } from './search.ts'
 import { tell, type ErasureWorld } from './world.ts'
 
@@ -52,9 +52,9 @@ export function cutting(isErased: (event: unknown) => boolean, isNamed: IsNamed)
 export function namingOf(markers: readonly Marker[]): (text: string) => boolean {
   const textsOf = (isUnique: boolean) =>
     markers.filter(({ is_unique }) => is_unique === isUnique).map(({ text }) => text)
-  const needles = new Needles(textsOf(true))
+  const terms = new SearchTerms(textsOf(true))
   const wholes = new Set(textsOf(false))
-  return (text) => wholes.has(text) || needles.areIn(Buffer.from(text))
+  return (text) => wholes.has(text) || terms.areIn(Buffer.from(text))
 }
 
 /**

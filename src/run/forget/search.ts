@@ -19,7 +19,7 @@ import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 import { isLockFile } from '../lock.ts'
-import { Needles } from './needles.ts'
+import { SearchTerms } from './search-terms.ts'
 
 export interface Marker {
   readonly text: string
@@ -197,7 +197,7 @@ async function searchAll(
   open: Open,
   { markers, scratchFolder, signal, onFile }: SearchOptions,
 ): Promise<SearchReport> {
-  const needles = new Needles(markers.flatMap(spellingsOf))
+  const terms = new SearchTerms(markers.flatMap(spellingsOf))
   const matches: string[] = []
   const unsearched: Unsearched[] = []
   let bytes = 0
@@ -205,10 +205,10 @@ async function searchAll(
     const search = async (path: string, name: string) => {
       let isFound = false
       try {
-        const raw = await searchBytes(path, needles)
+        const raw = await searchBytes(path, terms)
         bytes += raw.bytes
         isFound = raw.isFound
-        const where = await searchContent(path, name, needles, engine)
+        const where = await searchContent(path, name, terms, engine)
         if (where !== null || isFound) matches.push(where ?? name)
       } catch (error) {
         if (isPassing(error) || !existsSync(path)) throw error
@@ -240,8 +240,8 @@ export function spellingsOf({ text, is_unique }: Marker): string[] {
   return is_unique ? [text, json.slice(1, -1), ascii.slice(1, -1)] : [`"${text}"`, json, ascii]
 }
 
-async function searchBytes(path: string, needles: Needles) {
-  const overlap = needles.longest - 1
+async function searchBytes(path: string, terms: SearchTerms) {
+  const overlap = terms.longest - 1
   // What may be the beginning of a text at the end of one piece is looked at again with the next one.
   let kept = Buffer.alloc(0)
   let bytes = 0
@@ -249,7 +249,7 @@ async function searchBytes(path: string, needles: Needles) {
   for await (const piece of createReadStream(path, { highWaterMark: 4 * MIB })) {
     bytes += (piece as Buffer).length
     const window = Buffer.concat([kept, piece as Buffer])
-    isFound ||= needles.areIn(window)
+    isFound ||= terms.areIn(window)
     kept = window.subarray(Math.max(0, window.length - overlap))
   }
   return { bytes, isFound }
@@ -259,24 +259,24 @@ async function searchBytes(path: string, needles: Needles) {
 async function searchContent(
   path: string,
   name: string,
-  needles: Needles,
+  terms: SearchTerms,
   engine: Warehouse,
 ): Promise<string | null> {
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()
       const texts = [payload, unescaped(payload)]
-      if (texts.some((text) => needles.areIn(text))) return name
+      if (texts.some((text) => terms.areIn(text))) return name
     }
   }
   if (name.endsWith('.parquet')) {
     const relation = `read_parquet(${quotePath(path)}, hive_partitioning = false)`
-    if (await isIn(engine, relation, needles)) return name
+    if (await isIn(engine, relation, terms)) return name
   }
   if (!name.endsWith('.duckdb')) return null
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
     for (const table of await tablesOf(warehouse)) {
-      if (await isIn(warehouse, table.relation, needles)) return `${name}, table ${table.name},`
+      if (await isIn(warehouse, table.relation, terms)) return `${name}, table ${table.name},`
     }
     return null
   })
@@ -296,7 +296,7 @@ const NO_TEXT = /^(?:BOOLEAN|DATE|TIME|INTERVAL)/
 const NESTED = /\]$|^(?:STRUCT|MAP|UNION|VARIANT)/
 
 /** Whether a row of a relation holds one of the texts: all its values, each between quotes, are one text. */
-async function isIn(warehouse: Warehouse, relation: string, needles: Needles): Promise<boolean> {
+async function isIn(warehouse: Warehouse, relation: string, terms: SearchTerms): Promise<boolean> {
   const columns = await warehouse.all<{ name: string; type: string }>(
     `select column_name as name, column_type as type from (describe from ${relation})`,
   )
@@ -308,7 +308,7 @@ async function isIn(warehouse: Warehouse, relation: string, needles: Needles): P
       return NESTED.test(type) ? `to_json(${value})` : value
     })
   if (values.length === 0) return false
-  for (const pattern of needles.patterns) {
+  for (const pattern of terms.patterns) {
     const found = await warehouse.all(
       `select 1 from ${relation}
        where regexp_matches(concat('"', concat_ws('"', ${values.join(', ')}), '"'), ${quoteText(pattern)}) limit 1`,
