@@ -55,7 +55,8 @@ export async function modelsCommand(
   } else {
     output.report({ ...fullReport(one), values })
   }
-  if (!isThere) output.note(`there is no warehouse in ${directory.root} yet: rows are not known`)
+  if (!isThere)
+    output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
   return EXIT.done
 }
 

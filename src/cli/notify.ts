@@ -203,7 +203,8 @@ function keptAway(
   return [{ key, kind: 'failure', pipeline: name, text, hint: MEND, runId: null, at: nowMs }]
 }
 
-const MEND = 'Fix what it names: `jobtide schedule` runs it within a minute, cron the next time.'
+const MEND =
+  'Fix the cause named above: `jobtide schedule` runs it within a minute, cron at the next scheduled time.'
 
 /** What is to be told. */
 interface Telling {
@@ -298,7 +299,8 @@ async function alone(
 async function beatFor({ logger, ...context }: Context, named: string): Promise<void> {
   try {
     const { notify } = partsOf(named)
-    if (notify?.heartbeat !== undefined) await sendHeartbeat({ ...context, logger }, notify.heartbeat)
+    if (notify?.heartbeat !== undefined)
+      await sendHeartbeat({ ...context, logger }, notify.heartbeat)
   } catch (error) {
     logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
   }

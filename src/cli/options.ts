@@ -118,7 +118,7 @@ export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   ['--limit <n>', 'only the first n organisations in the list', wholeNumber(1, 1e9)],
   ['--days <n|all>', 'how far back: 1 to 365 days of detection time, or all', daysOption],
   ['--credits <n>', 'credits the run may spend; a page costs 10', wholeNumber(10, 1e9)],
-  ['--requests-per-second <n>', 'the fastest pace', positiveNumber(1_000)],
+  ['--requests-per-second <n>', 'maximum pace of requests', positiveNumber(1_000)],
   ['--concurrency <n>', 'maximum number of concurrent requests', wholeNumber(1, 32)],
   ['--snapshot-to <folder|s3://…>', 'destination of the Parquet snapshot'],
   ['--no-publish', 'publish nothing'],

@@ -141,7 +141,7 @@ function filterFacts({ question: { filters } }: Job, readWhole: number): Fact[] 
     filters !== undefined && ['asked for', filtersText(filters)],
     readWhole > 0 && [
       'bought',
-      `${countText(readWhole, 'organisation')} without filters: what this asks for is in the warehouse, and bought again`,
+      `${countText(readWhole, 'organisation')} read without filters: these changes are in the warehouse already and would be bought again`,
     ],
   ]
 }
@@ -190,7 +190,7 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   // Without a history any figure would be made up: the length of a list says nothing of who is on it (docs/cost.md).
   if (expected === null) {
     return [
-      ['bill', 'not known: none of these organisations was read before'],
+      ['bill', 'not known: none of these organisations has been read before'],
       [
         'price',
         `${countText(CREDITS_PER_PAGE * batches, 'credit')} where each batch has an event, ${CREDITS_PER_PAGE} more for each 50 beyond its first 50`,
@@ -201,7 +201,7 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   const requests = requestsOf(plan)
   const pace =
     job.requestsPerSecond === null
-      ? 'the pace is left to the service'
+      ? 'the service sets the pace'
       : `${durationText((requests / job.requestsPerSecond) * SECOND)} at ${numberText(job.requestsPerSecond)} a second`
   return [
     ['bill', `about ${aboutText(expected)} credits`],
@@ -253,7 +253,7 @@ function openRunFacts(run: OpenRun): Fact[] {
     [
       'to come',
       batchesLeft === 0 && !run.restPlannedAgain
-        ? 'nothing: the next run only finishes it'
+        ? 'nothing: the next run only finishes this one'
         : creditsToCome === null
           ? `not known, ${least}: no batch was read to its end`
           : `about ${aboutText(creditsToCome)} credits, ${least}`,

@@ -20,7 +20,7 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
   const onSignal = (exitCode: ExitCode, name: string) => () => {
     if (stop.signal.aborted) process.exit(exitCode)
     const reason = new JobtideError(exitCode, `stopped by ${name}`, {
-      hint: 'Run the same command again: it goes on where it stopped; what is in the journal is not bought again.',
+      hint: 'Run the same command again: it continues where it stopped; pages in the journal are not bought again.',
     })
     stop.abort(reason)
     const drain = AbortSignal.timeout(DRAIN_MS)

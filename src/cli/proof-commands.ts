@@ -122,7 +122,7 @@ function journalNotes({ segments, bytes, losses }: JournalState): string[] {
   const lost =
     losses.size === 0
       ? ''
-      : `; what ${countText(losses.size, 'segment')} lost was accepted to be lost`
+      : `; the loss of data in ${countText(losses.size, 'segment')} was accepted`
   return [
     'the journal is proved',
     `${countText(segments, 'segment')}, ${bytesText(bytes)}: every byte is as it was sealed${lost}`,
@@ -174,9 +174,7 @@ function snapshotReport(
     ? [`${counts}: every byte and row is as published`]
     : [...findings.flatMap(findingNotes), '', adviceFor(findings)]
   if (isProved && copiedFrom !== null) {
-    notes.push(
-      `It was copied here from ${copiedFrom}: its views.sql goes on reading the files there.`,
-    )
+    notes.push(`It was copied here from ${copiedFrom}: its views.sql still reads the files there.`)
   }
   return {
     title: isProved ? `${what} is proved` : `${what}: ${countText(findings.length, 'finding')}`,
@@ -245,7 +243,7 @@ function refuseInside(dataDir: string, url: string): void {
   const { destination } = splitSnapshotUrl(url)
   if (!isFolderAddress(destination) || !isWithin(destination, dataDir)) return
   throw new ConfigError(`the data directory ${dataDir} lies in the destination ${destination}`, {
-    hint: 'Name a folder outside of it with --data-dir; nothing was written.',
+    hint: 'Name a folder outside it with --data-dir; nothing was written.',
   })
 }
 

@@ -97,7 +97,7 @@ function onlyStatement(words: readonly string[]): string {
   const [sql = '', ...more] = words
   if (sql.trim() === '') throw new NoSqlError()
   if (more.length === 0) return sql
-  throw new ConfigError('the statement came in several words', {
+  throw new ConfigError('the statement was split into several words', {
     hint: 'Put it in quotes: jobtide query "select …".',
   })
 }

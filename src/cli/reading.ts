@@ -40,7 +40,7 @@ export async function refuseEmpty(journal: Journal, directory: DataDirectory): P
 /** What is said of a data directory in which nothing was run, and what to do. */
 export function nothingRun({ root }: DataDirectory) {
   const hint = 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.'
-  return { message: `nothing was run yet in ${root}`, hint }
+  return { message: `nothing has run yet in ${root}`, hint }
 }
 
 /** As {@link refuseEmpty}, but takes a data directory in which nothing was run. */
@@ -112,7 +112,7 @@ export async function openForReading({
     if (!(locked instanceof LockedError)) throw locked
     const opened = await open(copy.path).catch((error: unknown) => {
       if (!(error instanceof JobtideError)) throw error
-      throw new LockedError(`${locked.message}; and its copy cannot be read: ${error.message}`, {
+      throw new LockedError(`${locked.message}; its copy cannot be read either: ${error.message}`, {
         hint: 'Wait until the warehouse is free; the next publish makes the copy again.',
         cause: error,
       })
@@ -141,7 +141,7 @@ export async function whileReading<T>(
     if (!(error instanceof SqlError) || (await isOfThisBuild(warehouse))) throw error
     const [reason] = error.message.split('\n', 1)
     throw new ConfigError(
-      `${warehouse.path} was not built by this version, and lacks what is to be shown: ${reason}`,
+      `${warehouse.path} was built by another version and lacks data for this command: ${reason}`,
       { hint: 'Run `jobtide load` and `jobtide build`, or a pipeline.', cause: error },
     )
   } finally {

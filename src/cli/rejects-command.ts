@@ -38,8 +38,8 @@ export async function rejectsCommand(
   context.output.report({
     title:
       count === 0
-        ? `no event was refused: all ${countText(received, 'event')} received fit`
-        : `${countText(count, 'event')} refused of ${numberText(received)} received; the rest of their pages was loaded`,
+        ? `no event was rejected: all ${countText(received, 'event')} received fit`
+        : `${countText(count, 'event')} rejected of ${numberText(received)} received; the rest of their pages was loaded`,
     sections: [
       table('reasons', reasons, [
         ['events', 'events', 'number'],

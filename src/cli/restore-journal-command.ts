@@ -61,7 +61,7 @@ function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string
           `${countText(lost, 'segment')} sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
         ]),
     later === 0
-      ? 'The next run asks for what came since.'
+      ? 'The next run requests everything since then.'
       : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
   ]
 }

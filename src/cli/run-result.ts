@@ -51,7 +51,7 @@ export function runReport(run: RunReport): Report {
         ],
         extract.listsCut > 0 && [
           'cut',
-          `${countText(extract.listsCut, 'list')} not whole: more pages than pages: of the file allows, or again some that items moved to`,
+          `${countText(extract.listsCut, 'list')} incomplete: more pages than pages: in the file allows, or items moved between pages`,
         ],
         notFilterFact(extract.filterErrors),
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
@@ -163,7 +163,7 @@ export function clocksText({
     const { from: before, voidAfter } = wentBack
     const since = voidAfter === 0 ? 'all coverage' : `coverage after ${minuteText(voidAfter)}`
     return (
-      `answers before had come to ${minuteText(before)}, and now it was ${minuteText(date)} ` +
+      `the service's clock had reached ${minuteText(before)}, and now said ${minuteText(date)} ` +
       `(here ${minuteText(ours)}): ${since} is void, and the next run reads it again; is the clock right now?`
     )
   }
@@ -199,9 +199,7 @@ export function loadText(load: LoadReport): string {
     ...(more > 0 ? [`and ${numberText(more)} more (ops.unknown_fields)`] : []),
   ]
   const unknown =
-    names.length === 0
-      ? ''
-      : `; fields not known to Jobtide, kept in the journal: ${names.join(', ')}`
+    names.length === 0 ? '' : `; unknown fields, kept in the journal: ${names.join(', ')}`
   return inserted === 0 && updated === 0
     ? `nothing new: no row changed (${seen.join(', ')})${unknown}`
     : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`
@@ -232,7 +230,7 @@ export function buildText({
   return [
     `${all}; ${countText(changed, 'row')} changed`,
     ...gone,
-    `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: what they read did not change`,
+    `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: their inputs did not change`,
   ]
 }
 
@@ -244,7 +242,7 @@ export function publishText(publish: PublishStageReport): string[] {
       : `${numberText(newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
   const lines = [
     ...(publish.nothingRead
-      ? ['nothing: nothing was read yet, so what readers see stays as it is', destination]
+      ? ['nothing: no data has been read yet, so readers see no change', destination]
       : publish.unchanged
         ? [`nothing new: snapshot ${snapshotId} already shows all of it`]
         : [`snapshot ${snapshotId}: ${files}`, destination]),
@@ -285,8 +283,7 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
   const more = found.length - QUARANTINED_SHOWN
   if (endpoint !== null) {
     const rest = more > 0 ? [`and ${more} more`] : []
-    const hint =
-      '→ the next run asks again; what the service refuses, correct or remove in the list'
+    const hint = '→ the next run asks again; correct or remove the ones that the service refuses'
     return (
       found.length > 0 && ['not answered', [...found.slice(0, QUARANTINED_SHOWN), ...rest, hint]]
     )

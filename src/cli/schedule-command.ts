@@ -122,7 +122,7 @@ function refuseNone(freshness: Freshness): void {
 const NOTHING_SCHEDULED = {
   id: 'nothing_scheduled',
   pipeline: null,
-  message: 'no pipeline has a schedule any more',
+  message: 'no pipeline has a schedule anymore',
   hint: 'Put the files back into pipelines/; they are read again each minute.',
 }
 

@@ -168,13 +168,13 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
       [
         [
           '  read',
-          `${countText(pages, 'page')} for ${countText(credits, 'credit')} now: kept for the run, of which ${countText(batchesDone, 'batch')} ${batchesDone === 1 ? 'is' : 'are'} read`,
+          `${countText(pages, 'page')} for ${countText(credits, 'credit')} now, kept for the run; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} read`,
         ],
         ['  to read', left === 0 ? 'nothing: the next run only has to finish' : rest.join('')],
         leftBehind > 0 && ['  left', leftBehindText(leftBehind)],
       ],
     ],
-    notes: ['the next run of the same question reads the rest, and nothing twice'],
+    notes: ['the next run of the same question reads only the rest'],
     values: {
       runId,
       pipeline,

@@ -47,7 +47,7 @@ export async function snapshotsCommand(
   }))
   const marked =
     currentId === null
-      ? 'none of them is what readers see: there is no latest.json'
+      ? 'readers see none of them: there is no latest.json'
       : '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT'
   context.output.report({
     title:

@@ -173,7 +173,7 @@ async function runAlone(
   const { directory } = context
   return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
-      throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
+      throw new ConfigError(`nothing has run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
     // What loads would take coverage and runs out of the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)

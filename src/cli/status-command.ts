@@ -73,8 +73,8 @@ async function watchStatus(
   seconds: number,
 ): Promise<ExitCode> {
   if (!output.canRedraw) {
-    throw new ConfigError('--watch draws on a terminal, and standard output is none', {
-      hint: 'Leave --watch out: `jobtide status --json` prints the same once, and `GET /metrics` of `schedule` serves figures.',
+    throw new ConfigError('--watch needs a terminal, and standard output is not one', {
+      hint: 'Leave --watch out: `jobtide status --json` prints the same once, and `GET /metrics` of `schedule` serves the figures.',
     })
   }
   for (;;) {
@@ -210,7 +210,7 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
     ],
     files > 0 && [
       'inbox',
-      `${countText(files, 'file')} of deliveries, which the next run or load takes`,
+      `${countText(files, 'file')} of deliveries, which the next run or load reads`,
     ],
   ]
 }
@@ -328,7 +328,7 @@ function coverageText(
   { organizations, coveredTo: to, withGaps: gaps }: ReturnType<typeof coverageStatus>,
   now: number,
 ): string {
-  if (to === null) return 'nothing was read to its end yet'
+  if (to === null) return 'no list has been read to its end yet'
   const found = gaps === 0 ? 'no gaps' : `${countText(gaps, 'organisation')} with gaps`
   return `${countText(organizations, 'organisation')} up to ${to.toISOString()} (${agoText(now - to.getTime())}), ${found}`
 }

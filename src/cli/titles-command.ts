@@ -78,7 +78,7 @@ function csvRow(row: Row, index: number, isForSpreadsheet: boolean): string {
 async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
   if (file === STANDARD_INPUT) {
     if (stdin.isTTY) {
-      throw new ConfigError('there is no list of titles', {
+      throw new ConfigError('no list of titles was given', {
         hint: 'Name a file, or pipe titles in: echo "Sr. Software Engineer" | jobtide titles',
       })
     }
@@ -98,7 +98,7 @@ function refuseUnknownLadder(ladder: string | undefined): void {
   throw new ConfigError(`there is no ladder ${ladder}`, {
     hint:
       known === ''
-        ? 'config/ladders.yaml defines none; it says how to.'
+        ? 'config/ladders.yaml defines none; its comments say how.'
         : `config/ladders.yaml defines: ${known}`,
   })
 }
@@ -158,7 +158,7 @@ function csvRows(text: string, { columns, delimiter }: Header, file: string): Ti
     } else {
       throw new ConfigError(
         `${file}:${lines}: ${cells.length} cells, but the first line names ${columns.length} columns`,
-        { hint: 'Put a title with a comma in it into double quotes.' },
+        { hint: 'Put a title that contains a comma into double quotes.' },
       )
     }
     return null

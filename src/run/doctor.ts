@@ -114,7 +114,7 @@ export async function machineFindings(
       return finding(
         'journal',
         'ok',
-        length === 0 ? 'nothing was run yet' : 'every segment is there',
+        length === 0 ? 'nothing has run yet' : 'every segment is there',
       )
     }),
   ]

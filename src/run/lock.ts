@@ -142,7 +142,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
       throw new LockedError(
         `${work} was removed or replaced while this process worked: another one may work in ${dataDir}`,
         {
-          hint: 'Leave that folder alone while Jobtide works, and run the same command again: it goes on where it stopped.',
+          hint: 'Leave that folder alone while Jobtide works, and run the same command again: it continues where it stopped.',
         },
       )
     },

@@ -136,7 +136,7 @@ function hasNoInodes(error: unknown): boolean {
 
 /** What an operator does about a file system that refuses with `code`; of another code, make room or mend. */
 export function storageHint(code: string): string {
-  return `${TO_MEND[code] ?? 'Make room or fix what is named here'}, then run the same command again: it goes on where it stopped.`
+  return `${TO_MEND[code] ?? 'Make room or fix what is named here'}, then run the same command again: it continues where it stopped.`
 }
 
 const OWNER =

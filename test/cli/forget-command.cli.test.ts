@@ -105,7 +105,7 @@ describe('jobtide forget', () => {
 /** `--older-than` erases events by age; with `--json` it prints one document for programs. */
 async function expectErasedByAge(site: Site): Promise<void> {
   const unknown = await site.call(['forget', 'per_nobody'])
-  expect(unknown.stdout).toContain('Nothing of it is here.')
+  expect(unknown.stdout).toContain('None of it is here.')
   const old = `select count(*)::int as rows from job_change_events
     where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
   expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)

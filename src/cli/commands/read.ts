@@ -52,7 +52,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
   {
     name: 'credits',
     about: 'credits spent, on what, and what they bought',
-    arguments: [['[pipeline]', `${PIPELINE}; absent: all of them`]],
+    arguments: [['[pipeline]', `${PIPELINE}; default: all of them`]],
     options: [
       ['--by <what>', 'one row for each', CREDIT_GROUPS],
       ['--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000)],

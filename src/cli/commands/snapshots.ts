@@ -10,7 +10,7 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
   {
     name: 'snapshots',
     about: 'the published snapshots: rows, bytes, what was new',
-    arguments: [['[destination]', 'folder or s3://bucket/prefix; absent: that of the pipeline']],
+    arguments: [['[destination]', 'folder or s3://bucket/prefix; default: as the pipeline says']],
     options: [PIPELINE_OPTION],
     import: async () => (await import('../snapshot-commands.ts')).snapshotsCommand,
   },
@@ -18,7 +18,7 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
     name: 'verify',
     about:
       'verify every byte of the journal, and a published snapshot: files, hashes, rows, Delta logs, current/',
-    arguments: [['[url]', `${URL}; absent: the journal alone`]],
+    arguments: [['[url]', `${URL}; default: only the journal`]],
     options: [PIPELINE_OPTION],
     import: async () => (await import('../proof-commands.ts')).verifyCommand,
   },
@@ -32,7 +32,7 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
   {
     name: 'restore-journal',
     about: 'restore the journal from its backup and rebuild the warehouse for 0 credits',
-    arguments: [['[place]', 'folder or s3://bucket/prefix; absent: that of the pipelines']],
+    arguments: [['[place]', 'folder or s3://bucket/prefix; default: as the pipeline says']],
     import: async () => (await import('../restore-journal-command.ts')).restoreJournalCommand,
   },
   {
