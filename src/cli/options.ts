@@ -1,4 +1,4 @@
-/** Options that several commands share, and the checking of their values. */
+/** Options that several commands share, with the checks of their values. */
 
 import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
@@ -106,7 +106,7 @@ export const ENGINE_OPTION: OptionDeclaration = [
   ['duckdb', 'spark'],
 ]
 
-/** Asks before the time that the service named; its name is that of Overrides. */
+/** Sends requests before the time that the service named; its name is that of Overrides. */
 export const PAUSE_OPTION: OptionDeclaration = [
   '--forget-pause',
   'send requests at once, even if the service asked us to wait; doctor shows until when',
@@ -126,19 +126,19 @@ export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   PAUSE_OPTION,
 ]
 
-/** Goes on without what the journal lost; its name is that of Overrides. */
+/** Continues without lost journal segments; its name is that of Overrides. */
 export const LOSS_OPTION: OptionDeclaration = [
   '--accept-loss',
   'continue without journal segments that are lost or damaged; their pages are bought again',
 ]
 
-/** Begins a new journal beside a warehouse; its name is that of Overrides. */
+/** Begins a new journal for an existing warehouse; its name is that of Overrides. */
 export const AGAIN_OPTION: OptionDeclaration = [
   '--begin-again',
   'buy everything again when the journal is gone but the warehouse exists',
 ]
 
-/** What lets a publish do that is refused otherwise; their names are those of LossChoices. */
+/** Options that allow an otherwise refused publish; their names are those of LossChoices. */
 export const GUARD_OPTIONS: readonly OptionDeclaration[] = [
   ['--adopt-destination', 'publish even if the destination shows another journal'],
   ['--accept-shrink', 'publish even if the snapshot holds less than the previous one'],

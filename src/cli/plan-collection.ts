@@ -1,4 +1,4 @@
-/** `plan` of a pipeline of `kind: collect`: what its endpoint would be asked, and what that may cost. */
+/** `plan` of a pipeline of `kind: collect`: shows which requests it would send and what they may cost. */
 
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'

@@ -1,4 +1,4 @@
-/** `rejects`: events that were refused, why, and where they came from. The rest of their pages was loaded. */
+/** `rejects`: lists rejected events, with reason and source. The rest of their pages was loaded. */
 
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'

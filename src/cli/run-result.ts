@@ -1,4 +1,4 @@
-/** What a run and its stages did, as facts for people and values for programs. Pure. */
+/** Describes the result of a run and its stages as facts for people and values for programs. Pure. */
 
 import type { ClockTrouble } from '../extract/options.ts'
 import type { LoadReport } from '../load/merger.ts'
@@ -17,8 +17,8 @@ import type { Fact, Report } from './report.ts'
 import { bytesText, durationText, cut } from './text.ts'
 
 /**
- * What keeps a run from being simply done: a stage that failed, an early end, a list with no organisation that the service
- * knows, a database that was not loaded, or a disk that had no room for the copy for analysts.
+ * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was
+ * not loaded, or no disk space for the copy for analysts.
  */
 export function problemOf(run: RunReport): JobtideError | null {
   const { stageFailure, endedEarly, unknownList, analystCopy, databases } = run
@@ -26,7 +26,10 @@ export function problemOf(run: RunReport): JobtideError | null {
   return stageFailure ?? endedEarly ?? wrongList ?? problemIn(databases) ?? staleCopy(analystCopy)
 }
 
-/** What analysts would miss until somebody makes room. A program that writes the warehouse is gone by the next publish. */
+/**
+ * Only a full disk counts: analysts lack the copy until there is space. A program that writes the warehouse has usually ended
+ * by the next publish.
+ */
 export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
   return copy?.problem instanceof StorageError ? copy.problem : null
 }
@@ -65,7 +68,7 @@ export function runReport(run: RunReport): Report {
         ],
         copy !== null && ['analysts', copy],
         quarantinedFact(run),
-        // Where it is sure, it is said as what the run ended with.
+        // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
           'no events',
           [run.unknownList.problem.message, `→ ${run.unknownList.problem.hint}`],
@@ -76,7 +79,7 @@ export function runReport(run: RunReport): Report {
   }
 }
 
-/** What a search did without. */
+/** The filters that the service ignored. */
 export function notFilterFact(filters: readonly string[]): Fact {
   const shown = filters.slice(0, UNKNOWN_SHOWN).map((one) => cut(one, LONGEST_NAME))
   const more = filters.length - shown.length
@@ -95,7 +98,7 @@ function extractText({ endpoint, organizations, extract }: RunReport): string {
   return `${countText(pages, 'page')}, ${countText(events, 'event')} of ${read} ${spent}`
 }
 
-// The stages stand below the name of the run, labels of one width in every run.
+// The stages go below the name of the run, with labels of equal width.
 function indented(facts: readonly Fact[]): Fact[] {
   return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
 }
@@ -153,7 +156,7 @@ export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
   return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
 }
 
-/** Clocks that do not agree, and what is done about it. */
+/** Describes clocks that disagree, and the consequence. */
 export function clocksText({
   date,
   ours,
@@ -174,7 +177,7 @@ export function clocksText({
   )
 }
 
-/** What became of pages of an earlier run that asked something else. */
+/** Describes pages of an earlier run with another question. */
 export function leftBehindText(pages: number): string {
   return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for again`
 }
@@ -255,7 +258,7 @@ export function publishText(publish: PublishStageReport): string[] {
   return lines.filter((line) => line !== false)
 }
 
-/** What became of a database. */
+/** The result of loading a database. */
 export function databaseFact({ database, schema, tables, problem }: DatabaseOutcome): Fact {
   const loaded = tables.filter(({ rowsChanged }) => rowsChanged !== null)
   const names = loaded.length === 0 ? 'nothing new' : loaded.map(({ name }) => name).join(', ')

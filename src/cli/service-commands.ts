@@ -1,4 +1,4 @@
-/** The commands that ask the service: run, backfill, extract, and `plan --sample`. */
+/** The commands that send requests: run, backfill, extract, and `plan --sample`. */
 
 import { createTransport } from '../api/transport.ts'
 import {
@@ -29,7 +29,7 @@ import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
 import { durationText } from './text.ts'
 
-/** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
+/** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
 export const backfillCommand = buying('backfill')
 export const extractCommand = buying('extract')
@@ -105,7 +105,7 @@ export async function sampleCommand(
 }
 
 /**
- * Works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
+ * Connects to the service for `work`, and closes the connection afterwards. Registers the key with the scrubber.
  * @throws ConfigError when the list is only for the simulator, or address or key is missing or unsafe
  */
 export async function withService<T>(

@@ -1,4 +1,4 @@
-/** `snapshots`: what a destination holds, and which snapshot readers see. */
+/** `snapshots`: lists the snapshots of a destination, and the one that readers see. */
 
 import { existsSync } from 'node:fs'
 import { isOfThisFormat, objectsOf, totalsOf, type StoredManifest } from '../publish/manifest.ts'

@@ -1,7 +1,7 @@
 /**
- * `status`: the last runs, what is covered until when, what it cost, what was refused, what is published, and whether that
- * is as it should be. Runs, coverage and credits come from the journal, so that they are right also while the warehouse is
- * locked or behind.
+ * `status`: shows the last runs, coverage, credits, rejects and the published snapshot, and whether the data is as fresh as
+ * it should be. Runs, coverage and credits come from the journal, so they are right even while the warehouse is locked or
+ * behind.
  */
 
 import { statSync } from 'node:fs'
@@ -46,7 +46,7 @@ interface WarehouseStatus {
   readonly snapshot_published_at: string | null
 }
 
-/** What the command shows, and what it ends with. */
+/** The report of the command, and its exit code. */
 interface Look {
   readonly report: Report
   readonly exitCode: ExitCode
@@ -66,7 +66,7 @@ export async function statusCommand(
   return exitCode
 }
 
-/** Draws what it shows every so many seconds until it is stopped; then the last look decides how it ends. */
+/** Redraws the status every few seconds until stopped; the last state decides the exit code. */
 async function watchStatus(
   { output, clock, stop }: Context,
   look: () => Promise<Look>,
@@ -92,8 +92,8 @@ async function watchStatus(
 }
 
 /**
- * Reads what the warehouse knows, again only if it changed and no process works in the data directory: a reader that has it open
- * holds up one that wants to write.
+ * Reads what the warehouse knows, again only if it changed and no process works in the data directory: an open warehouse
+ * blocks a writer.
  */
 function warehouseReader({ directory: { root, warehouse } }: Context) {
   let known: Reading<Known> | null = null
@@ -253,7 +253,7 @@ function runRows({ history, working }: Freshness) {
   }))
 }
 
-/** What the last run of each pipeline asked for and did not get: the next one asks again. */
+/** Organisations that the last run of each pipeline did not read to the end: the next run asks again. */
 function unreadOf({ runs }: Pick<History, 'runs'>) {
   const asking = [...runs.values()].filter(({ started }) => started.command !== 'find')
   const last = new Map(asking.map((run) => [run.started.pipeline, run]))

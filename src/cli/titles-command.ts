@@ -1,4 +1,4 @@
-/** `titles`: how titles, or changes of title, are understood. Needs no warehouse and no key. */
+/** `titles`: shows how titles, or changes of title, are classified. Needs no warehouse and no key. */
 
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
@@ -22,7 +22,7 @@ export interface TitlesOptions {
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
 const STANDARD_INPUT = '-'
-// Often enough for a bar that moves, seldom enough not to cost anything.
+// Often enough to move the bar, seldom enough to be cheap.
 const ROWS_BETWEEN_STEPS = 5_000
 
 /** Prints one row for each title or pair, in the order of the file. */
@@ -49,7 +49,7 @@ export async function titlesCommand(
     done += 1
     if (done % ROWS_BETWEEN_STEPS !== 0 && (done < total || total < ROWS_BETWEEN_STEPS)) continue
     progress.show({ stage: 'titles', done, total })
-    // Lets what was written go out and a Ctrl-C come in.
+    // Yields, so that output is flushed and a Ctrl-C is noticed.
     await clock.sleep(1)
   }
   stop.throwIfAborted()
