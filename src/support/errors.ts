@@ -1,13 +1,13 @@
 /**
- * What can go wrong, said so that an operator and a program both know what to do next.
- * Every error that Jobtide expects is a JobtideError; anything else that reaches the command line is a defect (exit 1).
+ * The expected errors, with messages and hints for operators and details for programs. Every expected error is a
+ * JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
 import { statfsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
 
-/** What the process exits with. docs/operations.md tells operators what to do. */
+/** Exit codes of the process; docs/operations.md explains them to operators. */
 export const EXIT = {
   done: 0,
   defect: 1,
@@ -91,7 +91,7 @@ const STORAGE_CODES: Readonly<Record<string, string>> = {
   EMFILE: 'this process has too many files open',
   ENFILE: 'this machine has too many files open',
 }
-// What else a file system may say, such as one whose server is gone. ENOENT, EBADF and EINVAL are defects where nobody expects them.
+// Other errors of a file system, such as one whose server is gone. Unexpected ENOENT, EBADF and EINVAL are defects.
 const OTHER_CODES =
   /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS|EXDEV|EREMOTEIO|ETIMEDOUT)$/
 
@@ -134,7 +134,7 @@ function hasNoInodes(error: unknown): boolean {
   }
 }
 
-/** What an operator does about a file system that refuses with `code`; of another code, make room or mend. */
+/** The hint for a file-system error `code`; a general one for other codes. */
 export function storageHint(code: string): string {
   return `${TO_MEND[code] ?? 'Make room or fix what is named here'}, then run the same command again: it continues where it stopped.`
 }
@@ -150,7 +150,7 @@ const TO_MEND: Readonly<Record<string, string>> = {
     'Let this machine have more files open (`sysctl fs.file-max`), or end what has so many open',
 }
 
-/** Does `work`; a failure of the file system is thrown as asStorageError names it. */
+/** Does `work`, and turns file-system failures into StorageErrors like asStorageError. */
 export function onDisk<T>(subject: string, work: () => T): T {
   try {
     return work()
