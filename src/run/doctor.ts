@@ -1,4 +1,4 @@
-/** What is wrong with an installation, as far as this machine tells: Node, disk, memory, journal, lock, pipelines. */
+/** Checks an installation on this machine: Node, disk, memory, journal, lock, pipelines. */
 
 import {
   accessSync,
@@ -36,13 +36,13 @@ import { openTarget, preflightStage, type RunWorld } from './stages.ts'
 
 export type FindingState = 'ok' | 'warning' | 'problem'
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string
   readonly state: FindingState
-  /** What was found, in a few words. */
+  /** The finding, in a few words. */
   readonly found: string
-  /** What to do about it; null where nothing is. */
+  /** What to do about it; null if nothing. */
   readonly hint: string | null
 }
 
@@ -55,7 +55,7 @@ export function finding(
   return { check, state, found, hint }
 }
 
-/** Looks; an expected failure becomes a problem with its own hint. @throws what is no JobtideError */
+/** Runs a check; an expected failure becomes a problem with its own hint. @throws any error other than a JobtideError */
 export async function look(
   check: string,
   work: () => Promise<Finding> | Finding,
@@ -73,7 +73,7 @@ const LEAST_NODE = 22
 export function nodeFinding(version: string): Finding {
   const isOld = Number(version.split('.')[0]) < LEAST_NODE
   return isOld
-    ? finding('node', 'warning', `${version} gets no more fixes`, 'Install Node 22 or newer.')
+    ? finding('node', 'warning', `${version} no longer gets fixes`, 'Install Node 22 or newer.')
     : finding('node', 'ok', version)
 }
 
@@ -82,9 +82,9 @@ const ENOUGH_MEMORY = GIB
 const LEAST_DISK = 200 * MIB
 const ENOUGH_DISK = 2 * GIB
 
-/** @param told how the limit is shown */
+/** @param told the text for the limit */
 export function memoryFinding(bytes: number, told: (bytes: number) => string): Finding {
-  const hint = 'Give it 1 GiB, or say with JOBTIDE_MEMORY_LIMIT what it may take.'
+  const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
   return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), told(bytes), hint)
 }
 
@@ -174,8 +174,8 @@ function tryLink(folder: string): void {
 }
 
 /**
- * Lets the next run wait, too, where a journal can say so. Before the first run there is none; and a run that works now hears it
- * from the service itself.
+ * Makes the next run wait as well, by recording the time in the journal. Before the first run there is no journal; a current
+ * run hears it from the service.
  * @param notBefore milliseconds since 1970 UTC
  */
 export async function keepPause(
@@ -213,7 +213,7 @@ export async function pipelineFindings(
   for (const pipeline of freshness.pipelines) {
     const { name, problem, job } = pipeline
     if (problem !== null) {
-      const hint = 'Correct what it names; it would not run.'
+      const hint = 'Correct the cause named here; the pipeline cannot run.'
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
       findings.push(
@@ -250,7 +250,7 @@ function backupFinding(
   const next = pipelines.flatMap(({ job }) => job?.backups ?? []).map(({ place }) => place)
   if (next.length > 0) return finding(check, 'ok', `${next.join(', ')}, by the first run`)
   const hint =
-    'What was bought is on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
+    'All bought pages are on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
   return finding(check, 'warning', 'the journal has no backup', hint)
 }
 
@@ -270,7 +270,7 @@ function listFinding({ name, job }: KnownPipeline): Finding {
       ? `${question?.organizations.length ?? 0} organisations in ${organizationsFile}`
       : `${collection.endpoint}, by ${organizationsFile}`
   if (skipped.length === 0) return finding(name, 'ok', found)
-  const hint = 'Write an id or a URL into these lines, or take them out.'
+  const hint = 'Write an id or a URL into these lines, or remove them.'
   return finding(name, 'warning', [found, ...skipped.map(skippedText)].join('; '), hint)
 }
 

@@ -1,4 +1,4 @@
-/** What a data directory tells of its pipelines, and what of it is not as it should be: for `status`, `schedule` and metrics. */
+/** Reads the state of the pipelines of a data directory, with its problems, for `status`, `schedule` and metrics. */
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

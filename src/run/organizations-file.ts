@@ -46,7 +46,7 @@ async function parquetAsCsv(file: string): Promise<string> {
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
     const header = wanted.map(({ column }) => column).join(',')
-    // A row without both is no blank line: other columns of it may say whom it means.
+    // A row without both is not a blank line: its other columns may name an organisation.
     return [`row,${header}`, ...rows.map((row) => ['row', ...row.map(quote)].join(','))].join('\n')
   }
   return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {

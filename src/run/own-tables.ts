@@ -1,4 +1,4 @@
-/** What a user made in a warehouse beside Jobtide's tables: a warehouse that takes its place gets it as well, or does not take it. */
+/** Copies the user's own tables and views into a warehouse that replaces the old one, or refuses the replacement. */
 
 import { existsSync } from 'node:fs'
 import { MADE_FROM_MODEL } from '../model/tables.ts'
@@ -48,7 +48,8 @@ async function thingsIn(path: string): Promise<OwnThing[]> {
 }
 
 /**
- * Copies what a user made in the warehouse at `old` into the one at `rebuilt`: tables with their rows, keys and indexes, and views.
+ * Copies what a user made in the warehouse at `old` into the one at `rebuilt`: tables with their rows, keys and indexes, and
+ * views.
  * @returns the names, in the order in which they were made
  * @throws ConfigError naming what cannot be copied
  */
@@ -86,7 +87,7 @@ export async function ownIn(old: string, rebuilt: string, logger: Logger): Promi
   try {
     return (await thingsIn(old)).filter(({ name }) => !ours.has(nameInTier(name) ?? name))
   } catch (error) {
-    // What is wrong with the file may be why it is replaced.
+    // The problem with the file may be the reason for replacing it.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
     logger.warn({ reason: error.message }, 'no_tables_of_your_own')
     return []

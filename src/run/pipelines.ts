@@ -1,4 +1,7 @@
-/** The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the journal. */
+/**
+ * The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the
+ * journal.
+ */
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -20,7 +23,7 @@ export interface KnownPipeline extends JudgedPipeline {
   /** What to call it on the command line: its name, or the path of its file. */
   readonly argument: string
   readonly job: Job | null
-  /** Who is told, also where the file as a whole cannot be read. */
+  /** The destinations of messages, even if the file as a whole cannot be read. */
   readonly notify: NotifySpec | null
 }
 
@@ -126,7 +129,7 @@ function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
 
 /**
  * Where pipelines back the journal up, each place once. A file that is wrong counts for nothing here.
- * @param named pipelines beside those in ./pipelines
+ * @param named pipelines in addition to those in ./pipelines
  * @param said what JOBTIDE_JOURNAL_BACKUP names
  */
 export function declaredBackups(

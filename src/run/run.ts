@@ -35,24 +35,24 @@ export interface Service {
   readonly webhookSecret?: Secret | null
 }
 
-/** What a run did. Stages that were not reached are null. */
+/** The report of a run. Stages that were not reached are null. */
 export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
   readonly runId: string
   readonly pipeline: string
-  /** What was asked; null for job changes. */
+  /** The requests; null for job changes. */
   readonly endpoint: string | null
   readonly batches: number
   /** Lines of the lists that name nothing. */
   readonly skippedLines: readonly SkippedLines[]
   readonly extract: ExtractProgress
-  /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
+  /** Why the run ended early, if it did: the budget, or the service. Bought pages are loaded and published. */
   readonly endedEarly: JobtideError | null
   readonly durationMs: number
 }
 
 /**
- * Runs a job. What keeps it from publishing is in the report; the run is closed as failed then. A backfill gives way: when
- * another process waits for the data directory, it ends the batches that are begun, lets that process work, and goes on.
+ * Runs a job. A problem that prevents publishing is in the report, and the run is closed as failed. A backfill yields: when
+ * another process waits for the data directory, it finishes the batches in flight, lets that process work, and continues.
  * @throws JobtideError whose exit code says which stage ended it and what to do
  */
 export async function runJob(
@@ -112,7 +112,7 @@ interface Attempt extends RunParts {
   readonly creditsSpent: number
 }
 
-/** @returns only what was bought, where a backfill gives way: its run is not closed */
+/** @returns only the bought pages if a backfill yields: its run is not closed */
 async function attempt(
   given: Omit<Attempt, 'store' | 'seconds'>,
 ): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
@@ -195,7 +195,7 @@ async function buyPages(parts: Attempt, run: RunHistory) {
       ...extraction(parts, run),
       creditsSpent,
       mayBegin: async () => {
-        // Not `||=`, which would undo what another worker was told while this one waited for its answer.
+        // Not `||=`, which would undo the answer of another worker that arrived during this wait.
         if (command === 'backfill' && (await hasWaiter(world.directory.root))) givesWay = true
         return !givesWay
       },

@@ -1,4 +1,4 @@
-/** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
+/** The session of a process that buys: the lock of the data directory, and the journal's writer. */
 
 import { join } from 'node:path'
 import { filesOfInbox } from '../inbox/inbox.ts'
@@ -39,7 +39,7 @@ export interface Session {
    * @returns why that failed; it is not tried again in this session
    */
   readonly backUp: (within?: ObjectStore | null) => Promise<JobtideError | null>
-  /** What was spent before the journal began; see lost-journal.ts. */
+  /** Credits spent before the journal began; see lost-journal.ts. */
   readonly spentBefore: readonly SpentBefore[]
 }
 
@@ -215,7 +215,7 @@ function sessionWarehouse(
   return {
     bringUp,
     async use(work) {
-      // Of a folder that was moved another warehouse would be made here, an empty one.
+      // If the folder was moved, opening would make a new, empty warehouse here.
       lock.refuseLost()
       if (open === null) await bringUp()
       open ??= await openWarehouse({ path, mode: 'write' })

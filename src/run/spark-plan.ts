@@ -1,4 +1,4 @@
-/** What a Spark job is asked for: `work/<snapshot id>/job.json`, which spark/jobtide_spark reads. */
+/** Writes the job of a Spark build, `work/<snapshot id>/job.json`, which spark/jobtide_spark reads. */
 
 import { readProject } from '../model/project.ts'
 import { partitionStem, isOfThisFormat, type Manifest } from '../publish/manifest.ts'

@@ -1,6 +1,6 @@
 /**
- * Backs the journal up: what was bought is kept in a second place before anything else is made of it. Copies the sealed segments
- * that are not there yet, then replaces the list of them (backup-list.ts). Where nothing changed, nothing is asked of the place.
+ * Backs up the journal: a second place keeps the bought pages before anything is derived from them. Copies the missing sealed
+ * segments, then replaces their list (backup-list.ts). Sends no request if nothing changed.
  */
 
 import { join } from 'node:path'
@@ -147,7 +147,7 @@ export async function backUpInto(
     remember(root, journal, { ...NEVER, ...known, ...target, problem: reason })
     if (!(error instanceof PublishError)) throw error
     throw new PublishError(`the journal was not backed up to ${target.place}: ${reason}`, {
-      hint: 'What was bought is in the journal here; the next run backs it up.',
+      hint: 'All bought pages are in the journal here; the next run backs it up.',
       context: { place: target.place },
       cause: error,
     })
@@ -248,7 +248,8 @@ export function refuseOther(
 }
 
 /**
- * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in the log, and in
+ * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in the
+ * log, and in
  * `status`; the next run tries again.
  */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {

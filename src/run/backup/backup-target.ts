@@ -114,11 +114,11 @@ export function knownBackups(
   return known.map(({ place, s3 }) => ({ place, s3 }))
 }
 
-/** What is wrong where it is not known whether there is a backup somewhere; null where that is known. */
+/** Why it is unknown whether a backup exists; null if it is known. */
 export function lostMemory(root: string, journal: Journal): string | null {
   if (readFile(root) !== null || notedBackups(journal) !== null) return null
   const state = existsSync(memoryPath(root)) ? 'damaged' : 'missing'
-  // Journals from before 0.17 say that a run backed up, and not where.
+  // Journals from before 0.17 record that a run backed up, but not where.
   const wasMade = runsOf(journal).some(
     ({ finished }) => finished?.stage_seconds?.backup !== undefined,
   )

@@ -51,7 +51,7 @@ export interface RestoredJournal {
   readonly bytes: number
   /** Segments that were sealed here after the backup, and are lost. */
   readonly lost: number
-  /** Credits in the journal, and in the newest snapshot beside the backup; null where none is readable. */
+  /** Credits in the journal, and in the newest snapshot next to the backup; null if none is readable. */
   readonly credits: number
   readonly creditsPublished: number | null
 }

@@ -1,4 +1,4 @@
-/** Takes what is not kept out of the data directory: out of segments of the journal, and out of a warehouse. */
+/** Removes erased data from the data directory: from segments of the journal, and from a warehouse. */
 
 import {
   eraseFromSegment,
@@ -102,7 +102,7 @@ type RebuildWorld = Pick<
 /**
  * Takes people, and events that are too old by the suppression list, out of a warehouse that no process has open, builds the
  * models again, and writes the file again, so that no byte of them is left. Stopped at any point, it can be called again.
- * @param onDeleted is told the rows that are gone, by table, as soon as they are
+ * @param onDeleted called with the deleted rows by table, as soon as they are deleted
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function rebuildWithout(

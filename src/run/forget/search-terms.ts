@@ -1,6 +1,6 @@
 /**
- * Many texts to look for in one pass: over bytes here, and as patterns for the engine. To look for one after the other takes a
- * pass for each, and a hundred people are told by more than a thousand texts.
+ * Searches for many texts in one pass, over bytes here and as patterns in the engine. One pass per text would be too slow:
+ * more than a thousand texts identify a hundred people.
  */
 
 /** The key of a text: its last bytes, which tell ids apart. None is shorter. */

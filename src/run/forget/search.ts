@@ -1,7 +1,6 @@
 /**
- * The proof that nothing is left of people: every file is read byte by byte, and once more as what it is (pages of the
- * journal unpacked, tables of databases and Parquet files value by value), and searched for the texts by which they could be
- * told from all others.
+ * Proves that no data of erased people is left. Every file is read as bytes, and again by its format (journal pages unpacked,
+ * databases and Parquet files value by value), and searched for the texts that identify them.
  */
 
 import { createReadStream, existsSync, readdirSync } from 'node:fs'
@@ -69,8 +68,8 @@ export async function pagesOf(
 }
 
 /**
- * The ids of people, and those texts about them that are 6 bytes or longer and stand in no text about anybody else, nor in
- * what describes the tables. What stands there and no event has for an id is none: it is not searched for.
+ * The ids of people, and texts about them of 6 bytes or more that occur neither in texts about others nor in the descriptions
+ * of tables. A text there that no event has as an id is not an id, so it is not searched for.
  * @param unknown the ids that are not here
  */
 export async function markersOf(
@@ -78,7 +77,7 @@ export async function markersOf(
   profileIds: readonly string[],
   unknown: ReadonlySet<string>,
 ): Promise<Marker[]> {
-  // A join of texts and candidates, and not `exists`: so only the candidates are kept in memory.
+  // A join of texts and candidates instead of `exists` keeps only the candidates in memory.
   const rows = await warehouse.all<{ text: string; is_id: boolean; is_shared: boolean }>(
     `with
       erased as materialized (select unnest(from_json($1, '["varchar"]')) as profile_id),
@@ -117,7 +116,7 @@ export interface SearchReport {
   readonly bytes: number
   /** Paths of files, or keys of objects; of a database, with the table. */
   readonly matches: readonly string[]
-  /** What could not be searched: it may hold anything. */
+  /** Files that could not be searched, which may hold anything. */
   readonly unsearched: readonly Unsearched[]
 }
 
@@ -242,7 +241,7 @@ export function spellingsOf({ text, is_unique }: Marker): string[] {
 
 async function searchBytes(path: string, terms: SearchTerms) {
   const overlap = terms.longest - 1
-  // What may be the beginning of a text at the end of one piece is looked at again with the next one.
+  // The end of a piece may be the beginning of a text, so it is searched again with the next one.
   let kept = Buffer.alloc(0)
   let bytes = 0
   let isFound = false
@@ -291,7 +290,7 @@ export function unescaped(payload: Buffer): Buffer {
   return Buffer.from(text.replaceAll('\\/', '/'))
 }
 
-// Nobody is told by one, and to write them as text takes as long as all else.
+// These columns identify no one, and writing them as text would double the time.
 const NO_TEXT = /^(?:BOOLEAN|DATE|TIME|INTERVAL)/
 const NESTED = /\]$|^(?:STRUCT|MAP|UNION|VARIANT)/
 
