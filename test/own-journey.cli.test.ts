@@ -51,7 +51,7 @@ it.skipIf(!hasPostgres)(
     done(await site.call(['models', '--html', page]))
     expect(readFileSync(page, 'utf8')).toContain('joiners_by_level')
 
-    // An edited model reaches the database with the next night, which buys nothing anew.
+    // An edited model reaches the database with the next night, which buys no page again.
     write(
       'models/joiners_by_level.sql',
       MODEL.replace('from joiners', "from joiners where level <> 'unknown'"),

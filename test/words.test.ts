@@ -2,6 +2,7 @@
 
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseSync } from 'vite'
 import { expect, it } from 'vitest'
 import { packageRoot } from '../src/support/assets.ts'
 
@@ -25,7 +26,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/\bbesides\b|\bwhoever\b|\bsomebody else|no longer so\b|\bdear\b/i, 'subject, verb, object'],
 ]
 
-/** Habits that make a sentence hard to read, and how English says it. Held to pages for readers only. */
+/** Habits that make a sentence hard to read, and how English says it. Held to pages, and to comments and texts of PROSE_OF. */
 const HABITS: readonly (readonly [RegExp, string])[] = [
   [/, too\b/i, 'also'],
   [/\bby (?:itself|themselves)\b/i, 'alone, on its own'],
@@ -45,6 +46,19 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
     /(?:^|[.;:] )(?:Of|To|From) (?:a|an|each|such|those|these) [^,.]*\b(?:is|are|was) \w+ed\b/,
     'subject first',
   ],
+]
+
+/** Folders and files whose comments and texts are held to HABITS. */
+const PROSE_OF = [
+  'config/init',
+  'src/cli',
+  'src/config.ts',
+  'src/inbox',
+  'src/observe',
+  'src/report',
+  'src/run',
+  'src/simulator',
+  'src/support',
 ]
 
 /** Rewritten later, or generated. */
@@ -84,6 +98,64 @@ it.each(HABITS)('no page says %s, but %s', (pattern) => {
   )
   expect(found).toEqual([])
 })
+
+const sources = PROSE_OF.flatMap((path) =>
+  statSync(join(packageRoot, path)).isDirectory() ? filesBelow(path) : [path],
+).flatMap((path) => proseOf(path, readFileSync(join(packageRoot, path), 'utf8')))
+
+it.each(HABITS)('no comment and no message says %s, but %s', (pattern) => {
+  const found = sources.flatMap(({ place, text }) =>
+    pattern.test(text) ? [`${place}: ${text.slice(0, 100)}`] : [],
+  )
+  expect(found).toEqual([])
+})
+
+it('the prose of a file is its comments and its texts of several words, without code', () => {
+  const file = [
+    "import { told } from './told.ts'",
+    '/**',
+    ' * Sends it. Nobody',
+    ' * waits: `told by`.',
+    ' */',
+    "const told = ['told', `is ${told} of`, 'was told it']",
+  ].join('\n')
+  expect(proseOf('a.ts', file).map(({ text }) => text)).toEqual([
+    'Sends it. Nobody waits: ``.',
+    'is … of',
+    'was told it',
+  ])
+})
+
+/** The comments of a file and its texts of more than one word, each in one line, SQL and code between backquotes left out. */
+function proseOf(path: string, file: string): { place: string; text: string }[] {
+  const found: { at: number; text: string }[] = []
+  if (path.endsWith('.ts')) {
+    const { program, comments } = parseSync(path, file)
+    for (const { start, value } of comments) found.push({ at: start, text: value })
+    JSON.stringify(program, (_, node: unknown) => {
+      const { type, start, end, value } = (node ?? {}) as Record<string, unknown>
+      if (type === 'Literal' && typeof value === 'string')
+        found.push({ at: Number(start), text: value })
+      if (type === 'TemplateLiteral') {
+        const text = file.slice(Number(start) + 1, Number(end) - 1)
+        found.push({ at: Number(start), text: text.replaceAll(/\$\{[^{}]*\}/g, '…') })
+      }
+      return typeof node === 'bigint' ? String(node) : node
+    })
+  } else {
+    for (const { 0: text, index } of file.matchAll(/[^\n]+/g)) found.push({ at: index, text })
+  }
+  return found
+    .map(({ at, text }) => ({
+      place: `${path}:${file.slice(0, at).split('\n').length}`,
+      text: text
+        .replaceAll(/\s*\n\s*(?:\*(?!\/))? ?/g, ' ')
+        .replace(/^\*+/, '')
+        .replaceAll(/`[^`]*`/g, '``')
+        .trim(),
+    }))
+    .filter(({ text }) => text.includes(' ') && !text.startsWith('select '))
+}
 
 /** The prose of a page, line for line: programs print words of their own. */
 function withoutCode(markdown: string): string {

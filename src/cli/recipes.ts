@@ -87,11 +87,11 @@ export async function setParameters(
 }
 
 function usageOf({ name, question, parameters }: Recipe): string {
-  const told = parameters.map(
+  const given = parameters.map(
     ({ name: parameter, standard, about }) =>
       `${parameter}=… (${about}${standard === null ? '' : `; else ${standard}`})`,
   )
-  return `${question} jobtide query --recipe ${name}${told.length === 0 ? '' : ` ${told.join(' ')}`}`
+  return `${question} jobtide query --recipe ${name}${given.length === 0 ? '' : ` ${given.join(' ')}`}`
 }
 
 async function organizationId(warehouse: Warehouse, idOrName: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** The time a report is about, and how dates stand in it. All in UTC. */
+/** Parses the window of a report, and formats its dates. All in UTC. */
 
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'

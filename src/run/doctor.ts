@@ -82,10 +82,10 @@ const ENOUGH_MEMORY = GIB
 const LEAST_DISK = 200 * MIB
 const ENOUGH_DISK = 2 * GIB
 
-/** @param told the text for the limit */
-export function memoryFinding(bytes: number, told: (bytes: number) => string): Finding {
+/** @param limitText the text for the limit */
+export function memoryFinding(bytes: number, limitText: (bytes: number) => string): Finding {
   const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
-  return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), told(bytes), hint)
+  return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), limitText(bytes), hint)
 }
 
 function gradeOf(value: number, least: number, enough: number): FindingState {
@@ -96,13 +96,13 @@ function gradeOf(value: number, least: number, enough: number): FindingState {
 /** Disk, memory, lock and journal of a data directory. */
 export async function machineFindings(
   { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
-  told: (bytes: number) => string,
+  limitText: (bytes: number) => string,
 ): Promise<Finding[]> {
   const { root } = directory
   return [
     nodeFinding(process.versions.node),
-    memoryFinding(memoryOfProcess(), told),
-    await look('data', () => dataFinding(root, told)),
+    memoryFinding(memoryOfProcess(), limitText),
+    await look('data', () => dataFinding(root, limitText)),
     await look('lock', async () => {
       const holder = existsSync(root) ? await holderOf(root) : null
       return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder}`)
@@ -120,7 +120,7 @@ export async function machineFindings(
   ]
 }
 
-function dataFinding(root: string, told: (bytes: number) => string): Finding {
+function dataFinding(root: string, limitText: (bytes: number) => string): Finding {
   const there = existingFolder(root)
   const why = whyNotWritable(there)
   if (why !== null) {
@@ -131,7 +131,7 @@ function dataFinding(root: string, told: (bytes: number) => string): Finding {
   const made = there === root ? '' : ', which is made by the first run'
   const hint = 'Make room, or name a folder on another disk with --data-dir.'
   const state = gradeOf(free, LEAST_DISK, ENOUGH_DISK)
-  return finding('data', state, `${root}${made}; ${told(free)} free`, hint)
+  return finding('data', state, `${root}${made}; ${limitText(free)} free`, hint)
 }
 
 /** The folder, or the one above it that is there; a link that leads nowhere is there. */

@@ -1,5 +1,6 @@
 /**
- * Makes up what happens to one person between two days; when the service notices it and how it spells it, world.ts decides. Two
+ * Simulates the career of one person between two days; world.ts decides when the service notices changes and how it spells
+ * them. Two
  * changes of one kind of one person at one organisation are at least two months apart: dates are rounded to months.
  */
 
@@ -34,7 +35,7 @@ export interface Change {
 export interface Post {
   readonly organization: number
   readonly title: string
-  /** Held beside a main job. */
+  /** Held in addition to a main job. */
   readonly isSide?: boolean
   readonly office?: Office
   readonly isInterim?: boolean
@@ -79,7 +80,7 @@ export class History {
   /** The role becomes another one at the same organisation. */
   changeTitle(role: Role, post: Post, at: number): Role {
     this.#add('title_change', post, at, role.title)
-    // One that was left already, as told, ended then.
+    // A post already reported as left ended then.
     role.until ??= at
     return this.#begin(post, at)
   }
@@ -124,14 +125,14 @@ export const YEARLY_RATES = {
 const DESTINATIONS = { move: 0.4, back: 0.15, later: 0.08, away: 0.37 } as const
 
 // How a promotion shows: as a title; as a second role whose older one is left months later; as a leaving of the old one,
-// which is told first.
+// which is reported first.
 const PROMOTIONS_SHOW = { title: 0.93, second_role: 0.04, leaving: 0.03 } as const
 const SECOND_JOB_AT_OWN_EMPLOYER = 0.2
 const RETURN_UNSEEN = 0.4
 const TITLE_UNSEEN = 0.02
 // Of those whose employer was bought, this share takes up to two months longer to say so.
 const GOES_LATE = 0.1
-/** No role that is held beside another at one employer lasts longer. */
+/** A second role at the same employer never lasts longer. */
 const LONGEST_OVERLAP = 10 * MONTH
 
 interface Job extends Post {

@@ -1,4 +1,4 @@
-/** What every endpoint asks of a request before it reads it (key, plan, rate limit), its answer, and the account of both. */
+/** Checks key, plan and rate limit of every request, and records requests and answers. */
 
 import type { Answer, Strike } from './faults.ts'
 
@@ -14,7 +14,7 @@ export interface GateOptions {
 /** A request that arrived. */
 export interface Call {
   readonly body: string
-  /** What stands behind the question mark of its address. */
+  /** The query string of its address. */
   readonly query: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
@@ -102,7 +102,7 @@ export interface Served {
   readonly credits: number
   /** Events or other items in it. */
   readonly items: number
-  /** What the account says beside. */
+  /** Further fields for the account. */
   readonly facts: Partial<AccountEntry>
 }
 
@@ -150,7 +150,7 @@ export interface AccountEntry {
   /** Null when the connection was reset instead of an answer. */
   readonly status: number | null
   readonly events: number
-  /** What was charged, which a fault may make differ from what the body says. */
+  /** The actual charge, which a fault may make differ from the body. */
   readonly credits_used: number
   /** The action of the fault that struck, such as `cut`. */
   readonly fault: string | null

@@ -63,7 +63,7 @@ export class ConfigError extends JobtideError {
   }
 }
 
-/** The disk refused a read or write: full, read-only, or broken. What was acknowledged before is safe. */
+/** The disk refused a read or write: full, read-only, or broken. Acknowledged data is safe. */
 export class StorageError extends JobtideError {
   constructor(message: string, details?: ErrorDetails) {
     super(EXIT.storage, message, details)

@@ -1,4 +1,4 @@
-/** The endpoints beside job changes, by path. */
+/** The endpoints other than job changes, by path. */
 
 import { jsonOrNull } from '../../support/json.ts'
 import type { EventSource } from '../events.ts'
