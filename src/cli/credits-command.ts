@@ -44,7 +44,7 @@ async function readLedger<T>(
   })
 }
 
-/** What a day, month, pipeline, run or organisation cost: sql/reports/credits_by.sql, credits_organizations.sql. */
+/** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
 interface Row {
   readonly name: string | null
   /** How an organisation is asked for. */

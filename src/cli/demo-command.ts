@@ -139,7 +139,7 @@ interface DemoOrganization {
 
 type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunReport>>
 
-/** What the service charged: the credits add up to those of `credits`. */
+/** The service's charges, whose credits add up to those of `credits`. */
 function runsTable({ companies, first, postings, second }: Runs, tookMs: number): Table {
   const others = [companies.extract, postings.extract]
   const rows = [

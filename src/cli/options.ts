@@ -99,7 +99,7 @@ export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ],
 ]
 
-/** What builds the models; its name is that of Overrides. */
+/** The engine that builds the models; its name is that of Overrides. */
 export const ENGINE_OPTION: OptionDeclaration = [
   '--engine <engine>',
   'what builds the models (default: as the pipeline says)',

@@ -36,7 +36,7 @@ import { agoText, creditsText } from './text.ts'
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
 
-/** What the warehouse adds to the journal: the row of sql/reports/status.sql. */
+/** The facts that only the warehouse has: the row of sql/reports/status.sql. */
 interface WarehouseStatus {
   readonly events: number
   readonly rejects: number

@@ -103,7 +103,7 @@ function refuseUnknownLadder(ladder: string | undefined): void {
   })
 }
 
-/** What a file asks about: a title a row, or two of one person, one after the other. */
+/** The rows of a file: one title each, or two consecutive titles of one person. */
 export type TitlesInput = readonly (readonly string[])[]
 
 const DELIMITERS = [',', ';', '\t'] as const

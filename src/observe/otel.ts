@@ -28,7 +28,7 @@ export interface RunSpan {
 
 export interface TracedRun extends RunSpan {
   readonly stages: readonly RunSpan[]
-  /** What started the run, as W3C Trace Context says it; all of it may be absent. */
+  /** The trace context (W3C) of the run's caller; may be empty. */
   readonly parent: { readonly traceparent?: string; readonly tracestate?: string }
 }
 

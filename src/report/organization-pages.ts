@@ -148,7 +148,7 @@ function sparkline(values: readonly number[]): Content {
   </svg>`
 }
 
-/** What the page of an organisation is made of. */
+/** The data of the page of an organisation. */
 export interface OrganizationData extends IndexLine {
   readonly changes: readonly Change[]
   /** The file of the index that names it, relative to the page. */

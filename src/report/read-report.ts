@@ -219,7 +219,7 @@ const SMALL_MULTIPLES = 12
 const WEEKS = 26
 const FLOW_DAYS = 365
 
-/** What a report is about. */
+/** The scope of a report. */
 export interface ReportScope {
   readonly window: ReportWindow
   /** The organisations to report on; null for all. */

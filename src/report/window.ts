@@ -10,7 +10,7 @@ export interface ReportWindow {
   readonly to: number
 }
 
-/** What the command line says of it: one of the three, or nothing. */
+/** The options of the command line: one of the three, or none. */
 export interface WindowChoice {
   readonly week?: boolean
   readonly days?: number

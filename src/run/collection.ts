@@ -55,7 +55,7 @@ export function noJobChanges(pipeline: string): Question {
 }
 
 /**
- * What a pipeline file asks for; a list that it names is read, and checked.
+ * Resolves the requests of a pipeline file; reads and checks a list that it names.
  * @param overrides a file in place of `for_each`, and how many of it
  * @throws ConfigError naming file and line of what the endpoint would refuse
  */

@@ -84,7 +84,7 @@ function isNamed(name: string, own: string): boolean {
   return name === own || name.startsWith(`${own}.`)
 }
 
-/** What Jobtide itself keeps in the data directory `root`, where `path` is that or lies below it; else null. */
+/** The file or folder of Jobtide in the data directory `root` that is `path` or contains it; else null. */
 export function ownEntryAt(root: string, path: string): string | null {
   const [first = ''] = wayBelow(root, path) ?? []
   const isIt = (own: string) => isNamed(first, own) || isWithin(join(root, own), path)

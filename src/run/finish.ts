@@ -91,7 +91,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const closing = (): RunFinished => {
     // With a wrong list everything was done that could be: such a run is not resumed.
     const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
-    // What a database missed it gets from the next run, as this one from those before.
+    // The next run loads the changes that a database missed.
     const missed = buying.endedEarly === null ? problemIn(end.databases) : null
     return problem === null && missed === null
       ? closingOf(run, buying.endedEarly, clock, told)

@@ -113,7 +113,7 @@ export interface SnapshotTarget {
   /** Whether `current/` is kept there. Default: true. */
   readonly current?: boolean
   readonly s3: S3Options
-  /** What builds the models of a snapshot; absent: DuckDB has built them. */
+  /** The engine that builds the models of a snapshot; if absent, DuckDB has built them. */
   readonly spark?: SparkBuild | undefined
 }
 
@@ -207,7 +207,7 @@ export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
 // A person waits for the result.
 const ONE_OFF_WAIT_MS = 2 * MINUTE
 
-/** What a pipeline file says of what is asked, its lists read. */
+/** The questions of a pipeline file, with its lists read. */
 type Asked = Pick<
   Job,
   'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'skipped' | 'watch'
@@ -266,7 +266,7 @@ function isBundled(list: string): boolean {
   return existsSync(list) && realpathSync(list) === realpathSync(BUNDLED_LIST)
 }
 
-/** What pipeline `name` says of snapshots; null publishes nothing. For commands that run no pipeline. */
+/** The snapshot settings of pipeline `name`; null publishes nothing. For commands that run no pipeline. */
 export function readSnapshotTarget(
   name: string,
   overrides: Overrides,

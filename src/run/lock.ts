@@ -205,7 +205,7 @@ function makeFolders(dataDir: string): void {
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT') {
-      // What Node says of a new folder on a file system that is read-only.
+      // Node's error codes for a new folder on a read-only file system.
       throw new StorageError(
         `the data directory ${dataDir} cannot be made: is its disk read-only?`,
         { hint: 'Name a folder that can be written with --data-dir.', cause: error },

@@ -21,7 +21,7 @@ const OLDER =
   'Bring the newer one back from its backup: `jobtide restore-journal`. Or go by the older one: move `jobtide.duckdb` away; what the older journal lacks is bought again, and no budget counts it.'
 
 /**
- * What the warehouse knows was spent this month, where it holds pages and the journal has no record; else null.
+ * The credits spent this month according to the warehouse, if it holds pages and the journal has no record; else null.
  * @throws JournalLossError when the list of its segments is left
  * @throws StorageError when the warehouse was loaded from a newer journal
  * @throws LockedError when another process has the warehouse open for writing, and the journal has no record

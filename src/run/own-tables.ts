@@ -15,11 +15,11 @@ export interface OwnThing {
   readonly name: string
   readonly kind: 'table' | 'view' | 'macro' | 'sequence' | 'type'
   readonly schema: string
-  /** What makes it; null where the engine does not say. */
+  /** The statement that makes it; null if the engine does not report it. */
   readonly sql: string | null
 }
 
-/** What a user may have made: all but what builds make, and macros of ours. Tables come before the views over them. */
+/** Everything a user may have made: all objects except those of builds and our macros. Tables come before the views over them. */
 async function thingsIn(path: string): Promise<OwnThing[]> {
   return withWarehouse({ path, mode: 'read' }, (warehouse) =>
     warehouse.all<OwnThing>(
@@ -79,7 +79,7 @@ export async function copyOwn(old: string, rebuilt: string, logger: Logger): Pro
   })
 }
 
-/** What a user made in the old warehouse: it is not in the new one. */
+/** The user's objects in the old warehouse that are not in the new one. */
 export async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
   if (!existsSync(old)) return []
   // Computed tables bear no mark, and can have stood in another tier.

@@ -20,7 +20,7 @@ import { pipelineFile, pipelineFilesIn } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
-  /** What to call it on the command line: its name, or the path of its file. */
+  /** Its argument on the command line: its name, or the path of its file. */
   readonly argument: string
   readonly job: Job | null
   /** The destinations of messages, even if the file as a whole cannot be read. */
@@ -101,7 +101,7 @@ async function readFile(
   }
 }
 
-/** What a pipeline file says of itself, as far as it can be read. */
+/** The description of a pipeline, as far as its file can be read. */
 export function partsOf(argument: string): ReadableParts {
   const path = pipelineFile(argument) ?? argument
   try {

@@ -1,7 +1,6 @@
 /**
- * One run: plan → extract → load → build → publish. The only place that knows every stage. A run is closed in the
- * journal when all of it is done; a run without that record was killed, and the next one of the same question goes on
- * with it.
+ * Runs a pipeline: plan → extract → load → build → publish. The only place that knows every stage. A run is closed in the
+ * journal when it is done; a run without that record was killed, and the next run of the same question resumes it.
  */
 
 import { Pacer } from '../api/pacer.ts'
@@ -31,7 +30,7 @@ import { preflightStage, refuseWrongOwn, type RunWorld } from './stages.ts'
 export interface Service {
   readonly transport: Transport
   readonly baseUrl: string
-  /** What deliveries of signals are signed with; absent: nothing. */
+  /** The secret that signs signal deliveries; if absent, they are unsigned. */
   readonly webhookSecret?: Secret | null
 }
 

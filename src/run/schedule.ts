@@ -28,7 +28,7 @@ export interface ScheduleWorld {
 // A machine that slept, or whose clock was set, is seen within this time.
 const TICK_MS = MINUTE
 const LOOK_EVERY_MS = 10 * MINUTE
-// What killed a run, such as a neighbour that wanted all memory, may be over by then.
+// The cause that killed a run, such as another process that took all memory, may be gone by then.
 const AGAIN_AFTER_MS = 10 * MINUTE
 
 /** Pipelines that a schedule runs: those with a time whose files can be read, Jobtide's own examples apart. */
@@ -62,7 +62,7 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
           if ((await run(pipeline)) === 'killed' && !time.isSecond) {
             settled.set(pipeline.name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
           }
-          // What became of it is looked at now.
+          // Check the result of the run at once.
           lookAt = clock.monotonic()
           continue
         }

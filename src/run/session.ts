@@ -29,7 +29,7 @@ import { removeLeftFolders } from './temporary-folder.ts'
 export interface Session {
   readonly journal: Journal
   readonly writer: JournalWriter
-  /** What the journal said when the session began. */
+  /** The journal's history when the session began. */
   readonly history: History
   readonly lock: DataLock
   readonly warehouse: SessionWarehouse
@@ -257,7 +257,7 @@ function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
   const refuseLost = (record: JournalRecord) => {
     if (!isAnswered(record)) lock.refuseLost()
   }
-  // What a lost lock brings about, such as a journal that is not where it was, is not the reason to tell.
+  // Report the lost lock instead of its consequences, such as a missing journal.
   const explained = async (work: Promise<void>) => {
     try {
       await work

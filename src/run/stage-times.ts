@@ -15,7 +15,7 @@ export interface EndedStage {
   readonly stage: keyof StageSeconds
   readonly beganAt: number
   readonly endedAt: number
-  /** What the log says of its result; null where it failed. */
+  /** The result for the log; null if it failed. */
   readonly figures: object | null
 }
 

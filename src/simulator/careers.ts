@@ -31,7 +31,7 @@ export interface Change {
   readonly previousTitle: string | null
 }
 
-/** What someone is at an organisation. */
+/** A person's role at an organisation. */
 export interface Post {
   readonly organization: number
   readonly title: string
@@ -56,7 +56,7 @@ export interface Move {
   readonly isTransfer: boolean
 }
 
-/** What happened to one person: the changes that can be seen, and the truth behind them: the roles they held and the moves. */
+/** The history of one person: the visible changes, and the actual roles and moves behind them. */
 export class History {
   readonly changes: Change[] = []
   readonly roles: Role[] = []
@@ -152,7 +152,7 @@ export class Career {
   #main: Role
 
   /**
-   * What happens from `at` on.
+   * Simulates the career from `at` on.
    * @param isStaff they already work for their organisation; otherwise they join it at `at`
    */
   constructor(
@@ -269,7 +269,7 @@ export class Career {
     return { organization, rank, title: titleOf(this.#random, this.#person, rank) }
   }
 
-  /** What someone who left does next, and when; undefined when they are not seen again. */
+  /** The next step of a person who left, and its time; undefined if they are not seen again. */
   #nextJob(leftAt: number): { job: Job; at: number } | undefined {
     const random = this.#random
     const { deals, otherOrganization } = this.#stage

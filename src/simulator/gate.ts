@@ -94,7 +94,7 @@ export function refusal(
   return { answer: errorAnswer(status, message, headers), facts: { key } }
 }
 
-/** What an endpoint would answer to a request. */
+/** The answer of an endpoint to a request. */
 export interface Served {
   /** Default 200. */
   readonly status?: number | undefined
@@ -127,7 +127,7 @@ export function replyOf(
   }
 }
 
-/** What a fault of that status answers in place of the endpoint. */
+/** The answer of a fault with that status in place of the endpoint's. */
 function statusAnswer(fault: Strike['fault'], limits: Answer['headers']): Answer {
   const { status = 503, message = `fault: status ${status}`, headers: own = {}, body } = fault
   const texts = Object.entries(own).map(([name, value]) => [name, String(value)] as const)

@@ -100,7 +100,7 @@ export function makeUpOrganizations(seed: number, count: number): MadeUpOrganiza
   })
 }
 
-/** What an organisation is called that was another one, or a part of it, before. */
+/** The name of an organisation that was another one, or part of it, before. */
 export function makeUpSuccessor(
   random: Random,
   organization: MadeUpOrganization,

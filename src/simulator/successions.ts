@@ -18,7 +18,7 @@ import { exponential, pick, pickWeighted, type Random } from './random.ts'
 interface Executive {
   readonly person: MadeUpPerson
   readonly history: History
-  /** What they are now. */
+  /** Their current role. */
   role: Role
 }
 

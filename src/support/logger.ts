@@ -126,7 +126,7 @@ export function createLogger(
   return { trace, debug, info, warn: at('warn'), error: at('error') }
 }
 
-// What JSON would leave out, or refuse.
+// Values that JSON would omit or refuse.
 function readable(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (!(value instanceof Error)) return value

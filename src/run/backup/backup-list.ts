@@ -64,7 +64,7 @@ export function segmentKey({ segment, sha256 }: BackedUpSegment): string {
   return `${SEGMENTS_PREFIX}${segment.replace(/\.journal$/, '')}-${sha256}.journal`
 }
 
-/** What a backup of the journal would hold now. The caller is the only process that writes the journal. */
+/** Describes a backup of the journal as it is now. The caller is the only process that writes the journal. */
 export function describeJournal(
   journal: Journal,
   { directory, clock, version }: Pick<RunWorld, 'directory' | 'clock' | 'version'>,

@@ -74,7 +74,7 @@ const memorySchema = z.object({
   problem: z.string().nullable(),
 })
 
-/** What this machine remembers of one place. */
+/** The record of one place. */
 export type BackupMemory = z.infer<typeof memorySchema>
 
 const FORMAT_VERSION = 1
@@ -87,7 +87,7 @@ const fileSchema = z.object({
 const memoryPath = (root: string) => join(root, 'journal.backup.json')
 
 /**
- * What this machine remembers of the places that this data directory was backed up to; nothing where the file is lost or damaged.
+ * Reads the record of the places that this data directory was backed up to; empty if the file is lost or damaged.
  * @throws ConfigError for the file of a newer version, which may know of places that this one would forget
  */
 export function readMemory(root: string): readonly BackupMemory[] {

@@ -243,7 +243,7 @@ function placeFiles(list: BackupList, root: string): void {
   }
 }
 
-/** What the newest snapshot knows was spent, where the backup lies below its destination. */
+/** The credits spent by the newest snapshot, if the backup lies below its destination. */
 async function publishedCredits(
   { place: of, s3 }: BackupTarget,
   { clock, s3Endpoint, logger }: BackupWorld,

@@ -131,7 +131,7 @@ async function eraseAll(
     pending = { ...pending, ...change }
     writePending(root, pending)
   }
-  // What to look for is noted while it is still there, and before anything is changed.
+  // Records the search terms while the data still exists, before any change.
   if (isNew) keep({ markers: here.markers })
   const { profile_ids: profileIds, events_before: before, markers } = pending
   const eventsBefore = before === null ? null : Date.parse(before)
@@ -245,7 +245,7 @@ async function eraseInTargets(
   return found
 }
 
-/** What in the data directory was made of the rest, and what killed processes left. */
+/** Removes files derived from the erased data, and leftovers of killed processes. */
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {
   const { root } = directory
   onDisk(root, () => {

@@ -6,7 +6,7 @@
 /** The key of a text: its last bytes, which tell ids apart. None is shorter. */
 const KEY_BYTES = 3
 const KEYS = 1 << (8 * KEY_BYTES)
-// What RE2 makes of a longer pattern does not fit into the memory it allows itself.
+// A longer pattern exceeds RE2's memory limit.
 const LONGEST_PATTERN = 16_384
 
 export class SearchTerms {

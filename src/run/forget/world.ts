@@ -18,7 +18,7 @@ export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0,
   onProgress({ stage: 'forget', name, done, total })
 }
 
-/** What searches in this world share; their folder is their own, because looking needs no lock. */
+/** The shared options of searches; each has its own folder, because searching needs no lock. */
 export function searchIn(world: ErasureWorld, name: string) {
   return {
     scratchFolder: `${world.directory.scratch}.forget-${process.pid}`,

@@ -232,7 +232,7 @@ export const suggest: ServedEndpoint = {
   },
 }
 
-/** What the filters of a people search take. How the service answers is not documented: a list for each filter is made up. */
+/** The filter values of a people search. The service's answer is undocumented, so the lists are made up. */
 export const peopleFilters: ServedEndpoint = {
   path: '/api/v1/people-search/filters',
   method: 'GET',

@@ -37,7 +37,7 @@ export class OtherEndpoints {
     )
   }
 
-  /** What a run of all signals delivers. */
+  /** The deliveries of a run of all signals. */
   runSignals(nowMs: number): SentDelivery[] {
     return this.#signals.run(new ServedWorld(this.#behind, nowMs))
   }

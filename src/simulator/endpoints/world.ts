@@ -135,7 +135,7 @@ export class WorldBehind {
     )
   }
 
-  /** What happened to each person in each organisation, in the order of time. */
+  /** The events of each person in each organisation, in chronological order. */
   get careers(): readonly (readonly Change[])[] {
     if (this.#careers !== null) return this.#careers
     const careers = new Map<string, Change[]>()
@@ -250,7 +250,7 @@ export class ServedWorld {
       }))
   }
 
-  /** What organisations said so far of those who joined, the newest first. */
+  /** The organisations' posts about people who joined, newest first. */
   posts(): ServedPost[] {
     return this.#behind.joinings
       .flatMap(({ event, organization, changedAt }, place) => {
