@@ -150,7 +150,7 @@ async function answerFindings(
 function holdFinding({ until, pause }: Hold): Finding {
   const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
   const found = `not checked: it wants no request before ${isoInstant(until)}${why}`
-  return finding('service', 'warning', found, 'Where that is a mistake, run with --forget-pause.')
+  return finding('service', 'warning', found, 'If that is a mistake, run with --forget-pause.')
 }
 
 function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: number): Finding {

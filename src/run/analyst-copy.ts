@@ -140,7 +140,7 @@ async function copyUnchanged(from: string, to: string): Promise<Stats> {
   const { size } = await stat(to)
   if (size === before.size) return before
   throw new StorageError(`the copy ${to} has ${size} of ${before.size} bytes`, {
-    hint: 'Look after the disk; the next publish makes the copy for analysts.',
+    hint: 'Check the disk; the next publish makes the copy for analysts.',
   })
 }
 

@@ -46,7 +46,7 @@ export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly read: () => Promise<Asked>
 }
 
-const CHECK = 'Correct what is asked for; nothing was sent.'
+const CHECK = 'Correct the request; nothing was sent.'
 
 /** The question of a pipeline that asks nothing of job changes. */
 export function noJobChanges(pipeline: string): Question {
@@ -205,7 +205,7 @@ interface Line {
 function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
   const bytes = readNamedFile('list', list, CHECK)
   const name = basename(list)
-  const rows = readRows(bytes, name, 'what to ask for', 'Write one a line, or CSV with a header.')
+  const rows = readRows(bytes, name, 'what to ask for', 'Write one per line, or CSV with a header.')
   const header = rows[0]?.cells.map((cell) => cell.toLowerCase()) ?? []
   const at = header.findIndex((cell) => cell === fills || cell === 'url')
   const named = rows.slice(at >= 0 ? 1 : 0).map(({ cells, line }) => {

@@ -154,7 +154,7 @@ function whyNotWritable(folder: string): string | null {
   } catch (error) {
     // A mount whose source was removed is a folder that takes no files.
     if (systemCode(error) !== 'ENOENT') throw error
-    return `${folder} takes no files: was what is mounted there removed?`
+    return `${folder} accepts no files: was the disk mounted there removed?`
   }
   return null
 }
@@ -305,7 +305,7 @@ async function destinationFinding(
   if (existsSync(join(world.directory.journal, IDENTITY_FILE))) {
     await preflightStage(job.snapshot, world, job.publishing, history)
   } else if ((await readCurrent(await openTarget(job.snapshot, world))) !== null) {
-    const hint = 'Is this the data directory you mean? The first run here would end with 7.'
+    const hint = 'Is this the right data directory? The first run here would exit with 7.'
     return finding(check, 'problem', `${to} shows the rows of another journal`, hint)
   }
   const how = isFolderAddress(to) ? 'can be written' : 'can be written, and honours conditions'

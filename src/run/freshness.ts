@@ -70,8 +70,8 @@ function pendingErasure({ root }: DataDirectory): Judgement[] {
     {
       id: 'erasure_pending',
       pipeline: null,
-      message: 'an erasure was begun, and is not proved yet',
-      hint: '`jobtide forget --yes` goes on with it, as does the next run, and says what keeps it.',
+      message: 'an erasure has begun but is not proved yet',
+      hint: '`jobtide forget --yes` or the next run continues it, and reports what blocks it.',
       runId: null,
       since: Math.round(begun.mtimeMs),
     },

@@ -52,7 +52,7 @@ async function parquetAsCsv(file: string): Promise<string> {
   return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
-      hint: 'Give a Parquet file with a column organization_id or company_url, or a CSV file.',
+      hint: 'Use a Parquet file with a column organization_id or company_url, or a CSV file.',
       cause: error,
     })
   })

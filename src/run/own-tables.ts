@@ -140,7 +140,7 @@ function notCopied(path: string, refused: ReadonlyMap<OwnThing, string>): Config
   return new ConfigError(
     `${path} holds ${countText(all.length, 'thing')} of your own that cannot be copied to a new warehouse: ${all.slice(0, 5).join(', ')}${more}`,
     {
-      hint: 'Drop what is named and make it again afterwards; or let all of your own go: `jobtide replay --drop-own`. Nothing was changed.',
+      hint: 'Drop the ones named here and make them again afterwards, or drop all of your own: `jobtide replay --drop-own`. Nothing was changed.',
       context: { names: [...refused.keys()].map(({ name }) => name) },
     },
   )

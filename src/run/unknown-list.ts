@@ -81,7 +81,7 @@ export function nothingFound(
   if (collection?.declared.mayBeEmpty === true || found || answered.length < lookups.size)
     return null
   return new ConfigError(`the service has no data for the entries of ${organizationsFile}`, {
-    hint: 'Correct the list; where that was billed, it is not asked for again before refresh_days.',
+    hint: 'Correct the list; billed entries are not requested again before refresh_days.',
   })
 }
 
@@ -114,7 +114,7 @@ export function nothingCovered(
   const [first] = refused
   const why = first === undefined ? '' : `: ${first.name}: ${first.reason}`
   return new UnavailableError(`no organisation could be read to its end${why}`, null, {
-    hint: 'Nothing is covered, and what was bought is kept. Report it to the provider.',
+    hint: 'Nothing is covered, and bought pages are kept. Report it to the provider.',
   })
 }
 
@@ -143,7 +143,7 @@ function noneSentEvents(organizationsFile: string, refused: number, silent: numb
   return new ConfigError(
     `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,
     {
-      hint: 'Are the ids right? The service answers an id that it does not know with nothing. Correct the list, or name another with --organizations FILE.',
+      hint: 'Check the ids: the service answers an unknown id with an empty page. Correct the list, or name another with --organizations FILE.',
       context: { refused, silent },
     },
   )

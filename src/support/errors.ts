@@ -112,7 +112,7 @@ export function asStorageError(error: unknown, subject: string): unknown {
   if (code === undefined) return error
   const isOutOfInodes = code === 'ENOSPC' && hasNoInodes(error)
   const meaning = isOutOfInodes
-    ? 'the disk takes no more files: it has no inodes left'
+    ? 'the disk has no inodes left, so no file can be created'
     : (STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null))
   if (meaning === null) return error
   return new StorageError(`${subject}: ${meaning} (${code})`, {
@@ -136,18 +136,18 @@ function hasNoInodes(error: unknown): boolean {
 
 /** The hint for a file-system error `code`; a general one for other codes. */
 export function storageHint(code: string): string {
-  return `${TO_MEND[code] ?? 'Make room or fix what is named here'}, then run the same command again: it continues where it stopped.`
+  return `${HINTS[code] ?? 'Make room or fix what is named here'}, then run the same command again: it continues where it stopped.`
 }
 
 const OWNER =
-  'See who owns what is named here (`ls -l`), and whether it is immutable (`lsattr`); let the account that runs Jobtide read and write there'
-const TO_MEND: Readonly<Record<string, string>> = {
+  'Check the owner (`ls -l`) and whether the file is immutable (`lsattr`); let the account that runs Jobtide read and write there'
+const HINTS: Readonly<Record<string, string>> = {
   EACCES: OWNER,
   EPERM: OWNER,
   EROFS: 'Mount it for writing, or name another folder with --data-dir',
-  EMFILE: 'Let a process have more files open (`ulimit -n`, or LimitNOFILE of its service)',
+  EMFILE: 'Raise the limit of open files per process (`ulimit -n`, or LimitNOFILE of its service)',
   ENFILE:
-    'Let this machine have more files open (`sysctl fs.file-max`), or end what has so many open',
+    'Raise the machine limit of open files (`sysctl fs.file-max`), or end the process that has so many open',
 }
 
 /** Does `work`, and turns file-system failures into StorageErrors like asStorageError. */

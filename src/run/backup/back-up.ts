@@ -174,7 +174,7 @@ async function copy(
     const path = join(journal.folder, segment.segment)
     if (!isProven(path, segment)) {
       throw new StorageError(`journal segment ${path} is not as it was sealed`, {
-        hint: '`jobtide verify` names everything that is wrong with the journal.',
+        hint: '`jobtide verify` lists every fault of the journal.',
       })
     }
     // A backup that was killed may have copied it.
@@ -184,8 +184,8 @@ async function copy(
   }
   const bytes = Buffer.from(`${stableJson(here, 2)}\n`)
   if (!(await store.replace(LIST_KEY, bytes, there?.version ?? null))) {
-    throw new PublishError(`another process backs a journal up to ${store.destination}`, {
-      hint: 'Does a copy of this data directory run somewhere else? Only one of them may.',
+    throw new PublishError(`another process is backing up a journal to ${store.destination}`, {
+      hint: 'Is a copy of this data directory running elsewhere? Stop it: only one of them may run.',
     })
   }
   // A backup from before an erasure came back, such as a disk that was away: what was rewritten since must not stay there.
@@ -276,7 +276,7 @@ export async function proveBackup(
 ): Promise<string[]> {
   const store = await openBackup(target, world, 'read')
   const list = (await readBackupList(store))?.list
-  if (list === undefined) return [`there is no backup of the journal in ${target.place}`]
+  if (list === undefined) return [`no backup of the journal in ${target.place}`]
   refuseOther(list, journal, world, target.place)
   const problems: string[] = []
   for (const [index, segment] of list.segments.entries()) {

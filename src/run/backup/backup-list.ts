@@ -133,7 +133,7 @@ export async function readBackupList(
   const list = listSchema.safeParse(value).data
   if (list !== undefined) return { list, version: stored.version }
   throw new StorageError(`${where} is not the list of a journal backup, or is damaged`, {
-    hint: 'Bring an earlier version of that object back, where the bucket keeps versions; or name another place.',
+    hint: 'Restore an earlier version of that object if the bucket keeps versions, or name another place.',
   })
 }
 

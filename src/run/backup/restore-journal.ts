@@ -122,9 +122,9 @@ function refuseWhole(journal: Journal): void {
     throw error
   }
   throw new ConfigError(
-    `there is a journal in ${dirname(journal.folder)}, and nothing of it is lost`,
+    `the journal in ${dirname(journal.folder)} is complete, so there is nothing to restore`,
     {
-      hint: 'Name an empty folder with --data-dir. `jobtide replay` makes the warehouse of the journal that is here. Nothing was changed.',
+      hint: 'Name an empty folder with --data-dir, or rebuild the warehouse from this journal with `jobtide replay`. Nothing was changed.',
     },
   )
 }
@@ -191,7 +191,7 @@ async function fetchSegments(
 
 function damaged(what: string): StorageError {
   return new StorageError(`the backup of the journal is damaged: ${what}`, {
-    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. Until then nothing is restored.',
+    hint: 'Restore that object if the bucket keeps versions, and run the same command again. Until then nothing is restored.',
   })
 }
 

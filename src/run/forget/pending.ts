@@ -54,7 +54,7 @@ export function readPending(dataDir: string): Pending | null {
   const pending = pendingSchema.safeParse(value).data
   if (pending !== undefined) return pending
   throw new StorageError(`${path} is damaged: it does not say whom an erasure is about`, {
-    hint: 'Remove it, and name the people to `jobtide forget` again.',
+    hint: 'Remove it, and run `jobtide forget` with the same people again.',
   })
 }
 

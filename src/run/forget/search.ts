@@ -321,7 +321,7 @@ async function isIn(warehouse: Warehouse, relation: string, terms: SearchTerms):
 export function unsearchedIn(unsearched: readonly Unsearched[]): string[] {
   return unsearched.map(
     ({ name, why }) =>
-      `${name} cannot be searched: remove it, or look into it by hand and move it to another place (${why})`,
+      `${name} cannot be searched (${why}): remove it, or check it by hand and move it elsewhere`,
   )
 }
 

@@ -190,7 +190,7 @@ async function inTarget(
   const destination = target.to
   if (isFolderAddress(target.to) && !existsSync(destination)) {
     const problem =
-      'there is no such folder: mount it, or make an empty one in its place if it is gone for good'
+      'there is no such folder: mount it, or create an empty one in its place if it is gone for good'
     return { destination, problem, snapshots: [] }
   }
   try {
