@@ -191,6 +191,6 @@ function clockFindings({ times }: FreeAnswer): Finding[] {
   const state: FindingState = Math.abs(apart) > CLOCK_TOLERANCE_MS ? 'warning' : 'ok'
   const side = apart > 0 ? 'ahead of' : 'behind'
   const found = `this machine is ${durationText(Math.abs(apart))} ${side} the service`
-  const hint = 'Set the wrong clock: each run pays for the difference again.'
+  const hint = 'Correct the clock that is wrong: each run pays for the difference again.'
   return [finding('clock', state, state === 'ok' ? 'agrees with the service' : found, hint)]
 }

@@ -44,7 +44,9 @@ describe('the lock of a data directory', () => {
       for (const one of [name, 'journal', 'pipelines']) mkdirSync(join(folder, one))
       await expect(take(folder, 'run')).rejects.toMatchObject({
         exitCode: EXIT.usage,
-        message: expect.stringContaining(`would remove its ${name}, which it did not make`) as unknown,
+        message: expect.stringContaining(
+          `would remove its ${name}, which it did not make`,
+        ) as unknown,
         hint: expect.stringContaining('Name an empty folder') as unknown,
       })
       expect(readdirSync(folder).toSorted()).toEqual([name, 'journal', 'pipelines'].toSorted())
