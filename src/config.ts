@@ -1,6 +1,5 @@
 /**
- * What the environment says: the only file that reads process.env. Every value is checked here, once, and a secret comes
- * out as a Secret with the place it came from.
+ * Reads and checks the environment: the only file that reads process.env. A secret is returned as a Secret with its source.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -22,7 +21,7 @@ export interface ApiKey {
   readonly isWide: boolean
 }
 
-// Each that is read; those of notify: end in _URL, and have names of their users' own.
+// All variables that are read; those of notify: end in _URL and are named by the user.
 const VARIABLES = [
   'API_KEY',
   'API_KEY_FILE',
@@ -41,7 +40,7 @@ const VARIABLES = [
 ]
 const PREFIX = 'JOBTIDE_'
 
-/** What is said of variables that are nearly called as one that is read. */
+/** Warns about variables whose name is close to one that is read. */
 export function misspelt(environment: Environment): string[] {
   const names = Object.keys(environment).filter((name) => name.startsWith(PREFIX))
   return names.flatMap((name) => {
@@ -56,14 +55,16 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
-/** Sets what the AWS SDK, OpenTelemetry and the client of PostgreSQL (PGPASSFILE) read by themselves, where the process does not say it. */
-export function giveToLibraries(values: Readonly<Record<string, string>>): void {
+/**
+ * Sets variables that the AWS SDK, OpenTelemetry and the PostgreSQL client (PGPASSFILE) read, unless the process has them.
+ */
+export function exportSdkEnv(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     if (/^(?:AWS_|OTEL_|PG)/.test(name)) process.env[name] ??= value
   }
 }
 
-/** What OpenTelemetry is to be sent, by its own variables, and the addresses; null for nothing. */
+/** The signals to send to OpenTelemetry, by its own variables, and the addresses; null for none. */
 export function telemetryFrom(environment: Environment) {
   const addressOf = (signal: string) => environment[`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`]?.trim()
   const traces = addressOf('TRACES_') || addressOf('')
@@ -87,7 +88,7 @@ export function dataDirFrom(environment: Environment, option: string | undefined
   const path = option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
   if (!resolve(path).includes('?')) return path
   throw new ConfigError(`the data directory ${resolve(path)} has a ? in its path`, {
-    hint: 'DuckDB opens no database there: name another folder with --data-dir. Nothing was sent.',
+    hint: 'DuckDB cannot open a database there: name another folder with --data-dir. Nothing was sent.',
   })
 }
 
@@ -132,7 +133,7 @@ function namedFile(variable: string, path: string): string {
     throw new ConfigError(
       `${variable} names a file that cannot be read (${systemCode(error) ?? 'unknown'})`,
       {
-        hint: `Look at its value; where that is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`,
+        hint: `Check its value; if it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`,
       },
     )
   }
@@ -149,11 +150,11 @@ const SIZE_STEPS = 'kmgt'
 const SIZES = {
   JOBTIDE_MEMORY_LIMIT: {
     least: 256e6,
-    hint: 'It is what the whole process may take; without it the machine and its control groups say.',
+    hint: 'It limits the memory of the whole process; the default is the limit of the machine and its control groups.',
   },
   JOBTIDE_TEMP_LIMIT: {
     least: 1e6,
-    hint: 'It is what a query or a build may put beside the warehouse for want of memory; without it half of what is free, at most 16 GiB.',
+    hint: 'It limits how much a query or a build may spill to disk next to the warehouse; the default is half of the free space, at most 16 GiB.',
   },
 }
 
@@ -184,7 +185,7 @@ export function analystGroupFrom(environment: Environment): number | null {
   const number = /^\d+$/.test(group) ? group : numberOfGroup(group)
   const isOurs = process.getuid?.() === 0 || process.getgroups?.().includes(Number(number))
   if (number !== undefined && isOurs === true) return Number(number)
-  const why = number === undefined ? `is not in ${GROUPS_FILE}` : 'is none of this account'
+  const why = number === undefined ? `is not in ${GROUPS_FILE}` : 'is not a group of this account'
   throw new ConfigError(`JOBTIDE_ANALYST_GROUP: the group ${group.slice(0, 100)} ${why}`, {
     hint: 'Name a group that this account is in, or give its number: `id` shows both.',
   })
@@ -316,7 +317,7 @@ function keyFromFile(source: string, path: string): ApiKey {
 export function refuseLong(length: number, source: string): void {
   if (length <= LONGEST_SECRET) return
   throw new ConfigError(`${source} is too long: it may have ${LONGEST_SECRET} characters at most`, {
-    hint: 'Give the secret itself, or the path of the file that holds it and nothing else.',
+    hint: 'Give the secret itself, or the path of a file that holds only the secret.',
   })
 }
 
@@ -325,12 +326,12 @@ function checkedKey(key: string, source: string): Secret {
   refuseLong(key.length, source)
   if (/^(["'])[^]*\1$/.test(key)) {
     throw new ConfigError(`${source} begins and ends with a quote`, {
-      hint: 'The quotes are a part of the value there, and none of the key: leave them out.',
+      hint: 'The quotes are part of the value but not of the key: leave them out.',
     })
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(`${source} is empty or holds spaces or control characters`, {
-      hint: 'Paste the key as the provider gave it, in one line.',
+      hint: 'Paste the key as the provider gave it, on one line.',
     })
   }
   if (key.length < SHORTEST_SECRET) {
@@ -373,7 +374,10 @@ export function commandName(environment: Environment): string {
   return environment['npm_command'] === 'exec' ? 'npx jobtide' : 'jobtide'
 }
 
-/** Whether a stream gets colours: as its reader says, else where it is a terminal. As in Node, FORCE_COLOR is stronger than NO_COLOR. */
+/**
+ * Whether a stream gets colours: as its reader says, else where it is a terminal. As in Node, FORCE_COLOR is stronger than
+ * NO_COLOR.
+ */
 export function hasColours(
   { NO_COLOR: no = '', FORCE_COLOR: force, TERM: term }: Environment,
   isTerminal: boolean,

@@ -1,4 +1,4 @@
--- grain: One row per organisation and month in which somebody joined.
+-- grain: One row per organisation and month in which a person joined.
 -- key: organization_id, month_start_on
 -- purpose: How many people joined each organisation in each month, and how many of them as managers.
 -- values: has_executives: yes | no
@@ -11,9 +11,9 @@
 --   managers: Those of them whose title manages people.
 --   has_executives: yes where one of them joined as VP or in the C-suite.
 --
--- An example of a model of your own, for you to change. As in dbt, one file is one select, and makes the table of its name. It is
--- plain SQL: name tables as they are, without ref(). Each build makes it behind Jobtide's own, in the same transaction,
--- and what is published has it as well. Every line of the header is optional: `key` is checked and sorts the files, `values`
+-- An example model for you to change. As in dbt, one file is one select and makes the table of its name. It is
+-- plain SQL: name tables as they are, without ref(). Each build makes it after Jobtide's own models, in the same transaction,
+-- and publishes it with them. Every line of the header is optional: `key` is checked and sorts the files, `values`
 -- (accepted_values) and `references` (relationships) are checked, the rest are comments of table and columns.
 -- To try a change: jobtide build --select joiners_by_month
 select

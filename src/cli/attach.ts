@@ -1,4 +1,4 @@
-/** `query --attach`: files of the user as tables beside those of the warehouse, read before the engine is locked. */
+/** `query --attach`: makes the user's files tables next to the warehouse's, read before the engine is locked. */
 
 import { basename, extname, resolve } from 'node:path'
 import { existsSync } from 'node:fs'
@@ -20,9 +20,9 @@ const READERS: Readonly<Record<string, Reader>> = {
 const HINT = `Give a file that ends in ${Object.keys(READERS).join(', ')}, or name=file. Nothing was changed.`
 
 /**
- * Makes each file a table for this connection, and a database file a schema of its tables. The warehouse stays as it is.
+ * Makes each file a table for this connection, and a database file a schema of its tables. The warehouse does not change.
  * @param given paths, each named after its file, or `name=path`
- * @throws ConfigError for a file that is not there or cannot be read as what its name says, and for a name that is taken
+ * @throws ConfigError for a file that does not exist or does not match its extension, and for a name that is taken
  */
 export async function attachFiles(warehouse: Warehouse, given: readonly string[]): Promise<void> {
   for (const one of given) {
@@ -39,7 +39,7 @@ export async function attachFiles(warehouse: Warehouse, given: readonly string[]
       [name],
     )
     if (taken.length > 0) {
-      throw new ConfigError(`--attach: there is a table ${name} already`, {
+      throw new ConfigError(`--attach: table ${name} already exists`, {
         hint: `Give it another name: --attach mine=${path}`,
       })
     }
@@ -51,7 +51,8 @@ export async function attachFiles(warehouse: Warehouse, given: readonly string[]
 }
 
 /**
- * Reads a CSV file as lists are read: in any encoding of theirs, cells trimmed, ids as they stand. A column is a number or a date only
+ * Reads a CSV file the way lists are read: any of their encodings, cells trimmed, ids unchanged. A column is a number or a
+ * date only
  * where each of its cells is written as one: `73928e05` and `007` are text.
  */
 async function attachCsv(warehouse: Warehouse, path: string, name: string): Promise<void> {
@@ -96,7 +97,7 @@ function typeOf(cells: readonly (string | null)[]): string {
   return WRITTEN_AS.find(([, isWritten]) => written.every(isWritten))?.[0] ?? 'varchar'
 }
 
-/** A name for each column: none twice, whatever its letters, and none empty. */
+/** Gives each column a unique, non-empty name; case does not count. */
 function uniqueHeads(cells: readonly string[]): string[] {
   const taken = new Set<string>()
   return cells.map((cell, index) => {

@@ -1,6 +1,6 @@
 /**
- * Runs the program from one file, with the machine's code of it that `npm run build` kept: V8 reads and compiles nothing again. It
- * takes a third off `query` and `titles`. Code of another Node.js is left aside, and all is compiled then.
+ * Runs the program from one file with the V8 code cache that `npm run build` wrote. The cache takes a third off `query` and
+ * `titles`. A cache of another Node.js version is ignored.
  */
 
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script, constants } from 'node:vm'
 
-/** Where `npm run build` puts the program, and the code of it. */
+/** Where `npm run build` puts the program and its code cache. */
 export const BUNDLE = join(import.meta.dirname, '..', 'bundle', 'jobtide.cjs')
 export const CODE = `${BUNDLE}.code`
 
@@ -23,7 +23,7 @@ export const program = new Script(readFileSync(BUNDLE, 'latin1'), {
 const run = program.runInThisContext() as Program
 run(createRequire(BUNDLE), BUNDLE, dirname(BUNDLE))
 
-/** The code that the build kept; undefined where there is none, or this account may not read it. */
+/** The code cache; undefined if there is none or this account may not read it. */
 function kept(): Buffer | undefined {
   try {
     return readFileSync(CODE)

@@ -10,7 +10,7 @@ import { recipeNames } from './recipes.ts'
 
 const SHELLS: readonly string[] = ['bash', 'zsh', 'fish']
 
-/** Prints the script; what to do with it stands in its first line. @throws ConfigError for another shell */
+/** Prints the script; its first line says how to use it. @throws ConfigError for another shell */
 export async function completionCommand(
   { output, stop }: Context,
   shell: string,
@@ -20,7 +20,7 @@ export async function completionCommand(
       hint: `Name one of: ${SHELLS.join(', ')}`,
     })
   }
-  // The commands are declared beside this one.
+  // The commands are declared next to this one.
   const { COMMANDS } = await import('./commands.ts')
   const script = shell === 'fish' ? fishScript(COMMANDS) : bashScript(COMMANDS, shell === 'zsh')
   await output.stream(script, stop)
@@ -40,7 +40,9 @@ function valuesOf([flags, , values]: OptionDeclaration): readonly string[] {
   return Array.isArray(values) ? (values as readonly string[]) : []
 }
 
-/** What may stand where no option does; a pipeline is asked of the folder when Tab is pressed, and paths are completed by the shell. */
+/**
+ * The words that complete an argument. Pipelines are listed from the folder when Tab is pressed; the shell completes paths.
+ */
 function wordsOf({ arguments: given = [] }: Declaration, commands: readonly Declaration[]) {
   const [name = '', about = ''] = given[0] ?? []
   if (about.startsWith(PIPELINE)) return { words: [], hasPipelines: true }

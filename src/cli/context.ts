@@ -1,4 +1,4 @@
-/** What every command gets: its options as checked values, its output, and the world it may touch. */
+/** The context of a command: its options as checked values, its output, and the effects it may have. */
 
 import {
   analystGroupFrom,
@@ -35,7 +35,7 @@ export interface CommonOptions {
 
 export interface ProcessParts {
   readonly environment: Environment
-  /** Without what `.env` files say: a process that is started reads those itself, as they are then. */
+  /** Without values from `.env` files: a child process reads the current files again. */
   readonly startedWith: Environment
   readonly clock: Clock
   readonly random: () => number
@@ -43,11 +43,11 @@ export interface ProcessParts {
   readonly output: Output
   /** Where log lines go in place of text for people; null for text. */
   readonly log: Logger | null
-  /** What stands on each line of it. */
+  /** Fields on each of its lines. */
   readonly logFields: Record<string, string>
-  /** Asks to stop cleanly; its reason is the error that the command ends with. */
+  /** Requests a clean stop; its reason is the error that the command ends with. */
   readonly stop: AbortSignal
-  /** Ends what is still in flight then. */
+  /** Aborts requests that are still in flight after that. */
   readonly abort: AbortSignal
 }
 
@@ -76,7 +76,7 @@ export function createContext(
   limitMemory(sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT'))
   letGroupRead(analystGroupFrom(environment))
   limitSpilled(sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT'))
-  // Either people's words or lines of a log stand on stderr, never both.
+  // stderr carries either text for people or log lines, never both.
   const isSilent = logLevelFrom(environment, options.logLevel) === 'silent'
   const progress = new ProgressDisplay(output, clock, parts.log !== null || isSilent)
   const below = (say: () => void) => {
@@ -86,7 +86,7 @@ export function createContext(
   const directory = dataDirectory(dataDirFrom(environment, options.dataDir))
   return {
     ...parts,
-    // What is said for good stands below the bar.
+    // Permanent output goes below the progress bar.
     output: {
       ...output,
       report: (report) => below(() => output.report(report)),

@@ -1,6 +1,6 @@
 /**
- * `coverage`: how far each organisation was read, where the gaps are, and, with `--prove`, what was not looked at. All of
- * it comes from the journal; the warehouse, where it can be read, only adds names and counts of events.
+ * `coverage`: shows how far each organisation was read, the gaps, and with `--prove` the unread intervals. All of it comes
+ * from the journal; the warehouse, if readable, only adds names and event counts.
  */
 
 import { serviceTime } from '../journal/clock-history.ts'
@@ -35,7 +35,7 @@ import { agoText, companyText, durationText } from './text.ts'
 export interface CoverageOptions {
   readonly all?: boolean
   readonly prove?: boolean
-  /** The list to look at in the place of the pipeline's. */
+  /** The list to use instead of the pipeline's. */
   readonly organizations?: string
 }
 
@@ -49,19 +49,19 @@ export async function coverageCommand(
 ): Promise<ExitCode> {
   const { directory, clock, output } = context
   if (pipeline === undefined && overrides.organizations !== undefined) {
-    throw new ConfigError('a list alone says not how far back it is wanted', {
+    throw new ConfigError('a list alone does not say how far back it should be covered', {
       hint: 'Name the pipeline as well: jobtide coverage nightly --organizations FILE',
     })
   }
   const job = pipeline === undefined ? null : await readJob(pipeline, overrides, directory.root)
   tellSkipped(context.logger, job?.skipped ?? [])
   const journal = openJournal(directory.journal, clock)
-  // With a pipeline there is something to say before the first run: nothing of it was read.
+  // For a named pipeline there is a result before the first run: all of it is unread.
   if (job === null) await refuseEmpty(journal, directory)
   else await refuseLostJournal(journal, directory)
   const history = readHistory(journal)
   const now = serviceTime(history, clock.now())
-  // A fixed window is wanted again each time.
+  // A fixed window is requested again each time.
   const wanted = job && wantedOf(job.question)
   const { value, why } = await readWarehouse(directory.warehouse, (warehouse) =>
     queryReport<KnownOrganization>(warehouse, 'coverage_organizations'),
@@ -118,17 +118,17 @@ interface Found {
   readonly shown: number
 }
 
-// That nothing fits filters says nothing of an organisation.
+// An empty answer to a filtered question says nothing about the organisation.
 function isWithoutEvents(row: Row): boolean {
   return row.question === '' && isSilent(row) && (row.known?.events ?? 0) === 0
 }
 
-// What the warehouse has is of all questions.
+// The warehouse holds the answers to all questions.
 function eventsOf({ question, known, events }: Row): number {
   return question === '' ? (known?.events ?? events) : events
 }
 
-/** Each once, however many questions asked for it. */
+/** Counts each organisation once, however many questions included it. */
 function countOf({ rows }: Pick<Found, 'rows'>): number {
   return new Set(rows.map((row) => row.organizationId)).size
 }
@@ -176,11 +176,11 @@ function summary(
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
         silent > 0 && [
           'no events',
-          `${countText(silent, 'organisation')} read, and never sent one`,
+          `${countText(silent, 'organisation')} read that never sent one`,
         ],
         again > 0 && [
           'asked again',
-          `${countText(again, 'organisation')}, answered with nothing at last; free while it stays so`,
+          `${countText(again, 'organisation')} whose last answer was empty; free while that lasts`,
         ],
       ],
       table(
@@ -237,11 +237,11 @@ function proof({ pipeline, rows, now, shown }: Found): Report {
   const title =
     unread.length === 0
       ? `nothing was left out: ${organizations}, each read without a gap ${since}, up to ${until}`
-      : `not looked at: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(unreadOrganizations)} of ${organizations}, by ${until}`
+      : `not read: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(unreadOrganizations)} of ${organizations}, by ${until}`
   const onlySince = unread.length > 0 && unread.every(({ place }) => place === 'since')
   return {
     title: onlySince
-      ? [title, 'no gaps: each was read without a break, up to where its row begins']
+      ? [title, 'no gaps: each was read without a break up to the start of its row']
       : title,
     sections: [
       table(

@@ -1,4 +1,7 @@
-/** `credits`: what was spent, on what, and what it brought: the queries sql/reports/credits_*.sql on the ledger. */
+/**
+ * `credits`: shows the credits spent, on what, and what they bought, from the queries sql/reports/credits_*.sql on the
+ * ledger.
+ */
 
 import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
@@ -26,7 +29,7 @@ export interface CreditsOptions {
 }
 
 /**
- * Reads the ledger: that of the warehouse, or of the journal alone before anything was loaded (`extract` loads nothing).
+ * Reads the ledger from the warehouse, or from the journal if nothing has been loaded (`extract` loads nothing).
  */
 async function readLedger<T>(
   context: Context,
@@ -41,7 +44,7 @@ async function readLedger<T>(
   })
 }
 
-/** What a day, month, pipeline, run or organisation cost: sql/reports/credits_by.sql, credits_organizations.sql. */
+/** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
 interface Row {
   readonly name: string | null
   /** How an organisation is asked for. */
@@ -65,7 +68,7 @@ const RECENT_DAYS = 90
 const DAYS_SHOWN = 7
 const ROWS_SHOWN = 20
 const FEW_SHOWN = 5
-// A service that charges otherwise does so for every page.
+// A service with other prices charges differently for every page.
 const MOST_UNEXPECTED = 1_000
 
 export async function creditsCommand(
@@ -101,13 +104,13 @@ export async function creditsCommand(
     limit: job?.creditsPerMonth ?? null,
     renews_on: dayOf(nextMonthAt(clock.now())),
   }
-  // A warehouse that is behind the journal knows of less, and one made from what an accepted loss left of it.
+  // A warehouse that is behind the journal has fewer charges, as has one rebuilt after an accepted loss.
   const unloaded = days === undefined ? sum([...months.values()]) - found.total.credits : 0
   const { notes = [], ...report } =
     by === undefined
       ? summary(found, thisMonth, recentDays)
       : breakdown(found, by, all ? Number.POSITIVE_INFINITY : ROWS_SHOWN)
-  const behind = `without ${creditsText(unloaded)} credits that are in the journal and not in the warehouse: jobtide load`
+  const behind = `without ${creditsText(unloaded)} credits that are in the journal but not yet in the warehouse: jobtide load`
   output.report({
     ...report,
     notes: [...(unloaded > 0 ? [behind] : []), ...notes],
@@ -125,7 +128,7 @@ export async function creditsCommand(
 
 interface Found {
   readonly total: Total
-  /** A row for each of what `--by` names, else for each day. */
+  /** One row for each value of `--by`, default: each day. */
   readonly rows: readonly Row[]
   readonly organizations: readonly Row[]
   /** Pages whose charge was not the expected one, the newest. */
@@ -167,7 +170,7 @@ function summary({ total, rows, organizations, unexpected }: Found, month: Month
   const idle = known.filter((one) => one.new_events === 0)
   const idleCredits = Math.round(sum(idle.map((one) => one.credits)))
   const recently = `in ${countText(days, 'day')}`
-  // Without a new event the price has no bound; a number keeps such organisations comparable.
+  // The price per new event is unbounded without new events; a number keeps such organisations comparable.
   const priceOf = (one: Row) => one.credits_per_new_event ?? Number.MAX_VALUE
   const mostExpensive = known
     .filter((one) => one.credits >= 1)
@@ -176,7 +179,7 @@ function summary({ total, rows, organizations, unexpected }: Found, month: Month
     ['charged', `${creditsText(credits - inDoubt)} credits since ${rows.at(-1)?.name ?? 'never'}`],
     inDoubt > 0 && [
       'in doubt',
-      `${creditsText(inDoubt)} credits: sent, no whole answer, perhaps billed`,
+      `${creditsText(inDoubt)} credits: sent, no complete answer, perhaps billed`,
     ],
     ['this month', monthText(month)],
     [
@@ -189,7 +192,7 @@ function summary({ total, rows, organizations, unexpected }: Found, month: Month
     ],
     unexpectedCharges > 0 && [
       'unexpected',
-      `${countText(unexpectedCharges, 'page')} not charged as the price list says`,
+      `${countText(unexpectedCharges, 'page')} not charged by the price list`,
     ],
     idleCredits > 0 && [
       'nothing new',

@@ -1,7 +1,7 @@
 /**
- * `demo`: the whole journey on this machine in about ten seconds. A simulator of the service, a backfill of a year, a weekend
- * that passes, the nightly run, and what an analyst sees afterwards. Each of the two builds once, the second publishes; pages
- * that are asked before them are loaded by them. Needs no account and no network.
+ * `demo`: runs everything on this machine in about ten seconds: a simulator of the service, a backfill of a year, a simulated
+ * weekend, the nightly run, and an analyst's queries. Backfill and nightly run each build once and load the pages requested
+ * before them; only the second publishes. Needs no account and no network.
  */
 
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -73,11 +73,11 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const run = async (name: string, command: RunCommand, more: Overrides) =>
       ended(await runJob(await readJob(name, more, directory.root), command, api, world))
 
-    context.output.note('Pages of made-up organisations:')
+    context.output.note('The pages of made-up organisations:')
     const companies = await run('companies', 'extract', { organizations: pages })
     context.output.note('A year of their job changes, backfilled from a simulator of the service:')
     const first = await run('demo', 'backfill', { organizations, days: 365, publish: false })
-    context.output.note('The openings that their pages show:')
+    context.output.note('The job openings on their pages:')
     const postings = await run('postings', 'extract', {})
 
     context.output.note('A weekend passes, and the nightly run asks what is new:')
@@ -132,14 +132,14 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
 interface DemoOrganization {
   readonly organization: string
   readonly headcount: number
-  /** How many of them changed anything. */
+  /** How many of them changed a row. */
   readonly seen: number
   readonly open_roles: number
 }
 
 type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunReport>>
 
-/** What the service charged: the credits add up to those of `credits`. */
+/** The service's charges, whose credits add up to those of `credits`. */
 function runsTable({ companies, first, postings, second }: Runs, tookMs: number): Table {
   const others = [companies.extract, postings.extract]
   const rows = [
@@ -167,7 +167,7 @@ function runsTable({ companies, first, postings, second }: Runs, tookMs: number)
 
 function organizationsTable(organizations: readonly DemoOrganization[]): Table {
   return table(null, organizations, [
-    // Names stand below their heading, as people do above.
+    // Names go below their heading, like the people above.
     ['hiring', () => ''],
     ['organisation', 'organization'],
     ['headcount', 'headcount', 'number'],
@@ -180,7 +180,7 @@ const ORGANIZATIONS_SHOWN = 4
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
 
-// 27 lines, so that all of it stands in most terminals with the prompt below it.
+// 27 lines fit most terminals with the prompt below.
 async function demoReport(
   warehouse: Warehouse,
   root: string,
@@ -230,7 +230,7 @@ async function demoReport(
       organizationsTable(organizations),
       [
         ['most moves', mostMoves],
-        ['journal', `${folder}/journal (each page bought once, kept for ever)`],
+        ['journal', `${folder}/journal (each page bought once, kept forever)`],
         ['warehouse', `${folder}/jobtide.duckdb`],
         [
           'snapshot',

@@ -1,4 +1,4 @@
-/** Where `notify:` sends to: the webhook, each address of mail, and the heartbeat. */
+/** The destinations of `notify:`: the webhook, each mail address, and the heartbeat. */
 
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const WEBHOOK = 'notify.webhook.url'
 const HEARTBEAT = 'notify.heartbeat'
 
 export interface Destination {
-  /** What it is called in the log: nothing that may be a secret or a name. */
+  /** Its name in the log, without secrets or personal names. */
   readonly name: string
   /** The folder of its outbox. */
   readonly folder: string
@@ -56,7 +56,7 @@ export function destinationsOf(context: Context, notify: NotifySpec): Destinatio
   ]
 }
 
-/** What is wrong with the addresses of a pipeline; nothing is sent. */
+/** Checks the addresses of a pipeline and returns the problems. Sends nothing. */
 export async function wrongAddresses(context: Context, notify: NotifySpec): Promise<string[]> {
   const { heartbeat } = notify
   const checks = destinationsOf(context, notify).map((destination) => () => destination.check())
@@ -76,8 +76,8 @@ export async function wrongAddresses(context: Context, notify: NotifySpec): Prom
   return [...new Set(found.flat())]
 }
 
-/** Says that a run ended well. @throws Error without the address */
-export async function beat(context: Context, heartbeat: string): Promise<void> {
+/** Reports that a run succeeded. @throws Error without the address */
+export async function sendHeartbeat(context: Context, heartbeat: string): Promise<void> {
   await request(context, HEARTBEAT, heartbeat, {}, null)
 }
 
@@ -129,7 +129,7 @@ async function mail(
 
 /** @throws Error where no mail server is named, or not as an address */
 async function mailing({ environment, scrubber }: Context) {
-  // Only who sends mail waits for its library.
+  // Imported here, so that only a command that sends mail waits for the library.
   const { mailServer, sendMail } = await import('../observe/mail.ts')
   const url = smtpUrlFrom(environment)
   scrubber.add(url)

@@ -1,4 +1,4 @@
-/** `digest`: the head of a report in at most 30 lines of text, for a terminal, a message or a mail. */
+/** `digest`: prints a summary of the report in at most 30 lines, for a terminal, a message or a mail. */
 
 import { plainText, slackBody } from '../observe/notice.ts'
 import { DIGEST_CHANGES, headDigest, type DigestPart } from '../report/digest.ts'
@@ -70,7 +70,7 @@ function shellWord(text: string): string {
   return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Parts of one line together, each other one under its label. */
+/** Joins the parts of one line; puts each other part under its label. */
 function paragraphsOf(parts: readonly DigestPart[]): Line[][] {
   const single = parts.filter(({ lines }) => lines.length === 1)
   const longer = parts.filter(({ lines }) => lines.length > 1)

@@ -1,4 +1,7 @@
-/** `doctor`: what is wrong with this installation, and what to do. It spends nothing: its one request is refused by the service. */
+/**
+ * `doctor`: checks this installation and says how to fix it. It spends nothing: the service refuses its one, deliberately
+ * invalid request.
+ */
 
 import { askForFree, type FreeAnswer } from '../api/free-question.ts'
 import { NoAnswerError, createTransport } from '../api/transport.ts'
@@ -25,7 +28,7 @@ import { meaningOf } from './palette.ts'
 import type { Fact } from './report.ts'
 import { bytesText, durationText, wrapLines } from './text.ts'
 
-/** Ends with 2 where something is a problem: a run would end before it buys. */
+/** Exits with 2 if there is a problem that would end a run before it buys. */
 export async function doctorCommand(context: Context, named: readonly string[]): Promise<ExitCode> {
   const { directory, clock, output } = context
   const world = runWorld(context)
@@ -86,7 +89,7 @@ function withoutIdleHint(one: Finding): Finding {
   return one.state === 'ok' ? { ...one, hint: null } : one
 }
 
-/** Address, key, proxy, and what the service answers to a question that costs nothing. */
+/** Checks address, key and proxy, and how the service answers a free request. */
 async function serviceFindings(context: Context, state: Freshness | null): Promise<Finding[]> {
   const { environment } = context
   let baseUrl: string | null = null
@@ -113,9 +116,9 @@ async function answerFindings(
   state: Freshness | null,
 ): Promise<Finding[]> {
   const { environment, clock, stop } = context
-  // A request beside a run is one more than its pace allows, and one in a pause is what the service asked not to get.
+  // A request during a run would exceed its pace, and a request during a pause is what the service asked us to avoid.
   if (state !== null && state.working !== null) {
-    return [finding('service', 'ok', 'not asked: a run works now, and asks it')]
+    return [finding('service', 'ok', 'not checked: a run is talking to it now')]
   }
   const hold = state && holdOf(state.history, state.nowMs, clock.uptime?.() ?? null)
   if (hold !== null && hold.until > clock.now()) return [holdFinding(hold)]
@@ -146,8 +149,8 @@ async function answerFindings(
 
 function holdFinding({ until, pause }: Hold): Finding {
   const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
-  const found = `not asked: it wants no request before ${isoInstant(until)}${why}`
-  return finding('service', 'warning', found, 'Where that is a mistake, run with --forget-pause.')
+  const found = `not checked: it wants no request before ${isoInstant(until)}${why}`
+  return finding('service', 'warning', found, 'If that is a mistake, run with --forget-pause.')
 }
 
 function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: number): Finding {
@@ -156,25 +159,21 @@ function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: numbe
   }
   const took = durationText(tookMs)
   if (notBefore === null) {
-    return finding(
-      'service',
-      'ok',
-      `lets the key in: ${words} in ${took} to a question for nothing`,
-    )
+    return finding('service', 'ok', `accepts the key: ${words} in ${took} to a free request`)
   }
   const until = isoInstant(notBefore)
   return finding(
     'service',
     'warning',
     `busy: ${words}`,
-    `Run nothing before ${until}: it asks for that.`,
+    `Run nothing before ${until}: the service asked for this pause.`,
   )
 }
 
-/** A run ends as it would without them: they are no more than warnings. */
+/** These are warnings, because a run succeeds without its messages. */
 async function notifyFindings(context: Context, { pipelines }: Freshness): Promise<Finding[]> {
   const findings: Finding[] = []
-  const hint = 'Correct it in the pipeline file or the environment: its messages go nowhere.'
+  const hint = 'Correct it in the pipeline file or the environment: its messages are not delivered.'
   for (const { name, job } of pipelines) {
     if (!job?.notify) continue
     const wrong = await wrongAddresses(context, job.notify)
@@ -192,6 +191,6 @@ function clockFindings({ times }: FreeAnswer): Finding[] {
   const state: FindingState = Math.abs(apart) > CLOCK_TOLERANCE_MS ? 'warning' : 'ok'
   const side = apart > 0 ? 'ahead of' : 'behind'
   const found = `this machine is ${durationText(Math.abs(apart))} ${side} the service`
-  const hint = 'Set the clock that is wrong: each night costs the difference again.'
+  const hint = 'Correct the clock that is wrong: each run pays for the difference again.'
   return [finding('clock', state, state === 'ok' ? 'agrees with the service' : found, hint)]
 }

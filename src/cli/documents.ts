@@ -1,6 +1,6 @@
 /**
- * What `--json` prints, command by command. `jobtide schema` shows it as JSON Schema; the tests hold every document that a
- * command prints against it. Loaded for that only.
+ * Defines the `--json` documents of every command. `jobtide schema` shows them as JSON Schema, and tests check every printed
+ * document against them. Loaded only for these.
  */
 
 import { z } from 'zod'

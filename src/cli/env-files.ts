@@ -1,12 +1,12 @@
 /**
- * `.env` files: variables for Jobtide and its libraries, beside the pipeline and in the current folder. What the environment
- * of the process says wins. Other programs' variables are left alone.
+ * Reads `.env` files with variables for Jobtide and its libraries, next to the pipeline and in the current folder. The
+ * environment of the process wins. Other programs' variables are ignored.
  */
 
 import { closeSync, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs'
 import { dirname, basename, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { giveToLibraries, type Environment } from '../config.ts'
+import { exportSdkEnv, type Environment } from '../config.ts'
 import { pipelineFile } from '../run/pipeline-file.ts'
 import { packageRoot } from '../support/assets.ts'
 import { isFile } from '../support/atomic-file.ts'
@@ -16,13 +16,13 @@ import { decodeText } from '../support/text.ts'
 
 const TAKEN =
   /^(?:(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|PG[A-Z]+)$/
-// Node.js reads it when it starts, before any file of ours.
+// Node.js reads it at startup, before any of our files.
 const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
 // As in a pipeline file, a path is relative to the file that names it.
 const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE', 'JOBTIDE_WEBHOOK_SECRET_FILE'])
 const SECRET =
   /^(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|PGPASSWORD|\w*PG_URL)$/
-// A line end that was lost would make a key a part of an address, which is sent and shown.
+// A lost line end would make a key part of an address, which is sent and shown.
 const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+\s*=/
 const OTHERS_MAY_READ = 0o004
 
@@ -52,16 +52,16 @@ export function withEnvFiles(environment: Environment, pipelines: readonly strin
       if (name === READ_BY_NODE) {
         warnings.push(`${file}: ${name} has no effect there: set it in the environment`)
       }
-      // An empty line of an example says nothing.
+      // An empty value in the example file counts as unset.
       if (!TAKEN.test(name) || value === '' || saidBy(earlier, name)) continue
       found[name] = PATHS.has(name) ? resolve(dirname(file), value) : value
     }
   }
-  giveToLibraries(found)
+  exportSdkEnv(found)
   return { environment: { ...environment, ...found }, warnings }
 }
 
-// The key and the file that holds it are one setting: who names the file does not mean a key that stands elsewhere.
+// The key and the file that holds it are one setting: naming the file overrides a key set elsewhere.
 const KEYS = ['JOBTIDE_API_KEY', 'JOBTIDE_API_KEY_FILE']
 
 function saidBy(environment: Environment, name: string): boolean {
@@ -69,7 +69,7 @@ function saidBy(environment: Environment, name: string): boolean {
   return names.some((one) => environment[one] !== undefined)
 }
 
-// Jobtide's own pipelines are read by everybody, and configured nowhere.
+// Jobtide's own pipelines are shared by all users, so no `.env` file configures them.
 function foldersOf(pipeline: string): string[] {
   const file = pipelineFile(pipeline)
   if (file === undefined || isWithin(join(packageRoot, 'pipelines'), file)) return []
@@ -82,8 +82,8 @@ function readEnvFile(file: string) {
   const values = parseEnv(decodeText(bytes)) as Record<string, string>
   for (const [name, value] of Object.entries(values)) {
     if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
-    throw new ConfigError(`${file}: the value of ${name} goes on with another variable`, {
-      hint: 'Give each variable a line of its own, and quote no line end; nothing was sent.',
+    throw new ConfigError(`${file}: the value of ${name} runs into another variable`, {
+      hint: 'Put each variable on its own line, without quoted line ends; nothing was sent.',
     })
   }
   const warnings: string[] = []
@@ -93,7 +93,7 @@ function readEnvFile(file: string) {
   return { values, warnings }
 }
 
-// Settings that are left out in silence would be another service, or another key.
+// Ignoring settings silently could mean another service or another key.
 function refusingUnreadable(file: string) {
   try {
     return readBelieved(file)
@@ -107,7 +107,7 @@ function refusingUnreadable(file: string) {
   }
 }
 
-// What is judged is what is read, also where another file takes its place meanwhile.
+// Checks the open file, so that replacing it meanwhile has no effect.
 function readBelieved(file: string) {
   const judge = (found: Stats) => refuseOthersFile(file, found, file, 'send the key elsewhere')
   // Also one that cannot be read.

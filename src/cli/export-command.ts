@@ -1,4 +1,4 @@
-/** `export`: tables of the warehouse into PostgreSQL, as files, or as a DuckDB file. */
+/** `export`: writes tables of the warehouse to PostgreSQL, files, or a DuckDB file. */
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
@@ -23,10 +23,10 @@ export interface ExportOptions {
   readonly schema?: string
 }
 
-const COPY = 'What was exported names people: `jobtide forget` does not reach this copy.'
+const COPY = 'The export names people, and `jobtide forget` does not reach this copy.'
 
 /**
- * Replaces what an earlier export wrote there, whole.
+ * Replaces an earlier export there as a whole.
  * @param given the tables; none: all tables for analysts
  * @throws ConfigError for an address of another kind, an option that does not fit it, or a place of Jobtide's own
  */
@@ -49,7 +49,7 @@ export async function exportCommand(
 
 function refuseMisfits({ to, format, schema }: ExportOptions, isDatabase: boolean): void {
   if (!isDatabase && /^[a-z]\w+:\/\//i.test(to)) {
-    throw new ConfigError(`export writes no ${withoutCredentials(to)}`, {
+    throw new ConfigError(`export cannot write to ${withoutCredentials(to)}`, {
       hint: 'Name postgres://user@host/database, a folder, or a file that ends in .duckdb. Nothing was sent.',
     })
   }

@@ -1,4 +1,4 @@
-/** `find` and `suggest`: one search, asked now; its answers are kept as those of a pipeline are. */
+/** `find` and `suggest`: runs one search now and keeps its answers like those of a pipeline. */
 
 import { existsSync } from 'node:fs'
 import { filterErrorsIn, type LookupRequest } from '../api/endpoints/endpoint.ts'
@@ -93,7 +93,7 @@ export async function findCommand(
   const { pages, refreshDays, output: file, dryRun = false } = options
   const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
   if (search === undefined) {
-    throw new ConfigError(`there is no search for ${what}`, {
+    throw new ConfigError(`cannot search for ${what}`, {
       hint: `Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
     })
   }
@@ -118,7 +118,7 @@ export async function findCommand(
     return { found, pages: bodies.length, notFilters: [...new Set(errors)] }
   })
   const { found, notFilters } = read
-  // What was not read to its end takes the place of no list.
+  // An incomplete result never replaces a list.
   const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
   const changes = before === null || !isWhole ? null : differenceOf(before, found)
@@ -131,7 +131,7 @@ export async function findCommand(
         found.length > 0 &&
           read.pages >= pages && [
             'more',
-            `not read: these are the first ${countText(pages, 'page')}; --pages reads more`,
+            `not read: this list holds the first ${countText(pages, 'page')}; --pages reads more`,
           ],
         file !== undefined &&
           !isWhole &&
@@ -172,7 +172,7 @@ export async function suggestCommand(
 ): Promise<ExitCode> {
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {
-    throw new ConfigError('what to suggest is missing', {
+    throw new ConfigError('the type to suggest is missing', {
       hint: 'Name a type and how it begins: jobtide suggest job_title "head of"; or take --filters. Nothing was sent.',
     })
   }
@@ -265,7 +265,7 @@ function isDescribed({ employees, industry, location }: Suggestion): boolean {
 const SUGGESTIONS_KEPT = 30 * DAY
 
 /**
- * Asks unless it was answered lately, and reads what is known then.
+ * Sends the search unless it was answered recently, then reads the stored answers.
  * @returns with why it is not all, where a list was not read to its end
  * @throws JobtideError why there is no answer: what an earlier search found is none
  */
@@ -308,7 +308,7 @@ const FILTER = /^(\+?[a-z_]+)(!?)=(.+)$/s
 const HINT =
   'Write filters as name=value, name!=value to exclude, one argument each; the same name again for several values.'
 
-/** Filters as members of a request: of several values a list, of an excluded one as the service marks it. */
+/** Turns filters into members of a request: several values into a list, an excluded value into the service's notation. */
 function requestOf(filters: readonly string[]): LookupRequest {
   const request = new Map<string, unknown[]>()
   for (const filter of filters) {
@@ -320,7 +320,7 @@ function requestOf(filters: readonly string[]): LookupRequest {
     request.set(name, [...values, not === '!' ? { value, exclude: true } : value])
   }
   if (request.size === 0) {
-    throw new ConfigError('a search without filters would find everybody', { hint: HINT })
+    throw new ConfigError('a search without filters would find everyone', { hint: HINT })
   }
   const members = [...request].map(([name, values]) => [
     name,
@@ -329,7 +329,7 @@ function requestOf(filters: readonly string[]): LookupRequest {
   return Object.fromEntries(members) as LookupRequest
 }
 
-// What a program that opens the list follows: a page, and nothing that runs.
+// Only web addresses, because a program that opens the list follows them.
 const OTHER_SCHEME = /^(?!https?:\/\/)[a-z][\w+.-]*:/i
 
 function linkOf(url: string | null): string | null {
@@ -342,7 +342,7 @@ function listOf(found: readonly FoundRow[], { heads }: Search): string {
   return lines.map((cells) => csvLine(cells, true)).join('')
 }
 
-/** What a list that is there names, by its addresses; null where there is none. @throws ConfigError when it is no such list */
+/** Reads an existing list by its addresses; null if there is none. @throws ConfigError when the file is not such a list */
 function listBefore(file: string, { heads }: Search): ReadonlySet<string> | null {
   if (!existsSync(file)) return null
   const hint = 'Name another file. Nothing was sent.'

@@ -1,6 +1,6 @@
 /**
- * `forget`: people, or events that are too old, out of everything that Jobtide keeps; without `--yes` it only says where
- * they are. `export-person`: everything that is known of one person.
+ * `forget`: erases people, or events that are too old, from everything that Jobtide keeps; without `--yes` it only lists
+ * where they are. `export-person`: prints everything known about one person.
  */
 
 import { basename, resolve } from 'node:path'
@@ -30,11 +30,11 @@ export interface ForgetOptions {
   readonly from?: string
   readonly olderThan?: number
   readonly yes?: boolean
-  /** A pipeline whose destination and S3 settings to use, too. */
+  /** A pipeline whose destination and S3 settings to include. */
   readonly pipeline?: string
 }
 
-/** `forget`: exit code 0 when nothing is left, or nothing was asked to be done; 7 when something is left. */
+/** `forget`: exit code 0 when nothing is left or nothing was requested; 7 when something is left. */
 export async function forgetCommand(
   context: Context,
   people: readonly string[],
@@ -83,7 +83,7 @@ function requestOf(
   const profileIds = [...people, ...(from === undefined ? [] : idsIn(from, logger))]
   if (profileIds.some((id) => id.trim() === '')) {
     throw new ConfigError('an empty profile_id names no person', {
-      hint: 'Look at how the command was put together. Nothing was changed.',
+      hint: 'Check how the command was put together. Nothing was changed.',
     })
   }
   if (profileIds.length === 0 && olderThan === undefined && readPending(directory.root) === null) {
@@ -97,11 +97,11 @@ function requestOf(
 }
 
 const ID_COLUMN = 'profile_id'
-// Blanks, control characters and what is invisible: a note behind an id, or what came along when it was copied.
+// Blanks, control characters and invisible characters: a note after an id, or a copying artefact.
 const NO_ID = /[\s\p{Cc}\p{Default_Ignorable_Code_Point}\uFFFD]/u
 
 function idsIn(file: string, logger: Logger): string[] {
-  const hint = `Give a text file with a ${ID_COLUMN} a line, or CSV with a column of that name. Nothing was changed.`
+  const hint = `Give a text file with one ${ID_COLUMN} per line, or CSV with a column of that name. Nothing was changed.`
   const name = basename(file)
   const rows = readRows(readNamedFile('list of people', resolve(file), hint), name, 'people', hint)
   const at = rows[0]?.cells.findIndex((cell) => cell.toLowerCase() === ID_COLUMN) ?? -1
@@ -129,10 +129,10 @@ function planReport(plan: ErasurePlan): Report {
     title: `would be erased: ${whomText(people - unknown.length, before)}`,
     sections: [placesOf(plan, 'would be dropped')],
     notes: [
-      ...(plan.goes_on ? ['What an earlier `forget` left undone is in here.'] : []),
+      ...(plan.goes_on ? ['This includes what an earlier `forget` left undone.'] : []),
       ...notHereText(unknown),
       isNowhere(plan)
-        ? 'Nothing of it is here. With --yes it is kept out from now on all the same.'
+        ? 'None of it is here. With --yes it is still kept out from now on.'
         : 'Nothing was changed. With --yes all that is written again without it, for good. Readers see a new snapshot of the warehouse in place of those dropped.',
     ],
     data: { is_done: false, ...plan },
@@ -156,7 +156,7 @@ function certificateReport({ notHere, ...certificate }: Erasure): Report {
     notes: [
       ...(remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining, GO_ON]),
       ...notHereText(notHere),
-      ...(isNowhere(certificate) ? ['Nothing of it was here: it is kept out from now on.'] : []),
+      ...(isNowhere(certificate) ? ['None of it was here: it is kept out from now on.'] : []),
     ],
     data: { is_done: true, not_here: notHere, ...certificate },
   }
@@ -180,7 +180,7 @@ function isNowhere({ segments, rows, stores }: Places): boolean {
   return segments.length === 0 && Object.keys(rows).length === 0 && !isDropped
 }
 
-const GO_ON = 'Fix that and run `jobtide forget --yes` again: it goes on where it stopped.'
+const GO_ON = 'Fix that and run `jobtide forget --yes` again: it continues where it stopped.'
 
 function whomText(people: number, eventsBefore: string | null): string {
   const parts = [
@@ -195,7 +195,7 @@ type Places = Pick<ErasurePlan, 'segments' | 'rows' | 'stores'>
 
 function databaseText(tables: readonly string[], dropped: string): string {
   if (dropped.startsWith('would')) return 'would be loaded again without it'
-  return tables.length === 0 ? 'nothing of it was there' : `loaded again: ${tables.join(', ')}`
+  return tables.length === 0 ? 'none of it was there' : `loaded again: ${tables.join(', ')}`
 }
 
 function placesOf({ segments, rows, stores }: Places, dropped: string): Fact[] {

@@ -1,10 +1,10 @@
-/** Answers on this machine, on a port or at a unix socket: whether the data is as fresh as it should be, and metrics. */
+/** Serves health and metrics on this machine, on a port or a unix socket. */
 
 import { createServer } from 'node:http'
 import { errorDocument } from '../support/errors.ts'
 import { closeServer, listenOnLoopback, listenOnSocket } from '../support/loopback.ts'
 
-/** What is told at a path: a status and a text. */
+/** The response of a path: a status and a text. */
 export interface Told {
   readonly status: number
   readonly type: string

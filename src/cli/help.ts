@@ -1,4 +1,4 @@
-/** `jobtide --help` as it was laid out when the package was built, for 80 columns: without it every command is declared first. */
+/** `jobtide --help` as laid out for 80 columns when the package was built, which avoids declaring every command. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ const { stdout } = process
 
 try {
   const text = readFileSync(join(import.meta.dirname, '..', 'help.txt'))
-  // A reader that is gone is no failure.
+  // A closed pipe is not a failure.
   stdout.on('error', () => undefined)
   stdout.write(text)
 } catch {

@@ -33,9 +33,11 @@ export async function initCommand(
           'next',
           [
             ...(isElsewhere ? [`cd ${named}`] : []),
-            ...(organizations === null ? ['write whom you watch into organizations.csv'] : []),
+            ...(organizations === null
+              ? ['list the organisations to watch in organizations.csv']
+              : []),
             'cp .env.example .env && chmod 600 .env',
-            'write the address of the service and the key into .env',
+            'put the address of the service and the key into .env',
             'jobtide doctor',
             'jobtide plan nightly',
             'jobtide run nightly',

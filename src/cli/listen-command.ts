@@ -1,4 +1,4 @@
-/** `listen`: receives the deliveries of signals, each on the disk before it is acknowledged, until it is stopped. */
+/** `listen`: receives signal deliveries until stopped; each is on the disk before it is acknowledged. */
 
 import { webhookSecretFrom } from '../config.ts'
 import { Inbox, filesOfInbox } from '../inbox/inbox.ts'
@@ -67,7 +67,10 @@ export async function listenCommand(context: Context, options: ListenOptions): P
   const url = await listenAt(receiver, host, port)
   if (signature === null) {
     logger.warn(
-      { reason: 'no JOBTIDE_WEBHOOK_SECRET: anyone who reaches the port is believed' },
+      {
+        reason:
+          'no JOBTIDE_WEBHOOK_SECRET: deliveries from anyone who reaches the port are accepted',
+      },
       'unsigned',
     )
   }
@@ -78,7 +81,7 @@ export async function listenCommand(context: Context, options: ListenOptions): P
     })
     await untilStopped(context)
   } finally {
-    // What is being read now is not acknowledged, and comes again.
+    // A delivery that is still being read is not acknowledged, so the sender repeats it.
     await closeServer(receiver)
     refusals.flush()
   }
@@ -108,7 +111,7 @@ async function untilStopped(context: Context): Promise<void> {
         backUpWhereKnown(journal, world),
       )
     } catch (error) {
-      // A process that works there takes them itself.
+      // A process that holds the lock loads the deliveries.
       if (!(error instanceof JobtideError)) throw error
       logger.warn({ reason: error.message }, 'intake.postponed')
     }

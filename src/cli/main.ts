@@ -1,4 +1,4 @@
-/** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
+/** Runs one command from its arguments to its exit code. Every error ends here as one sentence and a hint. */
 
 import { Command, CommanderError } from 'commander'
 import {
@@ -24,25 +24,25 @@ export interface CommandLineWorld extends Omit<
   readonly streams: Streams
 }
 
-/** Runs one command; resolves when all that it wrote to stdout is with its reader, or cannot get there. */
+/** Runs one command; resolves when its stdout has been read or can no longer be delivered. */
 export async function runCommandLine(
   argv: readonly string[],
   { streams, ...given }: CommandLineWorld,
 ): Promise<ExitCode> {
   const scrubber = createScrubber()
   quietSdk()
-  // A reader that closes the pipe early (`jobtide query … | head`) is no failure; a full disk is one.
+  // A reader that closes the pipe early (`jobtide query … | head`) is not a failure; a full disk is.
   let outputError: NodeJS.ErrnoException | null = null
   streams.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') outputError ??= error
   })
   streams.stderr.on('error', () => undefined)
 
-  // Fields of the run that goes on; they stand on each of its lines.
+  // Fields of the current run, added to each of its log lines.
   const logFields: Record<string, string> = {}
   let output: Output | null = null
   let exitCode: ExitCode = EXIT.done
-  // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
+  // The simulator prints the made-up key that it accepts and uses no other key, so it may be shown.
   const keepSecret = (all: Environment) => {
     if (argv[0] !== 'simulate') for (const secret of secretsOf(all)) scrubber.add(secret)
     refuseKeyInArguments(argv, all)
@@ -55,7 +55,7 @@ export async function runCommandLine(
       import('./env-files.ts'),
       import('./output.ts'),
     ])
-    // A copy: some of what the files say is put into the process's own.
+    // A copy, because some variables of the files are set in the process's own environment.
     const startedWith = { ...given.environment }
     const { environment, warnings } = withEnvFiles(given.environment, pipelines)
     keepSecret(environment)
@@ -103,9 +103,9 @@ export async function runCommandLine(
 
 function outputFailure(error: NodeJS.ErrnoException): unknown {
   if (error.code !== 'EBADF') return asStorageError(error, 'standard output')
-  // It is closed, or was opened to be read.
+  // It is closed, or open for reading only.
   return new ConfigError('standard output cannot be written', {
-    hint: 'Give it a terminal, a pipe or a file. What the command was to do is done.',
+    hint: 'Give it a terminal, a pipe or a file. The command itself is done.',
   })
 }
 
@@ -116,7 +116,7 @@ function createProgram(start: Start, { stdout, stderr }: Streams): Command {
     )
     .version(`${packageVersion()} (Node.js ${process.versions.node}, DuckDB ${engineVersion()})`)
     .exitOverride()
-    // Errors of usage end like all others: one sentence, what to do next, JSON where it is wanted.
+    // Usage errors end like all others: one sentence, a hint, and JSON if requested.
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
@@ -132,7 +132,7 @@ function usageError({ message }: CommanderError, argv: readonly string[]): Confi
   return new ConfigError(message.replace(/^error: /, ''), { hint: `See: jobtide${help} --help` })
 }
 
-/** Resolves when all that was written has left the process, or cannot leave it any more. */
+/** Resolves when all output has left the process or can no longer leave it. */
 export function written(stream: NodeJS.WritableStream): Promise<void> {
   return new Promise((resolve) => {
     stream.write('', () => resolve())

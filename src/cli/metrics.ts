@@ -1,6 +1,6 @@
 /**
- * The figures of a data directory: of each pipeline from the journal and from its judgements, which the warehouse need not be
- * opened for. Pure, but for the sizes of files.
+ * Computes the metrics of a data directory and its pipelines from the journal, without opening the warehouse. Pure, except
+ * for file sizes.
  */
 
 import { statSync } from 'node:fs'
@@ -28,7 +28,7 @@ import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { packageVersion } from '../support/assets.ts'
 
-/** How a command ended that was to run a pipeline, also where no run began. */
+/** The end of a command that should run a pipeline, even if no run began. */
 export interface Attempt {
   readonly exitCode: number
   /** Milliseconds since 1970 UTC. */
@@ -42,10 +42,10 @@ interface Facts {
   /** Of all its runs. */
   readonly counts: Counts
   readonly runs: PipelineRuns
-  /** The run that ended last; null when none has. */
+  /** The run that ended last; null if none has. */
   readonly ended: Ended | null
   readonly attempt: Attempt | null
-  /** Null where no file says what should be covered. */
+  /** Null if no pipeline file says what should be covered. */
   readonly coverage: CoverageReport | null
 }
 
@@ -53,7 +53,7 @@ type Ended = RunHistory & { readonly finished: NonNullable<RunHistory['finished'
 type Values = number | null | undefined | readonly (readonly [Labels, number])[]
 type Row<Of> = Omit<Metric, 'samples'> & { readonly values: (of: Of) => Values }
 
-/** Everything measured. @param attempts by pipeline, what this process knows and the journal may not */
+/** Returns all metrics. @param attempts by pipeline, results that this process knows and the journal may lack */
 export function metricsOf(
   freshness: Freshness,
   directory: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>,
@@ -117,7 +117,7 @@ function seconds<Of>(name: string, help: string, ms: (of: Of) => number | null |
   return { name, kind: 'gauge', unit: 'seconds', help, values } satisfies Row<Of>
 }
 
-/** Every request is one of these, or not answered yet. */
+/** Every answered request is one of these. */
 function requestsOf({ counts }: Facts): Values {
   const { requests, pages, inDoubt, unanswered } = counts
   const doubtful = inDoubt / CREDITS_PER_PAGE - unanswered
@@ -138,64 +138,95 @@ function judgedOf({ name, pipeline, freshness: { judgements } }: Facts): Values 
 }
 
 const OF_PIPELINE: readonly Row<Facts>[] = [
-  counter('credits', 'Credits that the service has charged.', (of) => of.counts.charged),
-  // Not counters: what is in doubt may turn out not to be charged.
-  gauge('credits_in_doubt', 'Credits of requests that were perhaps charged: 10 each.', (of) => {
+  counter('credits', 'Credits charged by the service.', (of) => of.counts.charged),
+  // Gauges instead of counters: credits in doubt may turn out not to be charged.
+  gauge('credits_in_doubt', 'Credits of requests that may have been charged: 10 each.', (of) => {
     return of.counts.inDoubt
   }),
   gauge('credits_this_month', 'Credits charged or in doubt this calendar month (UTC).', (of) => {
     const { history, nowMs } = of.freshness
     return monthlyCredits(history.spending, of.name).get(monthOf(nowMs)) ?? 0
   }),
-  gauge('credits_month_limit', 'limits.credits_per_month of its file.', (of) => {
+  gauge('credits_month_limit', 'The limits.credits_per_month of its file.', (of) => {
     return of.pipeline?.job?.creditsPerMonth
   }),
   counter(
     'requests',
-    'Requests: page (with events), in_doubt (failed, perhaps charged), free (an empty page, or an error without a charge).',
+    'Requests by outcome: page (with events), in_doubt (failed, perhaps charged), free (an empty page, or an error without a charge).',
     requestsOf,
   ),
-  gauge('requests_unanswered', 'Requests under way, or of a process that was killed.', (of) => {
+  gauge('requests_unanswered', 'Requests in flight, or left by a killed process.', (of) => {
     return of.counts.unanswered
   }),
   counter('pages', 'Pages with events.', (of) => of.counts.pages),
   counter('events_received', 'Events received, repeats included.', (of) => of.counts.events),
-  counter('unexpected_charges', 'Pages whose charge was not the expected one.', (of) => {
+  counter('unexpected_charges', 'Pages with an unexpected charge.', (of) => {
     return of.counts.unexpected
   }),
-  seconds('last_run_timestamp', 'When a run last ended, or could not begin.', (of) => {
+  seconds('last_run_timestamp', 'Time when a run last ended, or could not begin.', (of) => {
     return of.attempt?.at ?? of.ended?.finished.at
   }),
   gauge('last_run_exit_code', 'Exit code of that run.', (of) => {
     return of.attempt?.exitCode ?? of.ended?.finished.exit_code
   }),
-  seconds('last_success_timestamp', 'When a run last ended with 0.', (of) => of.runs.doneAt),
-  seconds('last_run_duration', 'From its beginning to its end, stops between included.', (of) => {
-    return of.ended && of.ended.finished.at - of.ended.started.at
-  }),
-  { ...gauge('last_run_stage', 'Seconds of each stage of it.', stagesOf), unit: 'seconds' },
-  gauge('last_run_credits', 'Credits of it, charged or in doubt.', (of) => {
+  seconds(
+    'last_success_timestamp',
+    'Time when a run last ended with exit code 0.',
+    (of) => of.runs.doneAt,
+  ),
+  seconds(
+    'last_run_duration',
+    'Duration of the last run from start to end, interruptions included.',
+    (of) => {
+      return of.ended && of.ended.finished.at - of.ended.started.at
+    },
+  ),
+  {
+    ...gauge('last_run_stage', 'Duration of each stage of the last run.', stagesOf),
+    unit: 'seconds',
+  },
+  gauge('last_run_credits', 'Credits of the last run, charged or in doubt.', (of) => {
     return of.ended?.creditsCommitted
   }),
-  gauge('last_run_rejects', 'Events that its load refused.', (of) => of.ended?.finished.rejected),
-  seconds('next_run_timestamp', 'When its schedule is due next.', (of) => {
+  gauge(
+    'last_run_rejects',
+    'Events that the load of the last run rejected.',
+    (of) => of.ended?.finished.rejected,
+  ),
+  seconds('next_run_timestamp', 'Time when the schedule is next due.', (of) => {
     const schedule = of.pipeline?.schedule
     return schedule && nextDue(schedule, of.freshness.nowMs)
   }),
   gauge('organizations', 'Organisations in its list.', (of) => of.coverage?.organizations.length),
-  gauge('organizations_never_read', 'Of them never read, quarantined ones apart.', (of) => {
-    return of.coverage?.neverRead
-  }),
-  gauge('organizations_with_gaps', 'Of them with gaps before or between two reads.', (of) => {
-    return of.coverage?.withGaps
-  }),
-  gauge('organizations_quarantined', 'Of them not accepted by the service.', (of) => {
-    return of.coverage?.quarantined
-  }),
-  seconds('oldest_watermark_timestamp', 'Up to when all that were read are covered.', (of) => {
-    return of.coverage?.oldestWatermark
-  }),
-  gauge('judgement', '1 where jobtide status says it, by its id.', judgedOf),
+  gauge(
+    'organizations_never_read',
+    'Organisations in the list that were never read, without quarantined ones.',
+    (of) => {
+      return of.coverage?.neverRead
+    },
+  ),
+  gauge(
+    'organizations_with_gaps',
+    'Organisations in the list with gaps before or between two reads.',
+    (of) => {
+      return of.coverage?.withGaps
+    },
+  ),
+  gauge(
+    'organizations_quarantined',
+    'Organisations in the list that the service does not accept.',
+    (of) => {
+      return of.coverage?.quarantined
+    },
+  ),
+  seconds(
+    'oldest_watermark_timestamp',
+    'Time up to which all organisations that were read are covered.',
+    (of) => {
+      return of.coverage?.oldestWatermark
+    },
+  ),
+  gauge('judgement', '1 for each problem that jobtide status reports, by its id.', judgedOf),
 ]
 
 interface DirectoryFacts {
@@ -214,15 +245,15 @@ const OF_DIRECTORY: readonly Row<DirectoryFacts>[] = [
   gauge('running', '1 while a process works in the data directory.', ({ freshness }) => {
     return freshness.working === null ? 0 : 1
   }),
-  seconds('paused_until_timestamp', 'Before when the service wants no request.', (of) => {
+  seconds('paused_until_timestamp', 'Time before which the service wants no request.', (of) => {
     return pausedUntil(of.freshness.history, of.freshness.nowMs, null)
   }),
-  bytes('journal', 'Size of the segments of the journal.', ({ directory: { journal } }) =>
+  bytes('journal', 'Size of the journal segments.', ({ directory: { journal } }) =>
     listSegments(journal).map((name) => join(journal, name)),
   ),
   seconds(
     'journal_backup_timestamp',
-    'When the journal was last backed up; the oldest place.',
+    'Time of the last journal backup, at the place with the oldest one.',
     (of) => {
       const times = backupStates(of.directory.root, 0).map(({ backedUpAt }) =>
         backedUpAt?.getTime(),

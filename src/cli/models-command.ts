@@ -1,4 +1,4 @@
-/** `models`: the tables for analysts: what a row of each is, how many there are, what it is made from, what its columns hold. */
+/** `models`: lists the tables for analysts with grain, rows, sources and columns. */
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -41,7 +41,7 @@ export async function modelsCommand(
     : withWarehouse({ path: IN_MEMORY, mode: 'write' }, read))
   const one = table === undefined ? null : tableNamed(tables, table)
   const written = html === undefined ? null : writePage(context, tables, resolve(html))
-  // Steps on the way are shown only when they are asked for by name.
+  // Intermediate models are shown only by name.
   const shown = one === null ? LISTED.flatMap(([group]) => inGroup(tables, group)) : [one]
   const values = { dataDir: directory.root, page: written, tables: shown }
   if (written !== null) {
@@ -55,11 +55,12 @@ export async function modelsCommand(
   } else {
     output.report({ ...fullReport(one), values })
   }
-  if (!isThere) output.note(`there is no warehouse in ${directory.root} yet: rows are not known`)
+  if (!isThere)
+    output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
   return EXIT.done
 }
 
-/** Writes the page of the tables. @throws ConfigError when something else than such a page is there */
+/** Writes the page of the tables. @throws ConfigError when the file there is not such a page */
 function writePage(
   { clock, directory }: Context,
   tables: readonly CatalogueTable[],
@@ -82,7 +83,7 @@ function byName(a: CatalogueTable, b: CatalogueTable): number {
   return a.name < b.name ? -1 : 1
 }
 
-/** The groups that are listed without being asked for, with their heads. */
+/** The groups that are listed by default, with their headings. */
 const LISTED: readonly (readonly [group: string, head: string])[] = [
   ['main', 'for every day'],
   ['detail', '\ndetails (schema detail)'],

@@ -1,6 +1,6 @@
 /**
- * Tells what `notify:` of a pipeline asks for. A message that cannot be delivered never changes how a run ends: it is logged,
- * kept, and tried again with the next run, or within ten minutes under `schedule`.
+ * Sends the messages that `notify:` of a pipeline asks for. A message that cannot be delivered never changes how a run ends:
+ * it is logged, kept, and retried with the next run, or within ten minutes under `schedule`.
  */
 
 import { join } from 'node:path'
@@ -18,19 +18,19 @@ import { sha256Hex } from '../support/hash.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
-import { beat, destinationsOf, type Destination } from './destinations.ts'
+import { sendHeartbeat, destinationsOf, type Destination } from './destinations.ts'
 import { tellDigest } from './tell-digest.ts'
 
 const LONGEST_WAIT_MS = MINUTE
 
 /**
- * What this process has delivered and a full disk did not take note of: it must not send that again with each look. Each is a
- * folder of an outbox and a key.
+ * Messages that this process delivered but could not record on a full disk, so that it does not send them again. Each entry
+ * is an outbox folder and a key.
  */
 export type Delivered = Set<string>
 
-/** Tells what there is to tell of these pipelines. Never throws. @param delivered kept by the caller between two calls */
-export async function tellAll(
+/** Sends all pending messages about these pipelines. Never throws. @param delivered kept by the caller between two calls */
+export async function notifyAll(
   context: Context,
   freshness: Freshness,
   delivered: Delivered,
@@ -42,11 +42,10 @@ export async function tellAll(
 }
 
 /**
- * Tells that the journal cannot be read, from the pipeline files alone: once for each time that a pipeline is due. Never throws.
- * @param named as of readFreshness
- * @param error what it could not be read for; of a pipeline file nothing is told
+ * Reports that the journal cannot be read, from the pipeline files alone: once each time a pipeline is due. Never throws.
+ * @param named as in readFreshness @param error why it could not be read; errors of pipeline files are not reported here
  */
-export async function tellUnreadable(
+export async function notifyUnreadable(
   context: Context,
   named: readonly string[],
   error: unknown,
@@ -62,12 +61,12 @@ export async function tellUnreadable(
       await tell(context, pipeline, { messages, digests: 'none', delivered })
     }
   } catch (problem) {
-    // A pipeline that is not there, or cannot be read, is what the command ends with.
+    // The command itself ends with an error for a pipeline that is missing or unreadable.
     if (!(problem instanceof ConfigError)) logger.warn({ reason: messageOf(problem) }, 'not_told')
   }
 }
 
-/** Another damage has another key; without a schedule it is told once a day. */
+/** Different damage has a different key; without a schedule it is reported once a day. */
 function unreadable({ name, schedule }: KnownPipeline, error: unknown, nowMs: number): Message {
   const why = messageOf(error)
   const since = (schedule && lastDue(schedule, nowMs)) ?? Math.floor(nowMs / DAY) * DAY
@@ -82,22 +81,22 @@ function unreadable({ name, schedule }: KnownPipeline, error: unknown, nowMs: nu
   }
 }
 
-/** Of the changes of the warehouse: what is new to a destination, what was on its way to it, or nothing. */
+/** Which digest to send: changes that are new to a destination, only the pending one, or none. */
 type Digests = 'new' | 'pending' | 'none'
 
-/** What is told of a run by its result. */
+/** The messages that a run's result leads to. */
 interface Ends<T> {
-  /** Whether a heartbeat follows. */
+  /** Whether to send a heartbeat. */
   readonly isGood: (result: T) => boolean
-  /** Whether the warehouse shows what it bought. */
+  /** Whether the warehouse shows the pages it bought. */
   readonly isBuilt: (result: T) => boolean
 }
 
 /**
- * Does `work`, a run of `named`, and tells before it of a run that was killed and after it how it ended, also where it could not
- * even begin, and what changed.
+ * Does `work`, a run of `named`. Reports an earlier killed run before it; afterwards its end, even if it could not begin, and
+ * the changes.
  */
-export async function tellingOf<T>(
+export async function withNotifications<T>(
   context: Context,
   named: string,
   work: () => Promise<T>,
@@ -108,16 +107,16 @@ export async function tellingOf<T>(
     readFreshness({ directory, clock, named: [named], isTolerant: true, maxAgeMs: null })
   const delivered: Delivered = new Set()
   let isBefore = true
-  /** @returns keys of what is wrong */
+  /** @returns keys of the problems */
   const tellNow = async (
     digests: Digests,
     more: (freshness: Freshness) => Message[] = () => [],
   ): Promise<ReadonlySet<string>> => {
-    // What is wrong is looked up for who wants to know: the lists of pipelines are long.
+    // Looks for problems only if a destination wants them, because pipeline lists are long.
     if (partsOf(named).notify === null) return new Set()
     const freshness = await look().catch(async (error: unknown) => {
-      // Before the run it is too early: the run may go on without what is lost.
-      if (!isBefore) await tellUnreadable(context, [named], error, delivered)
+      // Too early before the run, which may continue without the lost segments.
+      if (!isBefore) await notifyUnreadable(context, [named], error, delivered)
       return null
     })
     if (freshness === null) return new Set()
@@ -147,9 +146,8 @@ export async function tellingOf<T>(
 }
 
 /**
- * The failure of a run that the journal knows nothing of, such as one that could not begin. Where that run was due, its time is
- * missed from now on: that is told under the same key, once.
- * @param before keys of what was wrong before the run
+ * The failure of a run that is not in the journal, such as one that could not begin. If that run was due, it counts as missed
+ * under the same key, so it is reported once. @param before keys of problems before the run
  */
 function unrecorded(
   { history, pipelines, judgements, nowMs }: Freshness,
@@ -181,14 +179,14 @@ function messagesNow(pipeline: KnownPipeline, { history, judgements, nowMs }: Fr
   const { last } = runsOf(history, name)
   const end = last?.finished ?? null
   const lastEnd = end && { runId: end.run_id, at: end.at, exitCode: end.exit_code }
-  // That a file cannot be read is told when it keeps a run away: somebody may be writing it.
+  // An unreadable file is reported only when it prevents a run, because it may be being written.
   const wrongs = judgements.filter(
     (one) => one.pipeline === name && one.id !== 'pipeline_unreadable',
   )
   return [...keptAway(pipeline, history, nowMs), ...messagesOf(name, wrongs, lastEnd, nowMs)]
 }
 
-/** That a pipeline was due and could not run, because its file or its list cannot be read: once for each time. */
+/** Reports, once for each due time, a pipeline that could not run because its file or list cannot be read. */
 function keptAway(
   { name, schedule, problem }: KnownPipeline,
   history: Freshness['history'],
@@ -196,16 +194,17 @@ function keptAway(
 ): Message[] {
   const runs = runsOf(history, name)
   const due = missingSince(schedule, runs, nowMs)
-  // The first run is a matter of the person who sets it up.
+  // The person who sets up the pipeline watches the first run.
   if (problem === null || due === null || runs.last === null) return []
   const text = `${name} was due and could not run: ${problem}`
   const key = missedKey(name, due)
   return [{ key, kind: 'failure', pipeline: name, text, hint: MEND, runId: null, at: nowMs }]
 }
 
-const MEND = 'Fix what it names: `jobtide schedule` runs it within a minute, cron the next time.'
+const MEND =
+  'Fix the cause named above: `jobtide schedule` runs it within a minute, cron at the next scheduled time.'
 
-/** What is to be told. */
+/** The messages to send. */
 interface Telling {
   readonly messages: readonly Message[]
   readonly digests: Digests
@@ -215,7 +214,7 @@ interface Telling {
 async function tell(context: Context, pipeline: KnownPipeline, what: Telling): Promise<void> {
   const { notify } = pipeline
   if (notify === null) return
-  // Side by side: none waits for another one that is away.
+  // In parallel, so that an unreachable destination does not delay the others.
   const telling = destinationsOf(context, notify).map(async (destination) => {
     try {
       await tellOne(context, destination, pipeline, what)
@@ -261,7 +260,7 @@ async function tellOne(
   })
 }
 
-// What a full disk does not take is told all the same; another process may tell it again, under the same key.
+// Messages that a full disk cannot record are still sent; another process may send them again under the same key.
 function isKept(logger: Context['logger'], keep: () => void): boolean {
   try {
     keep()
@@ -272,7 +271,7 @@ function isKept(logger: Context['logger'], keep: () => void): boolean {
   }
 }
 
-/** Sends while no other process does: what two processes find in one outbox is sent by one of them. */
+/** Sends under a lock, so that only one of two processes sends a message from the same outbox. */
 async function alone(
   { clock, stop }: Context,
   { folder }: Destination,
@@ -280,7 +279,7 @@ async function alone(
 ): Promise<void> {
   const giveUpAt = clock.monotonic() + LONGEST_WAIT_MS
   for (;;) {
-    // On a full disk there is no lock: better told twice, under one key, than not at all.
+    // A full disk prevents the lock: sending twice under one key is better than not sending.
     const lock = await tryProcessLock(join(folder, 'lock')).catch(() => 'none' as const)
     if (lock === null && clock.monotonic() < giveUpAt) {
       await clock.sleep(SECOND, stop)
@@ -298,7 +297,8 @@ async function alone(
 async function beatFor({ logger, ...context }: Context, named: string): Promise<void> {
   try {
     const { notify } = partsOf(named)
-    if (notify?.heartbeat !== undefined) await beat({ ...context, logger }, notify.heartbeat)
+    if (notify?.heartbeat !== undefined)
+      await sendHeartbeat({ ...context, logger }, notify.heartbeat)
   } catch (error) {
     logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
   }

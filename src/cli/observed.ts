@@ -1,11 +1,11 @@
 /**
- * What is left of a command that ran a pipeline, however it ended: `metrics.prom`, and what OpenTelemetry is sent. It never
- * changes how the command ends.
+ * Writes `metrics.prom` and sends OpenTelemetry data after a command that ran a pipeline, whatever its result. Never changes
+ * how the command ends.
  */
 
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { giveToLibraries, telemetryFrom } from '../config.ts'
+import { exportSdkEnv, telemetryFrom } from '../config.ts'
 import { prometheusText, type Metric } from '../observe/metrics.ts'
 import type { TracedRun } from '../observe/otel.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
@@ -19,9 +19,9 @@ import { metricsOf, type Attempt } from './metrics.ts'
 
 const OWNER_ONLY = 0o600
 
-/** The longest that a run waits for OpenTelemetry when it has ended. */
+/** The longest time that a finished run waits for OpenTelemetry. */
 const LONGEST_MS = 5 * SECOND
-/** How long its libraries wait for an answer, so that they can still say what was wrong. */
+/** The timeout of its libraries, short enough for them to report the cause. */
 const ANSWER_MS = 3 * SECOND
 
 /** A command that runs a pipeline. */
@@ -31,16 +31,16 @@ export interface Observed {
   readonly named: string
 }
 
-/** How it went. */
+/** The result of the command. */
 interface Outcome extends Observed {
   readonly beganAt: number
   readonly exitCode: ExitCode
-  /** What it ended with; null where no error was thrown. */
+  /** The error thrown; null if none. */
   readonly thrown: string | null
   readonly stages: readonly EndedStage[]
 }
 
-/** Does `work`, and measures it afterwards. @param work tells each stage that has ended */
+/** Does `work`, and reports its metrics afterwards. @param work reports each stage that has ended */
 export async function observed(
   context: Context,
   what: Observed,
@@ -65,12 +65,12 @@ export async function observed(
 async function measure(context: Context, outcome: Outcome): Promise<void> {
   const { command, named, exitCode } = outcome
   const { clock, directory, logger, logFields } = context
-  // A folder that a typing error names is not made for metrics.
+  // Never creates a folder for metrics, because its name may be a typing error.
   if (!existsSync(directory.root)) return
   try {
     const freshness = await freshnessWith(context, named)
     const name = logFields['pipeline'] ?? basename(named).replace(/\.ya?ml$/, '')
-    // A sample is no run: how the last one ended, and an alert for it, stand.
+    // A sample is not a run: the end of the last run and its alert remain.
     const attempt: [string, Attempt] = [name, { exitCode, at: clock.now() }]
     const attempts = new Map(command === 'plan' ? [] : [attempt])
     writeMetrics(context, freshness, attempts)
@@ -80,12 +80,12 @@ async function measure(context: Context, outcome: Outcome): Promise<void> {
   }
 }
 
-/** Below a warning after a failure: what a run ended with is the last line on stderr. */
+/** Not a warning after a failure, so that the error of the run stays the last line on stderr. */
 function levelAfter(exitCodes: readonly number[]): 'info' | 'warn' {
   return exitCodes.every((code) => code === EXIT.done) ? 'warn' : 'info'
 }
 
-/** What is known of all pipelines in reach, and of `named`, if its file can be read. */
+/** Reads the state of all pipelines in reach, and of `named` if its file can be read. */
 async function freshnessWith({ directory, clock }: Context, named: string): Promise<Freshness> {
   const scope = { directory, clock, withOthers: true, maxAgeMs: null }
   try {
@@ -96,7 +96,7 @@ async function freshnessWith({ directory, clock }: Context, named: string): Prom
   }
 }
 
-/** Writes `metrics.prom` into the data directory. What the disk refuses is told. @param attempts as of metricsOf */
+/** Writes `metrics.prom` into the data directory. Logs a write error. @param attempts as in metricsOf */
 export function writeMetrics(
   { directory, logger }: Context,
   freshness: Freshness,
@@ -111,7 +111,7 @@ export function writeMetrics(
   }
 }
 
-/** Sends the run to OpenTelemetry, where its variables ask for it. What cannot be sent is told. */
+/** Sends the run to OpenTelemetry if its variables ask for it. Logs data that cannot be sent. */
 async function exportRun(
   { environment, clock, logger, logFields, scrubber }: Context,
   { command, named, beganAt, exitCode, thrown, stages }: Outcome,
@@ -120,7 +120,7 @@ async function exportRun(
 ): Promise<void> {
   const signals = telemetryFrom(environment)
   if (signals === null) return
-  giveToLibraries({ OTEL_EXPORTER_OTLP_TIMEOUT: String(ANSWER_MS) })
+  exportSdkEnv({ OTEL_EXPORTER_OTLP_TIMEOUT: String(ANSWER_MS) })
   const { run_id: runId, pipeline = named } = logFields
   const run = history.runs.get(runId ?? '')
   const message = thrown ?? run?.finished?.message ?? `exit ${exitCode}`
@@ -170,7 +170,7 @@ function publicPart(address: string): string {
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }
 
-/** Figures as attributes of Jobtide; what is no text, number or truth value is left out. */
+/** Figures as attributes of Jobtide; only texts, numbers and booleans. */
 function attributesOf(figures: object): Record<string, string | number | boolean> {
   const all = Object.entries(figures as Record<string, unknown>)
   return Object.fromEntries(

@@ -1,11 +1,14 @@
-/** Options that several commands share, and the checking of their values. */
+/** Options that several commands share, with the checks of their values. */
 
 import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
 
-/** How `query` can print, `spreadsheet` being CSV without formulas; here, so that `--help` names them without loading a database. */
+/**
+ * How `query` can print, `spreadsheet` being CSV without formulas; here, so that `--help` names them without loading a
+ * database.
+ */
 export const QUERY_FORMATS = ['table', 'csv', 'spreadsheet', 'json'] as const
 export type QueryFormat = (typeof QUERY_FORMATS)[number]
 
@@ -81,64 +84,64 @@ function ageOption(text: string): number {
 /** How old data may be; its value is in milliseconds. */
 export const MAX_AGE_OPTION: OptionDeclaration = [
   '--max-age <age>',
-  'how old the data may be, such as 26h or 2d; absent: only the schedule counts',
+  'how old the data may be, such as 26h or 2d (default: as the schedule implies)',
   ageOption,
 ]
 
 export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ['--json', 'print the result as one JSON document'],
-  ['--no-color', 'no colours, also on a terminal'],
+  ['--no-color', 'no colours, even on a terminal'],
   ['--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)'],
   [
     '--log-level <level>',
-    'JSON log lines on stderr in place of text (default: JOBTIDE_LOG, else text)',
+    'JSON log lines on stderr instead of text (default: JOBTIDE_LOG, else text)',
     LOG_LEVELS,
   ],
 ]
 
-/** What builds the models; its name is that of Overrides. */
+/** The engine that builds the models; its name is that of Overrides. */
 export const ENGINE_OPTION: OptionDeclaration = [
   '--engine <engine>',
   'what builds the models (default: as the pipeline says)',
   ['duckdb', 'spark'],
 ]
 
-/** Asks before the time that the service named; its name is that of Overrides. */
+/** Sends requests before the time that the service named; its name is that of Overrides. */
 export const PAUSE_OPTION: OptionDeclaration = [
   '--forget-pause',
-  'ask at once, although the service named a later time; doctor says which',
+  'send requests at once, even if the service asked us to wait; doctor shows until when',
 ]
 
 /** The options that override a pipeline file; their names are those of Overrides. */
 export const RUN_OPTIONS: readonly OptionDeclaration[] = [
   ['--organizations <file>', 'list of organisations: CSV, TXT or Parquet'],
-  ['--limit <n>', 'only the first n organisations of the list', wholeNumber(1, 1e9)],
+  ['--limit <n>', 'only the first n organisations in the list', wholeNumber(1, 1e9)],
   ['--days <n|all>', 'how far back: 1 to 365 days of detection time, or all', daysOption],
   ['--credits <n>', 'credits the run may spend; a page costs 10', wholeNumber(10, 1e9)],
-  ['--requests-per-second <n>', 'the fastest pace', positiveNumber(1_000)],
-  ['--concurrency <n>', 'requests at the same time', wholeNumber(1, 32)],
-  ['--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes'],
+  ['--requests-per-second <n>', 'maximum pace of requests', positiveNumber(1_000)],
+  ['--concurrency <n>', 'maximum number of concurrent requests', wholeNumber(1, 32)],
+  ['--snapshot-to <folder|s3://…>', 'destination of the Parquet snapshot'],
   ['--no-publish', 'publish nothing'],
   ENGINE_OPTION,
   PAUSE_OPTION,
 ]
 
-/** Goes on without what the journal lost; its name is that of Overrides. */
+/** Continues without lost journal segments; its name is that of Overrides. */
 export const LOSS_OPTION: OptionDeclaration = [
   '--accept-loss',
-  'go on without journal segments that are lost or damaged; what they held is bought again',
+  'continue without journal segments that are lost or damaged; their pages are bought again',
 ]
 
-/** Begins a new journal beside a warehouse; its name is that of Overrides. */
+/** Begins a new journal for an existing warehouse; its name is that of Overrides. */
 export const AGAIN_OPTION: OptionDeclaration = [
   '--begin-again',
-  'buy everything again where the journal is gone and the warehouse is there',
+  'buy everything again when the journal is gone but the warehouse exists',
 ]
 
-/** What lets a publish do that is refused otherwise; their names are those of LossChoices. */
+/** Options that allow an otherwise refused publish; their names are those of LossChoices. */
 export const GUARD_OPTIONS: readonly OptionDeclaration[] = [
-  ['--adopt-destination', 'publish although the destination shows another journal'],
-  ['--accept-shrink', 'publish although the snapshot holds less than the one before'],
+  ['--adopt-destination', 'publish even if the destination shows another journal'],
+  ['--accept-shrink', 'publish even if the snapshot holds less than the previous one'],
 ]
 
 /** Whose region, endpoint and keys a command about snapshots uses. */

@@ -1,6 +1,6 @@
 /**
- * What people and programs see: results on stdout, progress and logs on stderr, nothing of a secret on either. With
- * `--json` stdout carries exactly one JSON document.
+ * Writes results to stdout, progress and logs to stderr, and secrets to neither. With `--json` stdout carries exactly one
+ * JSON document.
  */
 
 import { hasColours, redraws, type Environment } from '../config.ts'
@@ -20,25 +20,26 @@ export interface Output {
   /** True when stderr is a terminal: progress may then redraw a line. */
   readonly isTerminal: boolean
   readonly columns: number
-  /** Colours what goes to stderr. */
+  /** The colours for stderr. */
   readonly paint: Paint
   /** True when stdout is a terminal on which a result can be drawn again. */
   readonly canRedraw: boolean
-  /** Draws a result in place of the one before, as much of it as the terminal has lines for. */
+  /** Redraws a result in place of the previous one, cut to the height of the terminal. */
   redraw(report: Report): void
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
   /**
-   * A part of a result that may be long, as it is where no terminal shows it. Resolves when there is room for the next part; false when the reader is
+   * Writes a part of a long result, unchanged unless a terminal shows it. Resolves when there is room for the next part;
+   * false when the reader is
    * gone, or `signal` aborts first.
    */
   stream(text: string, signal: AbortSignal): Promise<boolean>
   note(text: string): void
   /** Characters on stderr as they are: a log line with its end, or the line that progress redraws. */
   write(text: string): void
-  /** Says on stderr what went wrong and what to do next; for a command that has a result all the same. */
+  /** Reports a problem on stderr for a command that still has a result. */
   problem(error: unknown): void
-  /** The end of a command without a result: the problem, as JSON too where that is wanted. Returns the exit code. */
+  /** Ends a command without a result: reports the problem, also as JSON if requested. Returns the exit code. */
   failure(error: unknown): ExitCode
 }
 
@@ -47,7 +48,7 @@ const DEFAULT_COLUMNS = 80
 const DEFAULT_ROWS = 24
 const [CURSOR_HOME, CLEAR_LINE, CLEAR_BELOW] = ['\u001b[H', '\u001b[K', '\u001b[J']
 
-/** Where output goes: those of the process, or what a test gives instead. */
+/** The output streams: those of the process, or a test's own. */
 export interface Streams {
   readonly stdout: OutputStream
   readonly stderr: OutputStream
@@ -115,7 +116,7 @@ export function streamOutput(
     write: err,
     problem,
     failure(error) {
-      // After the beginning of another document a second one would help no reader: that it ends too soon says enough.
+      // A second document after a partial one would help no reader: the cut document shows the failure.
       if (json && !isStreamed)
         out(`${jsonText(reportDocument({ data: { error: errorDocument(error) } }))}\n`)
       problem(error)
@@ -148,7 +149,7 @@ function room(stdout: NodeJS.WritableStream, signal: AbortSignal): Promise<void>
 const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
 
 /**
- * What went wrong and what to do next, for people. On a terminal it is wrapped; elsewhere the sentence and the hint are a
+ * Formats a problem and its hint for people. On a terminal it is wrapped; elsewhere the sentence and the hint are a
  * line each.
  */
 export function describeProblem(
@@ -177,7 +178,7 @@ const DEFECT_HINT =
 
 const INDENT = '    '
 
-// What a service or a file says is shown, but can neither move the cursor nor begin a line as Jobtide does.
+// Text from a service or a file is shown, but cannot move the cursor or imitate a line of Jobtide.
 function oneProblem(message: string): string {
   return printableLines(message).replaceAll(/\n(?!\n|$| {4}at )/g, `\n${INDENT}`)
 }

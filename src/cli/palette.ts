@@ -1,4 +1,4 @@
-/** Colours of a terminal, each for one meaning. Pure. */
+/** Terminal colours, one for each meaning. Pure. */
 
 import { styleText } from 'node:util'
 
@@ -10,11 +10,11 @@ const FORMATS = { error: 'red', warning: 'yellow', ok: 'green', dim: 'dim' } as 
 
 export const plain: Paint = (_, text) => text
 
-/** Whether there are colours is decided before: Node would look at a stream of its own. */
+/** The caller decides whether to use colours; Node would check its own stream. */
 export const coloured: Paint = (meaning, text) =>
   styleText(FORMATS[meaning], text, { validateStream: false })
 
-/** What the state of a run or of a check means; undefined where it means neither good nor bad. */
+/** Whether the state of a run or check is good or bad; undefined if neither. */
 export function meaningOf(state: string): Meaning | undefined {
   return STATES.get(state)
 }

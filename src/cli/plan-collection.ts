@@ -1,4 +1,4 @@
-/** `plan` of a pipeline of `kind: collect`: what its endpoint would be asked, and what that may cost. */
+/** `plan` of a pipeline of `kind: collect`: shows which requests it would send and what they may cost. */
 
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -40,7 +40,7 @@ export async function reportCollection(
         plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
         plan.absent > 0 && [
           'absent',
-          `${numberText(plan.absent)} of them, which the service does not have`,
+          `${numberText(plan.absent)} of themthat the service does not have`,
         ],
         duplicates > 0 && ['twice', `${countText(duplicates, 'line')} of the list`],
         refused.length > 0 && [

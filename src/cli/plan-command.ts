@@ -1,4 +1,4 @@
-/** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing without `--sample`. */
+/** `plan`: shows what a run would request, its expected cost, and why; sends nothing without `--sample`. */
 
 import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime } from '../journal/clock-history.ts'
@@ -19,7 +19,7 @@ import {
 } from '../plan/skipped-lines.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
-import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
+import { remainingPlan, type OpenRun } from '../run/open-run.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
@@ -28,7 +28,7 @@ import { table, type Fact, type Table } from './report.ts'
 import { aboutText, durationText } from './text.ts'
 
 export interface PlanOptions extends Overrides {
-  /** Forecast from so many batches, which are read; see service-commands.ts. */
+  /** Number of batches to read for a forecast; see service-commands.ts. */
   readonly sample?: number
 }
 
@@ -59,7 +59,7 @@ export async function planCommand(
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
   const fromNothing = makePlan(job.question, history, times.serverNowMs)
-  const left = whatIsLeft(job.question, history, fromNothing, times)
+  const left = remainingPlan(job.question, history, fromNothing, times)
   const { plan, openRun } = left ?? { plan: fromNothing, openRun: null }
   const { expectedCredits, neverAsked, silent } = plan
   const creditsRange =
@@ -68,10 +68,10 @@ export async function planCommand(
       : billRange(expectedCredits, history.runs.values(), job.pipeline)
   const creditsSpentThisMonth =
     monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
-  // Of filters it is usual that nothing fits.
+  // With filters, empty answers are usual.
   const isNarrow = job.question.filters !== undefined
   const readWhole = readWithoutFilters(job, history, times.serverNowMs)
-  // What the reader of the list found, and companies that it names by URL and by id.
+  // Lists skipped lines and companies that the list names by URL and by id.
   const duplicates =
     job.duplicates +
     job.question.organizations.length -
@@ -128,7 +128,7 @@ function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fac
   )
 }
 
-/** Organisations of a question with filters of which all changes are bought: it would buy some of them again. */
+/** Organisations of a filtered question whose changes are all bought already: it would buy some again. */
 function readWithoutFilters({ question }: Job, history: History, nowMs: number): number {
   const { filters, ...wanted } = wantedOf(question)
   if (filters === undefined) return 0
@@ -141,7 +141,7 @@ function filterFacts({ question: { filters } }: Job, readWhole: number): Fact[] 
     filters !== undefined && ['asked for', filtersText(filters)],
     readWhole > 0 && [
       'bought',
-      `${countText(readWhole, 'organisation')} without filters: what this asks for is in the warehouse, and bought again`,
+      `${countText(readWhole, 'organisation')} read without filters: these changes are in the warehouse already and would be bought again`,
     ],
   ]
 }
@@ -162,7 +162,7 @@ function namedByUrlBesideIds({ batches }: Plan): number {
 }
 
 function windowsTable({ question }: Job, plan: Plan): Table {
-  // Two event types are asked in two batches of the same organisations.
+  // Two event types are requested in two batches of the same organisations.
   const asks = question.eventTypes.length === 2 ? 2 : 1
   const windows = [...new Set(plan.batches.map(({ days_ago: days }) => days))]
   const rows = windows.map((daysAgo) => {
@@ -187,10 +187,10 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
     'to know it',
     `jobtide plan ${job.pipeline} --sample ${sample}: reads ${sample} of the batches, and keeps them`,
   ]
-  // Without a history any figure would be made up: the length of a list says nothing of who is on it (docs/cost.md).
+  // Any figure without a history would be made up: the length of a list does not predict its events (docs/cost.md).
   if (expected === null) {
     return [
-      ['bill', 'not known: none of these organisations was read before'],
+      ['bill', 'not known: none of these organisations has been read before'],
       [
         'price',
         `${countText(CREDITS_PER_PAGE * batches, 'credit')} where each batch has an event, ${CREDITS_PER_PAGE} more for each 50 beyond its first 50`,
@@ -201,7 +201,7 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   const requests = requestsOf(plan)
   const pace =
     job.requestsPerSecond === null
-      ? 'the pace is left to the service'
+      ? 'the service sets the pace'
       : `${durationText((requests / job.requestsPerSecond) * SECOND)} at ${numberText(job.requestsPerSecond)} a second`
   return [
     ['bill', `about ${aboutText(expected)} credits`],
@@ -223,7 +223,7 @@ export function skippedFact(skipped: readonly SkippedLines[]): Fact {
   return skipped.length > 0 && ['skipped', skipped.map(skippedText)]
 }
 
-/** What may be spent; `high` is the most that is expected. */
+/** The budgets; `high` is the upper end of the forecast. */
 export function budgetFacts(
   { creditsLimit, creditsPerMonth }: Job,
   spent: number,
@@ -253,7 +253,7 @@ function openRunFacts(run: OpenRun): Fact[] {
     [
       'to come',
       batchesLeft === 0 && !run.restPlannedAgain
-        ? 'nothing: the next run only finishes it'
+        ? 'nothing: the next run only finishes this one'
         : creditsToCome === null
           ? `not known, ${least}: no batch was read to its end`
           : `about ${aboutText(creditsToCome)} credits, ${least}`,
@@ -275,7 +275,7 @@ function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {
   return pages
 }
 
-// A batch without an event is a request all the same.
+// A batch without events still takes a request.
 function requestsOf({ batches }: Plan): number {
   return sum(batches.map((batch) => Math.max(1, pagesOf(batch))))
 }

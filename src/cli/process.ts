@@ -1,4 +1,4 @@
-/** The process around one command, with its signals and its end. The bundle begins here. */
+/** Runs the process of one command, with its signals and exit. Entry point of the bundle. */
 
 import { readFileSync } from 'node:fs'
 import { runCommandLine, written } from './main.ts'
@@ -20,7 +20,7 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
   const onSignal = (exitCode: ExitCode, name: string) => () => {
     if (stop.signal.aborted) process.exit(exitCode)
     const reason = new JobtideError(exitCode, `stopped by ${name}`, {
-      hint: 'Run the same command again: it goes on where it stopped; what is in the journal is not bought again.',
+      hint: 'Run the same command again: it continues where it stopped; pages in the journal are not bought again.',
     })
     stop.abort(reason)
     const drain = AbortSignal.timeout(DRAIN_MS)
@@ -28,7 +28,7 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
   }
   process.on('SIGINT', onSignal(EXIT.interrupted, 'SIGINT'))
   process.on('SIGTERM', onSignal(EXIT.terminated, 'SIGTERM'))
-  // The signal itself may come, too.
+  // The signal itself may also arrive.
   if (isOfNpx)
     void endOfNpx().then(
       () => !stop.signal.aborted && onSignal(EXIT.terminated, 'the end of npx')(),
@@ -36,13 +36,13 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
   return { stop: stop.signal, abort: abort.signal }
 }
 
-/** Resolves when the process that started this one is gone, or the one above it: npx may put a shell in between. */
+/** Resolves when the parent or grandparent process has ended: npx may put a shell in between. */
 async function endOfNpx(): Promise<void> {
   const line = () => `${process.ppid} ${parentOf(process.ppid)}`
   for (const before = line(); before === line();) await elapsed(SECOND)
 }
 
-// Where the system does not say, the parent alone is watched.
+// If the system does not report the grandparent, only the parent is watched.
 function parentOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -65,7 +65,7 @@ void main()
 
 async function main(): Promise<never> {
   const argv = process.argv.slice(2)
-  // The list of made-up organisations and a new folder name nobody, and these commands write nothing else.
+  // These commands write only a list of made-up organisations or a new folder, without personal data.
   if (argv[0] !== 'simulate' && argv[0] !== 'init') keepFilesPrivate()
   const { stdout, stderr } = process
   const environment = processEnvironment()
@@ -76,7 +76,7 @@ async function main(): Promise<never> {
     ...watchSignals(environment['npm_command'] === 'exec'),
   })
   process.exitCode = exitCode
-  // A command that was stopped does not wait for a reader that takes nothing; all that it said has been offered by then.
+  // A stopped command does not wait for a reader that has stalled.
   const isStopped = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
   const patience = isStopped ? [elapsed(LAST_WORDS_MS)] : []
   // Sockets or timers that a library keeps must not keep a nightly job alive after its work is done and written.

@@ -1,6 +1,6 @@
 /**
- * A stage's progress, always on stderr. On a terminal one bar that redraws and stays as the stage's line; elsewhere one
- * plain line when a stage ends, and one now and then while a long one goes on.
+ * Shows a stage's progress on stderr. On a terminal one bar redraws and stays as the stage's line; elsewhere there is one
+ * line when a stage ends, and one now and then during a long stage.
  */
 
 import type { Step as SnapshotStep } from '../publish/scratch.ts'
@@ -12,14 +12,14 @@ import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
 import { bytesText, durationText } from './text.ts'
 
-/** Progress of a stage of a run, of reading a list of titles, or of what goes through a snapshot step by step. */
+/** Progress of a stage, of reading a list of titles, or of steps over a snapshot. */
 export type CommandProgress =
   | RunProgress
   | { readonly stage: 'report'; readonly done: number; readonly total: number }
   | { readonly stage: 'titles'; readonly done: number; readonly total: number }
   | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
 
-// Elsewhere than on a terminal a line every ten seconds tells a log reader enough.
+// Without a terminal, one line every ten seconds is enough for a log.
 const LINE_EVERY_MS = 10 * SECOND
 const STAGE_WIDTH = 8
 const BAR_WIDTH = 12
@@ -34,7 +34,7 @@ export class ProgressDisplay {
   #hasEnded = false
   #beganAt = 0
   #shownAt = 0
-  /** The line that is drawn and not ended. */
+  /** The current bar, not yet ended by a newline. */
   #bar = ''
 
   constructor(output: Output, clock: Clock, isQuiet: boolean) {

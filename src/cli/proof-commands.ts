@@ -1,6 +1,6 @@
 /**
- * `verify`: proves again that every byte of the journal is as it was sealed, where there is one, and a published snapshot,
- * listing everything that is not as it was published. `restore`: makes a warehouse of a snapshot that is proved.
+ * `verify`: verifies every byte of the journal, and of a published snapshot, and lists all differences. `restore`: makes a
+ * warehouse from a verified snapshot.
  */
 
 import { join } from 'node:path'
@@ -55,7 +55,7 @@ export interface VerifyOptions {
 
 /**
  * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
- * the journal is not. A snapshot is proved also where the journal is damaged.
+ * the journal is not. A snapshot is verified even if the journal is damaged.
  * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
  */
 export async function verifyCommand(
@@ -122,7 +122,7 @@ function journalNotes({ segments, bytes, losses }: JournalState): string[] {
   const lost =
     losses.size === 0
       ? ''
-      : `; what ${countText(losses.size, 'segment')} lost was accepted to be lost`
+      : `; the loss of data in ${countText(losses.size, 'segment')} was accepted`
   return [
     'the journal is proved',
     `${countText(segments, 'segment')}, ${bytesText(bytes)}: every byte is as it was sealed${lost}`,
@@ -133,7 +133,7 @@ function journalValues({ segments, bytes, losses }: JournalState): object {
   return { segments, bytes, segmentsWithAcceptedLosses: [...losses.keys()] }
 }
 
-/** Opens what an address names, for `prove` to go through. */
+/** Opens the snapshot at an address for `prove`. */
 async function proving<T>(
   context: Context,
   url: string,
@@ -149,7 +149,7 @@ async function proving<T>(
   )
 }
 
-/** How a store is opened to be read; the pipeline is looked at only for a bucket. */
+/** Options for opening a store; the pipeline is read only for a bucket. */
 export function storeOptionsFor(
   { clock, environment, directory }: Context,
   url: string,
@@ -174,9 +174,7 @@ function snapshotReport(
     ? [`${counts}: every byte and row is as published`]
     : [...findings.flatMap(findingNotes), '', adviceFor(findings)]
   if (isProved && copiedFrom !== null) {
-    notes.push(
-      `It was copied here from ${copiedFrom}: its views.sql goes on reading the files there.`,
-    )
+    notes.push(`It was copied here from ${copiedFrom}: its views.sql still reads the files there.`)
   }
   return {
     title: isProved ? `${what} is proved` : `${what}: ${countText(findings.length, 'finding')}`,
@@ -208,7 +206,7 @@ function adviceFor(findings: readonly Finding[]): string {
     : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'
 }
 
-/** `restore`: proves the snapshot first, and makes nothing of one that `verify` would not prove. */
+/** `restore`: verifies the snapshot first, and refuses one that fails. */
 export async function restoreCommand(
   context: Context,
   url: string,
@@ -245,7 +243,7 @@ function refuseInside(dataDir: string, url: string): void {
   const { destination } = splitSnapshotUrl(url)
   if (!isFolderAddress(destination) || !isWithin(destination, dataDir)) return
   throw new ConfigError(`the data directory ${dataDir} lies in the destination ${destination}`, {
-    hint: 'Name a folder outside of it with --data-dir; nothing was written.',
+    hint: 'Name a folder outside it with --data-dir; nothing was written.',
   })
 }
 
@@ -259,7 +257,7 @@ export async function describeAsBuilt(
   for (const node of nodes.filter(({ name }) => restored.has(name))) {
     const columns = await columnsOf(warehouse, node)
     if (columns.toSorted().join() !== [...node.columns.keys()].toSorted().join()) continue
-    // A restore makes tables only, also of what a build makes a view.
+    // A restore makes only tables, even for models that a build makes views.
     await commentOn(warehouse, node.kind === 'view' ? { ...node, kind: 'table' } : node)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `query`: read-only SQL on the warehouse, as a table, CSV or JSON. Rows go out as they come from the engine, no faster than
- * they are read: neither the number of rows nor a slow reader costs memory.
+ * `query`: read-only SQL on the warehouse, as a table, CSV or JSON. Rows are streamed with backpressure, so neither many rows
+ * nor a slow reader costs memory.
  */
 
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
@@ -40,8 +40,8 @@ interface QueryOptions {
 }
 
 /**
- * Runs one statement that reads, on the warehouse or on the copy for analysts, without access to network or files, but for
- * those that are attached.
+ * Runs one read-only statement on the warehouse or the copy for analysts, without access to network or files other than
+ * attached ones.
  * @param words the statement, or the parameters of a recipe
  * @throws JobtideError with the signal's exit code when it is stopped; ConfigError when the engine refuses the statement
  */
@@ -77,7 +77,7 @@ export async function queryCommand(
     throw new ConfigError(error.message, { ...(hint === null ? {} : { hint }), cause: error })
   } finally {
     released()
-    // A statement that was not read to its end goes on in the background until it is told otherwise.
+    // An unfinished statement keeps running in the background until it is interrupted.
     warehouse.interrupt()
     warehouse.close()
   }
@@ -97,7 +97,7 @@ function onlyStatement(words: readonly string[]): string {
   const [sql = '', ...more] = words
   if (sql.trim() === '') throw new NoSqlError()
   if (more.length === 0) return sql
-  throw new ConfigError('the statement came in several words', {
+  throw new ConfigError('the statement was split into several words', {
     hint: 'Put it in quotes: jobtide query "select …".',
   })
 }
@@ -109,8 +109,8 @@ function hintFor(message: string): string | null {
   return NOT_FOUND.test(message) ? tables : null
 }
 
-// Said again and again, because the engine forgets it when it begins a statement at that very moment. Inside of one function
-// over one long list it does not look: then the process ends all the same.
+// Repeated, because the engine forgets an interrupt that arrives just as a statement begins. It does not check inside one
+// function over a long list: then the process ends anyway.
 function interruptOn(warehouse: Warehouse, { stop, clock, output }: Context): () => void {
   const released = new AbortController()
   const stopListening = onAbort(stop, () => {
@@ -140,7 +140,7 @@ function stopped(reason: unknown): unknown {
   })
 }
 
-// Leaving in the ordinary way waits for the threads of the engine.
+// A normal exit would wait for the engine's threads.
 function endBySignal(reason: unknown): void {
   const isInterrupt = reason instanceof JobtideError && reason.exitCode === EXIT.interrupted
   const name = isInterrupt ? 'SIGINT' : 'SIGTERM'
@@ -148,7 +148,7 @@ function endBySignal(reason: unknown): void {
   process.kill(process.pid, name)
 }
 
-// A batch of rows with long texts is more than one text can hold.
+// A batch of rows with long texts can exceed the maximum string length.
 const PIECE = MIB
 
 async function printRows(
@@ -164,7 +164,7 @@ async function printRows(
   const lineOf = (row: readonly unknown[]) =>
     isJson ? JSON.stringify(objectOf(row)) : csvOf(row.map(cellText))
   const [between, end] = isJson ? [',', ']\n'] : ['', '']
-  // Goes out with the first rows: a statement that fails before them prints nothing.
+  // Written with the first rows, so that a statement that fails earlier prints nothing.
   let text = isJson ? '[' : csvOf(names)
   let isFirst = true
   const send = () => {
@@ -184,7 +184,7 @@ async function printRows(
   await send()
 }
 
-// Rows beyond those that are shown are not fetched: how many there are would take as long as all of them.
+// Rows beyond those shown are not fetched: counting them would take as long as reading all.
 async function printTable(stream: RowStream, { output, stop }: Context): Promise<void> {
   const found: unknown[][] = []
   for await (const rows of stream.batches) {

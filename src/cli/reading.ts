@@ -1,6 +1,6 @@
 /**
- * What commands read: the journal's history, and the warehouse without keeping another process from writing it. What reads the
- * journal is imported where it is read: `query` reads none.
+ * Reads the journal's history, and the warehouse without blocking a writer. The journal's code is imported on use, because
+ * `query` does not need it.
  */
 
 import { existsSync } from 'node:fs'
@@ -27,8 +27,8 @@ export async function historyShown({ directory, clock }: Context): Promise<Histo
 }
 
 /**
- * @throws ConfigError when the journal of the data directory has no record; a warehouse beside it is named
- * @throws JournalLossError when it had some
+ * @throws ConfigError when the journal has no record; the message names a warehouse that exists @throws JournalLossError when
+ * it had some
  */
 export async function refuseEmpty(journal: Journal, directory: DataDirectory): Promise<void> {
   await refuseNoJournal(journal, directory)
@@ -37,13 +37,13 @@ export async function refuseEmpty(journal: Journal, directory: DataDirectory): P
   throw new ConfigError(message, { hint })
 }
 
-/** What is said of a data directory in which nothing was run, and what to do. */
+/** The error for a data directory in which nothing has run. */
 export function nothingRun({ root }: DataDirectory) {
   const hint = 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.'
-  return { message: `nothing was run yet in ${root}`, hint }
+  return { message: `nothing has run yet in ${root}`, hint }
 }
 
-/** As {@link refuseEmpty}, but takes a data directory in which nothing was run. */
+/** Like {@link refuseEmpty}, but accepts a data directory in which nothing has run. */
 export async function refuseNoJournal(
   journal: Journal,
   directory: DataDirectory,
@@ -61,11 +61,11 @@ export async function refuseNoJournal(
   )
 }
 
-/** What was read, or why nothing was. */
+/** The result of reading, or why there is none. */
 export type Reading<T> =
   { readonly value: T; readonly why: null } | { readonly value: null; readonly why: string }
 
-/** For a command that is right without the warehouse: whatever is wrong with it becomes a sentence. */
+/** For a command that works without the warehouse: any problem with it becomes a sentence. */
 export async function readWarehouse<T>(
   path: string,
   work: (warehouse: Warehouse) => Promise<T>,
@@ -73,19 +73,19 @@ export async function readWarehouse<T>(
   try {
     return { value: await withWarehouse({ path, mode: 'read' }, work), why: null }
   } catch (error) {
-    // A defect is no reason to go on without the warehouse: it is to be seen.
+    // A defect must be visible, so it is rethrown.
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
     return { value: null, why: error.message }
   }
 }
 
-/** What a reader of the warehouse needs of its context. */
+/** The part of the context that a reader of the warehouse needs. */
 type ReaderContext = Pick<Context, 'directory' | 'clock' | 'output'>
 
 /**
- * Opens the warehouse for reading, or the copy for analysts in its place: without a word while both show the same, because
- * a warehouse that is open stops a run that wants to write; with a note on stderr while another process writes the warehouse.
- * @throws LockedError when it is being written and there is no copy that can be read
+ * Opens the warehouse for reading, or the copy for analysts instead. It prefers the copy while both are equal, because an
+ * open warehouse blocks a run that wants to write; while another process writes, it adds a note on stderr. @throws
+ * LockedError when it is being written and no copy can be read
  * @throws JobtideError otherwise as openWarehouse does
  */
 export async function openForReading({
@@ -98,7 +98,7 @@ export async function openForReading({
   if (copy === null) return open(directory.warehouse)
   if (copy.isCurrent) {
     return open(copy.path).catch((error: unknown) => {
-      // The warehouse shows the same, so whatever is wrong with the copy does no harm.
+      // The warehouse shows the same, so a broken copy does no harm.
       if (error instanceof JobtideError) return open(directory.warehouse)
       throw error
     })
@@ -112,7 +112,7 @@ export async function openForReading({
     if (!(locked instanceof LockedError)) throw locked
     const opened = await open(copy.path).catch((error: unknown) => {
       if (!(error instanceof JobtideError)) throw error
-      throw new LockedError(`${locked.message}; and its copy cannot be read: ${error.message}`, {
+      throw new LockedError(`${locked.message}; its copy cannot be read either: ${error.message}`, {
         hint: 'Wait until the warehouse is free; the next publish makes the copy again.',
         cause: error,
       })
@@ -129,7 +129,7 @@ async function isOfThisBuild(warehouse: Warehouse): Promise<boolean> {
   return (await lastFingerprint(warehouse)) === (await readProject(warehouse)).fingerprint
 }
 
-/** Opens as {@link openForReading} does, for `work`, and closes afterwards, whatever happened. */
+/** Opens like {@link openForReading}, does `work`, and always closes. */
 export async function whileReading<T>(
   context: ReaderContext,
   work: (warehouse: Warehouse) => Promise<T>,
@@ -141,7 +141,7 @@ export async function whileReading<T>(
     if (!(error instanceof SqlError) || (await isOfThisBuild(warehouse))) throw error
     const [reason] = error.message.split('\n', 1)
     throw new ConfigError(
-      `${warehouse.path} was not built by this version, and lacks what is to be shown: ${reason}`,
+      `${warehouse.path} was built by another version and lacks data for this command: ${reason}`,
       { hint: 'Run `jobtide load` and `jobtide build`, or a pipeline.', cause: error },
     )
   } finally {

@@ -1,6 +1,6 @@
 /**
- * `query --recipe`: named questions that ship with Jobtide, sql/recipes/<name>.sql. The head of each file says what it answers
- * and which parameters it takes; its SQL reads them with `getvariable('…')`, so that it runs unchanged in any DuckDB.
+ * `query --recipe`: named questions that ship with Jobtide, sql/recipes/<name>.sql. The header of each file names its
+ * question and parameters; its SQL reads them with `getvariable('…')`, so it runs unchanged in any DuckDB.
  */
 
 import { readFileSync, readdirSync } from 'node:fs'
@@ -13,7 +13,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 
 export interface Recipe {
   readonly name: string
-  /** What it answers. */
+  /** The question it answers. */
   readonly question: string
   readonly parameters: readonly Parameter[]
   readonly sql: string
@@ -21,7 +21,7 @@ export interface Recipe {
 
 export interface Parameter {
   readonly name: string
-  /** Its value where none is given; null where one must be. */
+  /** Its default value; null if it is required. */
   readonly standard: string | null
   readonly about: string
 }
@@ -37,7 +37,7 @@ export function recipeNames(): string[] {
     .toSorted()
 }
 
-/** @throws ConfigError for a name that there is not, with those that there are */
+/** @throws ConfigError for an unknown name; the hint lists the known ones */
 export function readRecipe(name: string): Recipe {
   const names = recipeNames()
   if (!names.includes(name)) {
@@ -61,7 +61,8 @@ export function readRecipe(name: string): Recipe {
 /**
  * Gives the parameters of a recipe their values, for this connection. An organisation can be given by its name.
  * @param given such as `organization=org_1`
- * @throws ConfigError for a parameter that it does not take, one that is missing, and a name that no or several organisations have
+ * @throws ConfigError for a parameter that it does not take, one that is missing, and a name that no or several organisations
+ * have
  */
 export async function setParameters(
   warehouse: Warehouse,
@@ -86,11 +87,11 @@ export async function setParameters(
 }
 
 function usageOf({ name, question, parameters }: Recipe): string {
-  const told = parameters.map(
+  const given = parameters.map(
     ({ name: parameter, standard, about }) =>
       `${parameter}=… (${about}${standard === null ? '' : `; else ${standard}`})`,
   )
-  return `${question} jobtide query --recipe ${name}${told.length === 0 ? '' : ` ${told.join(' ')}`}`
+  return `${question} jobtide query --recipe ${name}${given.length === 0 ? '' : ` ${given.join(' ')}`}`
 }
 
 async function organizationId(warehouse: Warehouse, idOrName: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** `rejects`: events that were refused, why, and where they came from. The rest of their pages was loaded. */
+/** `rejects`: lists rejected events, with reason and source. The rest of their pages was loaded. */
 
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
@@ -38,8 +38,8 @@ export async function rejectsCommand(
   context.output.report({
     title:
       count === 0
-        ? `no event was refused: all ${countText(received, 'event')} received fit`
-        : `${countText(count, 'event')} refused of ${numberText(received)} received; the rest of their pages was loaded`,
+        ? `no event was rejected: all ${countText(received, 'event')} received fit`
+        : `${countText(count, 'event')} rejected of ${numberText(received)} received; the rest of their pages was loaded`,
     sections: [
       table('reasons', reasons, [
         ['events', 'events', 'number'],

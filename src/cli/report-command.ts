@@ -1,4 +1,4 @@
-/** `report`: one page of what became known in a window, for people who do not ask a database. */
+/** `report`: writes one page of the changes that became known in a window, for readers without SQL. */
 
 import { join, parse, relative, resolve } from 'node:path'
 import { answerOf } from '../report/answer.ts'
@@ -29,7 +29,7 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const read = file === undefined ? null : await readOrganizations(file)
   tellSkipped(context.logger, read?.skipped ?? [])
   const list = read?.organizations ?? null
-  // A list has pages of its own: they do not take the place of those of all.
+  // A list has its own pages, so they do not replace those of all organisations.
   const ofList = file === undefined ? '' : `-${parse(file).name}`
   const isFolder = options.by !== undefined
   const name = `${windowName(window)}${ofList}${isFolder ? '-by-organization' : '.html'}`

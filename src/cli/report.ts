@@ -1,6 +1,5 @@
 /**
- * The result of a command as one value, shown to people as text and to programs as JSON: a title, facts, tables and notes.
- * Pure.
+ * The result of a command: title, facts, tables and notes, rendered as text for people and JSON for programs. Pure.
  */
 
 import { minuteText } from '../support/clock.ts'
@@ -18,7 +17,7 @@ import {
   wrapLines,
 } from './text.ts'
 
-/** How a cell is shown to people; all but `text`, `id` and instants stand to the right, an `id` and an instant are never cut. */
+/** The format of a cell for people. All but `text`, `id` and instants are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
   | 'text'
   | 'id'
@@ -68,9 +67,9 @@ export interface Report {
   readonly title?: string | readonly string[]
   readonly sections?: readonly Section[]
   readonly notes?: readonly Note[]
-  /** What programs get in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
+  /** Values for programs in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
   readonly values?: object
-  /** What programs get as it is, such as an event as sent. */
+  /** Values passed to programs unchanged, such as an event as sent. */
   readonly data?: object
 }
 
@@ -132,8 +131,8 @@ const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) =>
 const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago', 'state'])
 
 /**
- * `schema_version` of every document that is an object. It grows when a key goes or comes to mean something else: a reader
- * has to bear new keys. What the keys are, src/cli/documents.ts says.
+ * `schema_version` of every document that is an object. It increases when a key is removed or changes meaning; readers must
+ * accept new keys. src/cli/documents.ts defines the keys.
  */
 export const SCHEMA_VERSION = 2
 
@@ -147,8 +146,8 @@ export function reportDocument({ values, data, sections = [] }: Report): object 
 }
 
 /**
- * The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. Whatever was
- * received, no text makes a line of its own.
+ * The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. No received text
+ * can start a line.
  */
 export function reportText(
   { title = [], sections = [], notes = [] }: Report,
@@ -160,7 +159,7 @@ export function reportText(
   for (const section of sections) {
     const isTable = 'rows' in section
     const lines = isTable ? tableLines(section, width, paint) : factLines(section, paint)
-    // Facts stand directly below the title that they are about.
+    // Facts go directly below their title.
     const isBelowTitle = !isTable && titles.length > 0 && blocks.length === titles.length
     if (lines.length > 0 && blocks.length > 0 && !isBelowTitle) blocks.push('')
     blocks.push(...lines)
@@ -190,7 +189,7 @@ function tableLines({ heads, cells, kinds, notes }: Table, width: number, paint:
   return [paint('dim', head), ...rows, ...noteLines(notes, width, paint)]
 }
 
-// The lines of a fact stand below each other, beside its label.
+// The lines of a fact are stacked to the right of its label.
 function factLines(section: readonly Fact[], paint: Paint): string[] {
   const facts = section.filter((fact) => fact !== false)
   const labelWidth = Math.max(0, ...facts.map(([label]) => label.length)) + 2

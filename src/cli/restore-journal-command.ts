@@ -1,4 +1,4 @@
-/** `restore-journal`: brings the journal back from its backup, and makes the warehouse of it again, for 0 credits. */
+/** `restore-journal`: restores the journal from its backup and rebuilds the warehouse from it for 0 credits. */
 
 import { journalBackupFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -24,7 +24,7 @@ export async function restoreJournalCommand(
   const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
   const lock = await acquireLock(directory.root, request)
   try {
-    // One of a newer version stays, and so does what its user made in it.
+    // Keeps a warehouse of a newer version, and the user's own tables.
     await lookBefore(directory.warehouse, () => Promise.resolve())
     const restored = await restoreJournal(target, world)
     const journal = openJournal(directory.journal, clock)
@@ -61,12 +61,12 @@ function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string
           `${countText(lost, 'segment')} sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
         ]),
     later === 0
-      ? 'The next run asks for what came since.'
+      ? 'The next run requests everything since then.'
       : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
   ]
 }
 
-/** The place that is named, else that of the environment, else the one that all pipelines have. */
+/** The named place, else that of the environment, else the one that all pipelines share. */
 function targetOf({ environment, directory }: Context, place: string | undefined): BackupTarget {
   const said = place ?? journalBackupFrom(environment)
   const declared = declaredBackups([], undefined, directory.root)

@@ -1,4 +1,4 @@
-/** What a run and its stages did, as facts for people and values for programs. Pure. */
+/** Describes the result of a run and its stages as facts for people and values for programs. Pure. */
 
 import type { ClockTrouble } from '../extract/options.ts'
 import type { LoadReport } from '../load/merger.ts'
@@ -17,8 +17,8 @@ import type { Fact, Report } from './report.ts'
 import { bytesText, durationText, cut } from './text.ts'
 
 /**
- * What keeps a run from being simply done: a stage that failed, an early end, a list with no organisation that the service
- * knows, a database that was not loaded, or a disk that had no room for the copy for analysts.
+ * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was
+ * not loaded, or no disk space for the copy for analysts.
  */
 export function problemOf(run: RunReport): JobtideError | null {
   const { stageFailure, endedEarly, unknownList, analystCopy, databases } = run
@@ -26,7 +26,10 @@ export function problemOf(run: RunReport): JobtideError | null {
   return stageFailure ?? endedEarly ?? wrongList ?? problemIn(databases) ?? staleCopy(analystCopy)
 }
 
-/** What analysts would miss until somebody makes room. A program that writes the warehouse is gone by the next publish. */
+/**
+ * Only a full disk counts: analysts lack the copy until there is space. A program that writes the warehouse has usually ended
+ * by the next publish.
+ */
 export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
   return copy?.problem instanceof StorageError ? copy.problem : null
 }
@@ -51,7 +54,7 @@ export function runReport(run: RunReport): Report {
         ],
         extract.listsCut > 0 && [
           'cut',
-          `${countText(extract.listsCut, 'list')} not whole: more pages than pages: of the file allows, or again some that items moved to`,
+          `${countText(extract.listsCut, 'list')} incomplete: more pages than pages: in the file allows, or items moved between pages`,
         ],
         notFilterFact(extract.filterErrors),
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
@@ -65,7 +68,7 @@ export function runReport(run: RunReport): Report {
         ],
         copy !== null && ['analysts', copy],
         quarantinedFact(run),
-        // Where it is sure, it is said as what the run ended with.
+        // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
           'no events',
           [run.unknownList.problem.message, `→ ${run.unknownList.problem.hint}`],
@@ -76,7 +79,7 @@ export function runReport(run: RunReport): Report {
   }
 }
 
-/** What a search did without. */
+/** The filters that the service ignored. */
 export function notFilterFact(filters: readonly string[]): Fact {
   const shown = filters.slice(0, UNKNOWN_SHOWN).map((one) => cut(one, LONGEST_NAME))
   const more = filters.length - shown.length
@@ -95,7 +98,7 @@ function extractText({ endpoint, organizations, extract }: RunReport): string {
   return `${countText(pages, 'page')}, ${countText(events, 'event')} of ${read} ${spent}`
 }
 
-// The stages stand below the name of the run, labels of one width in every run.
+// The stages go below the name of the run, with labels of equal width.
 function indented(facts: readonly Fact[]): Fact[] {
   return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
 }
@@ -153,7 +156,7 @@ export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
   return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
 }
 
-/** Clocks that do not agree, and what is done about it. */
+/** Describes clocks that disagree, and the consequence. */
 export function clocksText({
   date,
   ours,
@@ -163,7 +166,7 @@ export function clocksText({
     const { from: before, voidAfter } = wentBack
     const since = voidAfter === 0 ? 'all coverage' : `coverage after ${minuteText(voidAfter)}`
     return (
-      `answers before had come to ${minuteText(before)}, and now it was ${minuteText(date)} ` +
+      `the service's clock had reached ${minuteText(before)}, and now said ${minuteText(date)} ` +
       `(here ${minuteText(ours)}): ${since} is void, and the next run reads it again; is the clock right now?`
     )
   }
@@ -174,7 +177,7 @@ export function clocksText({
   )
 }
 
-/** What became of pages of an earlier run that asked something else. */
+/** Describes pages of an earlier run with another question. */
 export function leftBehindText(pages: number): string {
   return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for again`
 }
@@ -199,9 +202,7 @@ export function loadText(load: LoadReport): string {
     ...(more > 0 ? [`and ${numberText(more)} more (ops.unknown_fields)`] : []),
   ]
   const unknown =
-    names.length === 0
-      ? ''
-      : `; fields not known to Jobtide, kept in the journal: ${names.join(', ')}`
+    names.length === 0 ? '' : `; unknown fields, kept in the journal: ${names.join(', ')}`
   return inserted === 0 && updated === 0
     ? `nothing new: no row changed (${seen.join(', ')})${unknown}`
     : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`
@@ -232,7 +233,7 @@ export function buildText({
   return [
     `${all}; ${countText(changed, 'row')} changed`,
     ...gone,
-    `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: what they read did not change`,
+    `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: their inputs did not change`,
   ]
 }
 
@@ -244,7 +245,7 @@ export function publishText(publish: PublishStageReport): string[] {
       : `${numberText(newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
   const lines = [
     ...(publish.nothingRead
-      ? ['nothing: nothing was read yet, so what readers see stays as it is', destination]
+      ? ['nothing: no data has been read yet, so readers see no change', destination]
       : publish.unchanged
         ? [`nothing new: snapshot ${snapshotId} already shows all of it`]
         : [`snapshot ${snapshotId}: ${files}`, destination]),
@@ -257,7 +258,7 @@ export function publishText(publish: PublishStageReport): string[] {
   return lines.filter((line) => line !== false)
 }
 
-/** What became of a database. */
+/** The result of loading a database. */
 export function databaseFact({ database, schema, tables, problem }: DatabaseOutcome): Fact {
   const loaded = tables.filter(({ rowsChanged }) => rowsChanged !== null)
   const names = loaded.length === 0 ? 'nothing new' : loaded.map(({ name }) => name).join(', ')
@@ -285,8 +286,7 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
   const more = found.length - QUARANTINED_SHOWN
   if (endpoint !== null) {
     const rest = more > 0 ? [`and ${more} more`] : []
-    const hint =
-      '→ the next run asks again; what the service refuses, correct or remove in the list'
+    const hint = '→ the next run asks again; correct or remove the ones that the service refuses'
     return (
       found.length > 0 && ['not answered', [...found.slice(0, QUARANTINED_SHOWN), ...rest, hint]]
     )

@@ -1,6 +1,6 @@
 /**
- * `schedule`: stays up and runs each pipeline at its time. Every run is a child process of the same program: it gives all of
- * its memory back, its end is an exit code whatever becomes of it, and a kill for want of memory does not end the schedule.
+ * `schedule`: stays up and runs each pipeline at its time. Every run is a child process of the same program: all its memory
+ * is freed, its end is always an exit code, and running out of memory does not end the schedule.
  */
 
 import { spawn } from 'node:child_process'
@@ -19,7 +19,7 @@ import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
 import { serveHealth, toldAsJson, type Served } from './health.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
-import { tellAll, tellUnreadable, type Delivered } from './notify.ts'
+import { notifyAll, notifyUnreadable, type Delivered } from './notify.ts'
 import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
@@ -37,7 +37,7 @@ export async function scheduleCommand(
   options: ScheduleOptions,
 ): Promise<ExitCode> {
   const { directory, clock, logger, stop } = context
-  // By their files: while one of them is away, Jobtide's own of that name is another pipeline.
+  // Identified by file: if one is missing, Jobtide's own pipeline of that name must not replace it.
   const files = named.map((name) => pipelineFile(name) ?? name)
   const maxAgeMs = options.maxAge ?? null
   const look = () => readFreshness({ directory, clock, named: files, isTolerant: true, maxAgeMs })
@@ -47,13 +47,13 @@ export async function scheduleCommand(
     try {
       return await look()
     } catch (error) {
-      await tellUnreadable(context, files, error, delivered)
+      await notifyUnreadable(context, files, error, delivered)
       throw error
     }
   }
   refuseNone(await lookAndTell())
   const pages = {
-    // That this process answers: what is wrong with the data, no restart fixes.
+    // Healthy as long as this process answers: a restart fixes no data problem.
     '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
     '/health': async () => healthOf(await look()),
     '/metrics': async () => ({
@@ -82,7 +82,7 @@ export async function scheduleCommand(
       run: async ({ name, argument }) => {
         tell(context, 'run_due', name)
         const { code, signal } = await runChild(context, argument, options)
-        // Of one that was killed the journal tells.
+        // The journal shows a killed run.
         if (code !== null) attempts.set(name, { exitCode: code, at: clock.now() })
         tell(
           context,
@@ -93,7 +93,7 @@ export async function scheduleCommand(
       },
       onLook: async (freshness) => {
         writeMetrics(context, freshness, attempts)
-        await tellAll(context, freshness, delivered)
+        await notifyAll(context, freshness, delivered)
         for (const { name, problem } of freshness.pipelines) {
           if (problem !== null && unreadable.get(name) !== problem)
             tell(context, 'unreadable', problem, 'warn')
@@ -122,13 +122,13 @@ function refuseNone(freshness: Freshness): void {
 const NOTHING_SCHEDULED = {
   id: 'nothing_scheduled',
   pipeline: null,
-  message: 'no pipeline has a schedule any more',
+  message: 'no pipeline has a schedule anymore',
   hint: 'Put the files back into pipelines/; they are read again each minute.',
 }
 
 function healthOf(freshness: Freshness) {
   const { nowMs } = freshness
-  // A pipeline that cannot be read has a judgement of its own, and perhaps a schedule.
+  // A pipeline that cannot be read has its own state, and perhaps a schedule.
   const areRead = freshness.pipelines.every(({ problem }) => problem === null)
   const nothing = scheduled(freshness).length === 0 && areRead ? [NOTHING_SCHEDULED] : []
   const judgements = [...freshness.judgements, ...nothing]
@@ -175,7 +175,7 @@ function runChild(
 ): Promise<{ readonly code: number | null; readonly signal: string | null }> {
   const level = logLevel === undefined ? [] : ['--log-level', logLevel]
   const args = [CLI, 'run', pipeline, '--data-dir', directory.root, ...level]
-  // In a process group of its own: a Ctrl-C reaches it once, through this process. stdout of a schedule is for nothing.
+  // In its own process group, so that a Ctrl-C reaches it once, through this process. The schedule's stdout is unused.
   const child = spawn(process.execPath, args, {
     env: startedWith,
     detached: true,

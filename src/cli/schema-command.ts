@@ -1,4 +1,4 @@
-/** `schema`: what `--json` prints, as JSON Schema. */
+/** `schema`: prints the JSON Schema of what `--json` prints. */
 
 import { z } from 'zod'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
@@ -7,7 +7,7 @@ import { DOCUMENTS } from './documents.ts'
 import { failure } from './documents/parts.ts'
 import { SCHEMA_VERSION } from './report.ts'
 
-/** Prints the schema of one command, else those of all under `$defs`. @throws ConfigError for a command that there is not */
+/** Prints the schema of one command, else those of all under `$defs`. @throws ConfigError for an unknown command */
 export async function schemaCommand(
   { output, stop }: Context,
   command: string | undefined,
@@ -29,7 +29,7 @@ function schemaOf(command: string | undefined): object {
       hint: `Name one of: ${Object.keys(DOCUMENTS).join(', ')}`,
     })
   }
-  // What a reader gets may have keys that this version does not know: `input` leaves them open.
+  // Documents may have keys that this version does not know; `input` allows them.
   const schema = z.toJSONSchema(z.union([document, failure]), { io: 'input' })
   return { ...schema, title: `jobtide ${command} --json, schema_version ${SCHEMA_VERSION}` }
 }

@@ -1,10 +1,10 @@
-/** The secrets among the variables of the environment: the scrubber of this process looks for them in whatever is printed. */
+/** Collects the secrets among the environment variables, so that the scrubber can remove them from all output. */
 
 import { refuseLong, type Environment } from '../config.ts'
 
 /**
  * The secrets among the variables, so that no output shows them. A key in a file is known once the file is read.
- * @throws ConfigError when one is too long to be looked for
+ * @throws ConfigError when one is too long to search for
  */
 export function secretsOf(environment: Environment): string[] {
   const keys = [
@@ -22,7 +22,7 @@ export function secretsOf(environment: Environment): string[] {
   return [...own, ...mixedUp, ...proxySecrets(environment), ...postgresSecrets(environment)]
 }
 
-// Where a line end was lost the key stands in the value of another variable, and an error may quote that.
+// A lost line end puts the key into the value of another variable, which an error may quote.
 const KEY_IN_VALUE =
   /(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
 

@@ -1,4 +1,4 @@
-/** The commands that ask the service: run, backfill, extract, and `plan --sample`. */
+/** The commands that send requests: run, backfill, extract, and `plan --sample`. */
 
 import { createTransport } from '../api/transport.ts'
 import {
@@ -23,13 +23,13 @@ import { SECOND } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
 import { refuseBundled } from './plan-command.ts'
-import { tellingOf } from './notify.ts'
+import { withNotifications } from './notify.ts'
 import { observed } from './observed.ts'
 import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
 import { durationText } from './text.ts'
 
-/** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
+/** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
 export const backfillCommand = buying('backfill')
 export const extractCommand = buying('extract')
@@ -63,7 +63,7 @@ async function runOnce(
     }
     return done
   }
-  const report = await tellingOf(context, pipeline, run, {
+  const report = await withNotifications(context, pipeline, run, {
     isGood: (done) => problemOf(done) === null,
     isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
   })
@@ -105,7 +105,7 @@ export async function sampleCommand(
 }
 
 /**
- * Works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
+ * Connects to the service for `work`, and closes the connection afterwards. Registers the key with the scrubber.
  * @throws ConfigError when the list is only for the simulator, or address or key is missing or unsafe
  */
 export async function withService<T>(
@@ -168,13 +168,13 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
       [
         [
           '  read',
-          `${countText(pages, 'page')} for ${countText(credits, 'credit')} now: kept for the run, of which ${countText(batchesDone, 'batch')} ${batchesDone === 1 ? 'is' : 'are'} read`,
+          `${countText(pages, 'page')} for ${countText(credits, 'credit')} now, kept for the run; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} read`,
         ],
         ['  to read', left === 0 ? 'nothing: the next run only has to finish' : rest.join('')],
         leftBehind > 0 && ['  left', leftBehindText(leftBehind)],
       ],
     ],
-    notes: ['the next run of the same question reads the rest, and nothing twice'],
+    notes: ['the next run of the same question reads only the rest'],
     values: {
       runId,
       pipeline,

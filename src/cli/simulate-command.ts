@@ -1,4 +1,4 @@
-/** `simulate`: the service on this machine, on loopback, until it is stopped. */
+/** `simulate`: serves a simulator of the service on loopback until stopped. */
 
 import { readFileSync } from 'node:fs'
 import { readEventsFile } from '../simulator/events.ts'
@@ -78,7 +78,7 @@ export async function simulateCommand(
       title: lines,
       values: { url, apiKey: options.key, organizations: organizations.length, pid: process.pid },
     })
-    // A service makes them by the hour and day; here nobody waits so long.
+    // The real service makes them hourly or daily, which is too long to wait here.
     while (!stop.aborted) {
       await simulator.runSignals()
       await clock.sleep(SIGNALS_EACH_MS, stop).catch(() => undefined)

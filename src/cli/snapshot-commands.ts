@@ -1,4 +1,4 @@
-/** `snapshots`: what a destination holds, and which snapshot readers see. */
+/** `snapshots`: lists the snapshots of a destination, and the one that readers see. */
 
 import { existsSync } from 'node:fs'
 import { isOfThisFormat, objectsOf, totalsOf, type StoredManifest } from '../publish/manifest.ts'
@@ -47,7 +47,7 @@ export async function snapshotsCommand(
   }))
   const marked =
     currentId === null
-      ? 'none of them is what readers see: there is no latest.json'
+      ? 'readers see none of them: there is no latest.json'
       : '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT'
   context.output.report({
     title:

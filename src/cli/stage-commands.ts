@@ -1,4 +1,4 @@
-/** The commands for one stage: load, build, publish, and replay. None of them asks the service for anything. */
+/** The commands for one stage: load, build, publish, and replay. None of them sends a request. */
 
 import { existsSync } from 'node:fs'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
@@ -108,13 +108,13 @@ export async function publishCommand(
   return endWith(context, missed) ?? code
 }
 
-/** Says what went wrong behind a result that was reported; null where nothing did. */
+/** Reports a problem after the result; null if there was none. */
 function endWith({ output }: Context, problem: JobtideError | null): ExitCode | null {
   if (problem !== null) output.problem(problem)
   return problem?.exitCode ?? null
 }
 
-/** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
+/** `replay`: rebuilds the warehouse from the journal, then replaces the old one. */
 export async function replayCommand(
   context: Context,
   {
@@ -147,7 +147,7 @@ export async function replayCommand(
   })
 }
 
-/** A warehouse of an earlier version lacks tables that a snapshot has: it stays as it is until it is built. */
+/** A warehouse of an earlier version lacks tables of a snapshot, and stays unchanged until it is built. */
 async function refuseUnbuilt({ warehouse }: DataDirectory): Promise<void> {
   const newFiles = await lookBefore(warehouse, (_, count) => Promise.resolve(count))
   if (newFiles === undefined || newFiles === 0) return
@@ -162,7 +162,7 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-/** @param ready looks at what `work` needs beside the data directory, and then brings the warehouse to this version */
+/** @param ready checks what else `work` needs, and then upgrades the warehouse to this version */
 async function runAlone(
   context: Context,
   command: string,
@@ -173,9 +173,9 @@ async function runAlone(
   const { directory } = context
   return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
-      throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
+      throw new ConfigError(`nothing has run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
-    // What loads would take coverage and runs out of the warehouse.
+    // A load would remove coverage and runs from the warehouse.
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
     await ready(bringUp, journal)
     const writer = journal.writer()
@@ -214,7 +214,7 @@ async function refuseReader(path: string): Promise<void> {
     const warehouse = await openWarehouse({ path, mode: 'write' })
     warehouse.close()
   } catch (error) {
-    // Whatever else is wrong with the file is why it is rebuilt.
+    // Any other problem with the file is the reason to rebuild it.
     if (error instanceof LockedError) throw error
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `status`: the last runs, what is covered until when, what it cost, what was refused, what is published, and whether that
- * is as it should be. Runs, coverage and credits come from the journal, so that they are right also while the warehouse is
- * locked or behind.
+ * `status`: shows the last runs, coverage, credits, rejects and the published snapshot, and whether the data is as fresh as
+ * it should be. Runs, coverage and credits come from the journal, so they are right even while the warehouse is locked or
+ * behind.
  */
 
 import { statSync } from 'node:fs'
@@ -36,7 +36,7 @@ import { agoText, creditsText } from './text.ts'
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
 
-/** What the warehouse adds to the journal: the row of sql/reports/status.sql. */
+/** The facts that only the warehouse has: the row of sql/reports/status.sql. */
 interface WarehouseStatus {
   readonly events: number
   readonly rejects: number
@@ -46,7 +46,7 @@ interface WarehouseStatus {
   readonly snapshot_published_at: string | null
 }
 
-/** What the command shows, and what it ends with. */
+/** The report of the command, and its exit code. */
 interface Look {
   readonly report: Report
   readonly exitCode: ExitCode
@@ -66,15 +66,15 @@ export async function statusCommand(
   return exitCode
 }
 
-/** Draws what it shows every so many seconds until it is stopped; then the last look decides how it ends. */
+/** Redraws the status every few seconds until stopped; the last state decides the exit code. */
 async function watchStatus(
   { output, clock, stop }: Context,
   look: () => Promise<Look>,
   seconds: number,
 ): Promise<ExitCode> {
   if (!output.canRedraw) {
-    throw new ConfigError('--watch draws on a terminal, and standard output is none', {
-      hint: 'Leave --watch out: `jobtide status --json` prints the same once, and `GET /metrics` of `schedule` serves figures.',
+    throw new ConfigError('--watch needs a terminal, and standard output is not one', {
+      hint: 'Leave --watch out: `jobtide status --json` prints the same once, and `GET /metrics` of `schedule` serves the figures.',
     })
   }
   for (;;) {
@@ -92,8 +92,8 @@ async function watchStatus(
 }
 
 /**
- * Reads what the warehouse knows, again only if it changed and no process works in the data directory: a reader that has it open
- * holds up one that wants to write.
+ * Reads what the warehouse knows, again only if it changed and no process works in the data directory: an open warehouse
+ * blocks a writer.
  */
 function warehouseReader({ directory: { root, warehouse } }: Context) {
   let known: Reading<Known> | null = null
@@ -210,7 +210,7 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
     ],
     files > 0 && [
       'inbox',
-      `${countText(files, 'file')} of deliveries, which the next run or load takes`,
+      `${countText(files, 'file')} of deliveries, which the next run or load reads`,
     ],
   ]
 }
@@ -253,7 +253,7 @@ function runRows({ history, working }: Freshness) {
   }))
 }
 
-/** What the last run of each pipeline asked for and did not get: the next one asks again. */
+/** Organisations that the last run of each pipeline did not read to the end: the next run asks again. */
 function unreadOf({ runs }: Pick<History, 'runs'>) {
   const asking = [...runs.values()].filter(({ started }) => started.command !== 'find')
   const last = new Map(asking.map((run) => [run.started.pipeline, run]))
@@ -328,7 +328,7 @@ function coverageText(
   { organizations, coveredTo: to, withGaps: gaps }: ReturnType<typeof coverageStatus>,
   now: number,
 ): string {
-  if (to === null) return 'nothing was read to its end yet'
+  if (to === null) return 'no list has been read to its end yet'
   const found = gaps === 0 ? 'no gaps' : `${countText(gaps, 'organisation')} with gaps`
   return `${countText(organizations, 'organisation')} up to ${to.toISOString()} (${agoText(now - to.getTime())}), ${found}`
 }

@@ -1,4 +1,4 @@
-/** Tells destinations which job changes are new to them, each change once. */
+/** Sends destinations the job changes that are new to them, each change once. */
 
 import type { Notice } from '../observe/notice.ts'
 import { openTold, type PendingDigest, type ToldChanges } from '../observe/told.ts'
@@ -11,9 +11,9 @@ import type { Destination } from './destinations.ts'
 import { whileReading } from './reading.ts'
 
 /**
- * Sends the digest that was on its way, and then what came since: the changes of the pipeline's organisations that the
- * destination was never told. Only one process at a time may do this for a destination.
- * @throws Error when it was not taken; the next call goes on there
+ * Sends the pending digest, then the newer changes of the pipeline's organisations that were never sent to this destination.
+ * Only one process at a time may do this for a destination. @throws Error when it was not accepted; the next call continues
+ * there
  */
 export async function tellDigest(
   context: Pick<Context, 'directory' | 'clock' | 'output'>,
@@ -36,7 +36,7 @@ export async function tellDigest(
       return digest && { digest, untold: await readChanges(warehouse, digest.names) }
     })
     if (next === null) return
-    // People who were erased meanwhile are gone from it; nobody is left to tell of.
+    // The digest has no one left after an erasure of all its people.
     if (next.untold.total > 0) await destination.deliver(noticeOf(next.digest, next.untold))
     ledger.sent()
   }

@@ -1,16 +1,16 @@
-/** Words for numbers, and tables that fit a terminal. Pure. */
+/** Formats numbers as words, and tables to fit a terminal. Pure. */
 
 import Table from 'cli-table3'
 import { numberText } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
 
-/** Credits, of which an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
+/** Credits; an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
 export function creditsText(credits: number): string {
   return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
 }
 
-/** What is only expected: whole, but never 0 where it is not. */
+/** An expected number: rounded, but never 0 unless it is 0. */
 export function aboutText(value: number): string {
   return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
 }
@@ -41,7 +41,7 @@ export function agoText(ms: number): string {
 }
 
 /**
- * A company by what tells it from others where a column is narrow: of an address the last part,
+ * A short name of a company for narrow columns; of an address only the last part,
  * `https://network.example/company/acme/` → `…/acme`.
  */
 export function companyText(askedAs: string): string {
@@ -76,11 +76,11 @@ const NARROWEST_COLUMN = 8
 interface TableLayout {
   /** Characters in a line; `Infinity` never cuts. */
   readonly width: number
-  /** Which columns stand to the right. */
+  /** Which columns are right-aligned. */
   readonly numeric?: readonly boolean[]
   /** Which columns are never cut. */
   readonly whole?: readonly boolean[]
-  /** Adds to a cell what takes no room, such as a colour. */
+  /** Adds zero-width characters to a cell, such as a colour. */
   readonly painted?: (cell: string, column: number) => string
 }
 

@@ -1,4 +1,4 @@
-/** `titles`: how titles, or changes of title, are understood. Needs no warehouse and no key. */
+/** `titles`: shows how titles, or changes of title, are classified. Needs no warehouse and no key. */
 
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
@@ -22,7 +22,7 @@ export interface TitlesOptions {
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
 const STANDARD_INPUT = '-'
-// Often enough for a bar that moves, seldom enough not to cost anything.
+// Often enough to move the bar, seldom enough to be cheap.
 const ROWS_BETWEEN_STEPS = 5_000
 
 /** Prints one row for each title or pair, in the order of the file. */
@@ -49,7 +49,7 @@ export async function titlesCommand(
     done += 1
     if (done % ROWS_BETWEEN_STEPS !== 0 && (done < total || total < ROWS_BETWEEN_STEPS)) continue
     progress.show({ stage: 'titles', done, total })
-    // Lets what was written go out and a Ctrl-C come in.
+    // Yields, so that output is flushed and a Ctrl-C is noticed.
     await clock.sleep(1)
   }
   stop.throwIfAborted()
@@ -78,7 +78,7 @@ function csvRow(row: Row, index: number, isForSpreadsheet: boolean): string {
 async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
   if (file === STANDARD_INPUT) {
     if (stdin.isTTY) {
-      throw new ConfigError('there is no list of titles', {
+      throw new ConfigError('no list of titles was given', {
         hint: 'Name a file, or pipe titles in: echo "Sr. Software Engineer" | jobtide titles',
       })
     }
@@ -98,12 +98,12 @@ function refuseUnknownLadder(ladder: string | undefined): void {
   throw new ConfigError(`there is no ladder ${ladder}`, {
     hint:
       known === ''
-        ? 'config/ladders.yaml defines none; it says how to.'
+        ? 'config/ladders.yaml defines none; its comments say how.'
         : `config/ladders.yaml defines: ${known}`,
   })
 }
 
-/** What a file asks about: a title a row, or two of one person, one after the other. */
+/** The rows of a file: one title each, or two consecutive titles of one person. */
 export type TitlesInput = readonly (readonly string[])[]
 
 const DELIMITERS = [',', ';', '\t'] as const
@@ -158,7 +158,7 @@ function csvRows(text: string, { columns, delimiter }: Header, file: string): Ti
     } else {
       throw new ConfigError(
         `${file}:${lines}: ${cells.length} cells, but the first line names ${columns.length} columns`,
-        { hint: 'Put a title with a comma in it into double quotes.' },
+        { hint: 'Put a title that contains a comma into double quotes.' },
       )
     }
     return null

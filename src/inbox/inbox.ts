@@ -1,7 +1,7 @@
 /**
- * The inbox: a folder of deliveries that a webhook received and the journal does not have yet. A file holds those that came
- * while the one before it was written, is on the disk before any of them is acknowledged, and is never changed. So a receiver
- * needs no lock, and goes on while a run works: what takes deliveries out reads whole files, and removes them.
+ * The inbox: a folder of received deliveries that are not yet in the journal. A file holds the deliveries that arrived while
+ * the previous file was written. It is on the disk before any of them is acknowledged, and never changes. So a receiver needs
+ * no lock and continues during a run, which reads whole files and removes them.
  */
 
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
@@ -22,7 +22,7 @@ export interface Delivery {
 }
 
 const SUFFIX = '.ndjson'
-// A file is read whole: several long deliveries that come at once are several files.
+// Files are read whole, so several long deliveries at once become several files.
 const FILE_LENGTH = 16 * MIB
 const UNFINISHED = '.tmp'
 
@@ -31,9 +31,9 @@ export class Inbox {
   readonly #folder: string
   readonly #clock: Clock
   #waiting: Delivery[] = []
-  /** Settles when the file that is written now is; never rejects. */
+  /** Settles when the current file is written; never rejects. */
   #writing: Promise<unknown> = Promise.resolve()
-  /** Settles when all that wait are on the disk; null where none waits. */
+  /** Settles when all waiting deliveries are on the disk; null if none waits. */
   #next: Promise<void> | null = null
 
   constructor(folder: string, clock: Clock) {
@@ -42,7 +42,7 @@ export class Inbox {
   }
 
   /**
-   * Resolves when the delivery is on the disk. Those that come while a file is written share the next one.
+   * Resolves when the delivery is on the disk. Deliveries that arrive while a file is written share the next one.
    * @throws StorageError when the disk refuses
    */
   async keep(body: string): Promise<void> {
@@ -80,7 +80,7 @@ export class Inbox {
   }
 }
 
-// While it is written the next deliveries are read.
+// The next deliveries are received while it is written.
 async function writeDurably(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}${UNFINISHED}`
   try {
@@ -96,7 +96,7 @@ export function filesOfInbox(folder: string): string[] {
   return filesIn(folder, SUFFIX)
 }
 
-/** What killed receivers left half written: nobody was told that they have it. */
+/** Partial files of killed receivers, never acknowledged. */
 export function leftInInbox(folder: string, nowMs: number): string[] {
   return filesIn(folder, UNFINISHED).filter(
     (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < nowMs - MINUTE,
@@ -112,7 +112,7 @@ function filesIn(folder: string, suffix: string): string[] {
     .toSorted()
 }
 
-/** The deliveries in a file. @throws SyntaxError where something else has changed it */
+/** The deliveries in a file. @throws SyntaxError when another program has changed it */
 export function deliveriesIn(file: string): Delivery[] {
   const text = onDisk(file, () => readFileSync(file, 'utf8'))
   return text

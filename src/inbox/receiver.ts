@@ -1,4 +1,4 @@
-/** Answers the deliveries of a webhook: with 2xx only what is on the disk. */
+/** Receives webhook deliveries, and answers 2xx only when they are on the disk. */
 
 import { isUtf8 } from 'node:buffer'
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -8,7 +8,7 @@ import { MIB, SECOND } from '../support/units.ts'
 import { jsonOrNull } from '../support/json.ts'
 import type { Inbox } from './inbox.ts'
 
-/** How deliveries are signed. */
+/** The signature settings of deliveries. */
 export interface Signature {
   readonly secret: Secret
   /** The header that carries the HMAC of the body by SHA-256; any case. */
@@ -17,30 +17,30 @@ export interface Signature {
 }
 
 export interface ReceiverOptions {
-  /** After so many milliseconds a connection ends that has sent nothing. Default 5 s. */
+  /** Milliseconds after which a silent connection is closed. Default 5 s. */
   readonly silentMs?: number
   readonly inbox: Inbox
   /** The path that deliveries are sent to. */
   readonly path: string
-  /** Absent: anyone who reaches the port is believed. */
+  /** If absent, deliveries from anyone who reaches the port are accepted. */
   readonly signature?: Signature
-  /** The most that a body may have, in bytes; default {@link MOST_BYTES}. */
+  /** Maximum size of a body in bytes; default {@link MOST_BYTES}. */
   readonly mostBytes?: number
-  /** Told what became of each request. */
+  /** Called with the result of each request. */
   readonly onAnswer?: (status: number, reason: string, cause?: unknown) => void
 }
 
-/** What a body may have, in bytes: a run of a signal over some hundred people, with texts as long as the service sends them. */
+/** Maximum size of a body in bytes: a signal run over some hundred people with the service's longest texts. */
 const MOST_BYTES = 16 * MIB
-/** So many of the longest may be on their way at a time: what is read of them is in memory. */
+/** Limits the number of long bodies in flight, because they are held in memory. */
 const MOST_AT_ONCE = 4
-// What sends a delivery has it ready: one that takes longer only holds a connection.
+// A sender has its delivery ready: a slower one only occupies a connection.
 const REQUEST_MS = 30 * SECOND
 const HEADERS_MS = 5 * SECOND
 const CHECKED_EACH_MS = SECOND
 const MOST_CONNECTIONS = 1_000
 
-/** Why a request is not taken, and the status that says so. */
+/** The reason for rejecting a request, and its status. */
 class Refusal extends Error {
   readonly status: number
 
@@ -64,7 +64,7 @@ export function createReceiver(options: ReceiverOptions): Server {
       request.setTimeout(REQUEST_MS)
       void answer(request, options, reading).then(({ status, reason, cause }) => {
         onAnswer?.(status, reason, cause)
-        // What was not read of a body that is refused is not read any more.
+        // Stops reading the body of a rejected request.
         if (!request.complete) response.setHeader('connection', 'close')
         if (status === 405) response.setHeader('allow', `POST ${path}, GET /health`)
         response.writeHead(status, { 'content-type': 'application/json' })
@@ -73,7 +73,7 @@ export function createReceiver(options: ReceiverOptions): Server {
     },
   )
   server.maxConnections = MOST_CONNECTIONS
-  // Of a connection on which nothing was ever sent; the limits above begin with the first byte.
+  // For a connection that never sent a byte; the limits above start with the first byte.
   server.timeout = options.silentMs ?? HEADERS_MS
   return server
 }
@@ -84,7 +84,7 @@ interface Answer {
   readonly cause?: unknown
 }
 
-/** Bytes that are read of all bodies, and not on the disk yet. */
+/** Bytes read of all bodies that are not yet on the disk. */
 interface Reading {
   bytes: number
 }
@@ -111,7 +111,7 @@ async function answer(
     if (error instanceof Refusal) {
       return { status: error.status, reason: error.message, cause: error.cause }
     }
-    // The connection broke: nobody hears this.
+    // The connection broke, so this answer is not delivered.
     return { status: 400, reason: 'the body ended too early' }
   } finally {
     reading.bytes -= own.bytes
@@ -157,7 +157,7 @@ function refuseUnsigned(body: Buffer, request: IncomingMessage, signature: Signa
   }
 }
 
-/** The text of a delivery, whatever event it tells of: what is not known yet is kept, too. */
+/** The text of a delivery of any event type: unknown types are kept as well. */
 function textOf(body: Buffer): string {
   const text = new TextDecoder().decode(body)
   const json = isUtf8(body) ? jsonOrNull(text) : null

@@ -1,6 +1,6 @@
 /**
- * Deliveries that were not taken: nobody knows whether the service sends one again, so they are counted where a command can read
- * it. The file is written once a second at most, whatever is sent.
+ * Counts rejected deliveries in a file that a command can read, because the service may not send them again. The file is
+ * written at most once a second.
  */
 
 import { join } from 'node:path'
@@ -10,35 +10,35 @@ import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { SECOND } from '../support/units.ts'
 
-/** What was refused so far. */
+/** The rejections so far. */
 export interface Refused {
   readonly deliveries: number
   /** By status: 413 is one that was too long. */
   readonly by_status: Readonly<Record<string, number>>
-  /** Why the last one was, and when, milliseconds since 1970 UTC. */
+  /** Reason and time of the last one, milliseconds since 1970 UTC. */
   readonly last: { readonly at: number; readonly status: number; readonly reason: string } | null
 }
 
 const NONE: Refused = { deliveries: 0, by_status: {}, last: null }
 
-/** What requests to the path of deliveries are answered with that are not taken; others are no deliveries. */
+/** Statuses of rejected requests to the delivery path; other requests are not deliveries. */
 const COUNTED: ReadonlySet<number> = new Set([400, 401, 413, 503])
 
 const fileIn = (folder: string) => join(folder, 'refused.json')
 
-/** What receivers refused whose inbox is this folder. */
+/** The rejections of receivers with this inbox folder. */
 export function readRefused(folder: string): Refused {
   const text = readIfThere(fileIn(folder))?.toString() ?? ''
-  // A file that was changed by hand counts as none: status shows the rest all the same.
+  // A file that was edited by hand counts as empty, so that status can show the rest.
   return (jsonOrNull(text) as Refused | null) ?? NONE
 }
 
-/** Counts refusals into the folder of an inbox. */
+/** Counts rejections in the folder of an inbox. */
 export class Refusals {
   readonly #folder: string
   readonly #clock: Clock
   #waiting: { readonly at: number; readonly status: number; readonly reason: string }[] = []
-  /** Whether what came within a second after the last writing is written when that is over. */
+  /** Whether a write is scheduled for the end of the current second. */
   #isLater = false
   #writtenAt = Number.NEGATIVE_INFINITY
 
@@ -57,7 +57,7 @@ export class Refusals {
     }
   }
 
-  /** Writes what was counted since. What the disk refuses is kept for the next time. */
+  /** Writes the new counts. After a write error they are kept for the next time. */
   flush(): void {
     this.#isLater = false
     const waiting = this.#waiting

@@ -1,4 +1,4 @@
-/** Mail over SMTP. The only file that imports nodemailer. */
+/** Sends mail over SMTP. The only file that imports nodemailer. */
 
 import { createTransport } from 'nodemailer'
 import { messageOf } from '../support/errors.ts'
@@ -10,14 +10,14 @@ import { plainText, type Notice } from './notice.ts'
 const DEADLINE_MS = 10 * SECOND
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** How a server is reached. */
+/** The connection settings of a server. */
 export interface MailServer {
   readonly host: string
   readonly port: number
-  /** TLS from the first byte; else STARTTLS, which must be there but on this machine. */
+  /** TLS from the first byte; otherwise STARTTLS, which is required except on this machine. */
   readonly secure: boolean
   readonly isLoopback: boolean
-  /** Null for a server that asks for none. */
+  /** Null for a server without authentication. */
   readonly login: { readonly user: string; readonly pass: string } | null
 }
 
@@ -61,11 +61,11 @@ export async function sendMail(
     host,
     port,
     secure,
-    // Without TLS anybody on the way could read the password; on this machine there is no way.
+    // Without TLS the password could be read in transit; connections on this machine are exempt.
     requireTLS: !secure && !isLoopback,
     ignoreTLS: !secure && isLoopback,
     ...(login === null ? {} : { auth: login }),
-    // Later than the deadline below, which ends all of it: of two timers for one time either may come first, and say another thing.
+    // Later than the deadline below, so that the deadline always fires first and its message is the one reported.
     dnsTimeout: 2 * deadlineMs,
     connectionTimeout: 2 * deadlineMs,
     greetingTimeout: 2 * deadlineMs,
@@ -79,7 +79,7 @@ export async function sendMail(
       subject: notice.subject,
       text: plainText(notice.paragraphs),
       date: new Date(notice.at),
-      // Of one key one id: a reader that knows it drops the second.
+      // One id per key, so that a mail client can drop a duplicate.
       messageId: `<${sha256Hex(notice.key).slice(0, 32)}@${from.slice(from.indexOf('@') + 1)}>`,
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,

@@ -1,24 +1,24 @@
-/** What is told of a pipeline: made from what is recorded, so that the same state gives the same message again. Pure. */
+/** Builds the messages about a pipeline from its recorded state, so that the same state gives the same message. Pure. */
 
 import { EXIT } from '../support/errors.ts'
 
 export type MessageKind = 'failure' | 'budget' | 'stale' | 'recovered' | 'success'
 
-/** Something to tell; counts and sentences only, nothing personal. */
+/** A message: counts and sentences without personal data. */
 export interface Message {
-  /** Names it for ever: of one key one message is told. */
+  /** Identifies the message forever: only one message is sent for a key. */
   readonly key: string
   readonly kind: MessageKind
   readonly pipeline: string
   readonly text: string
-  /** What to do; null where there is nothing. */
+  /** What to do; null if nothing. */
   readonly hint: string | null
   readonly runId: string | null
-  /** When it was found, or when the run ended that it is about; milliseconds since 1970 UTC. */
+  /** When the problem was found, or its run ended; milliseconds since 1970 UTC. */
   readonly at: number
 }
 
-/** What is wrong with a pipeline, as it is judged. */
+/** A problem of a pipeline. */
 export interface Wrong {
   readonly id: string
   readonly message: string
@@ -34,21 +34,21 @@ export interface LastEnd {
   readonly exitCode: number
 }
 
-// The first run is a matter of the person who sets it up.
+// The person who sets up the pipeline watches the first run.
 const NOT_TOLD = new Set(['never_run'])
 
-/** Names what is wrong, as long as it lasts. */
+/** The key of a problem, the same as long as it lasts. */
 export function keyOf(pipeline: string, { id, runId, since }: Omit<Wrong, 'message' | 'hint'>) {
   return `${runId ?? pipeline}:${id}:${since}`
 }
 
-/** The key of what keeps the run away that was due at `due`, whether it could not begin or nothing started it. */
+/** The key of the problem that prevents the run due at `due`, whether it could not begin or was never started. */
 export function missedKey(pipeline: string, due: number): string {
   return keyOf(pipeline, { id: 'missed_schedule', runId: null, since: due })
 }
 
 /**
- * Everything that there is to tell of `pipeline` now. `recovered` is for those alone who were told of trouble before.
+ * All messages about `pipeline` now. `recovered` goes only to destinations whose last message reported trouble.
  * @param lastEnd null while its last run has not ended
  */
 export function messagesOf(

@@ -1,4 +1,4 @@
-/** What is measured, as one list: for Prometheus as text, for OpenTelemetry as instruments. Pure. */
+/** Metrics as one list: text for Prometheus, instruments for OpenTelemetry. Pure. */
 
 export interface Metric {
   /** Without prefix, unit and `_total`, such as `last_run_duration`. */
@@ -18,7 +18,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** Says what the text of {@link prometheusText} is. */
+/** The content type of {@link prometheusText}. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The text format of Prometheus; a metric without a sample is left out. */

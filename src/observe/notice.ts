@@ -1,22 +1,22 @@
-/** What is sent, and its forms: JSON, Slack blocks, plain text. Pure. */
+/** A notice and its formats: JSON, Slack blocks, plain text. Pure. */
 
 import { lineText, type Line } from '../support/text.ts'
 import type { Message } from './messages.ts'
 
-/** What a destination gets. */
+/** The content for a destination. */
 export interface Notice {
-  /** Names it for ever: who gets two of one key drops one. */
+  /** Identifies the notice forever: a receiver can drop a second one with the same key. */
   readonly key: string
   /** One line. */
   readonly subject: string
   readonly paragraphs: readonly (readonly Line[])[]
-  /** What programs get. */
+  /** The JSON for programs. */
   readonly document: object
   /** When it was made, milliseconds since 1970 UTC. */
   readonly at: number
 }
 
-/** A message as it is sent. */
+/** Turns a message into a notice. */
 export function noticeOf(message: Message): Notice {
   const { key, kind, pipeline, text, hint, runId, at } = message
   const lines = [text, ...(hint === null ? [] : [`→ ${hint}`])]
@@ -29,7 +29,7 @@ export function noticeOf(message: Message): Notice {
   }
 }
 
-/** A notice that says where it comes from: its reader may run Jobtide in several places. */
+/** Adds the origin to a notice, because its reader may run Jobtide in several places. */
 export function sentFrom(
   notice: Notice,
   { host, dataDir }: { readonly host: string; readonly dataDir: string },
@@ -49,7 +49,7 @@ export function plainText(paragraphs: Notice['paragraphs']): string {
   return paragraphs.map((lines) => `${lines.map(lineText).join('\n')}\n`).join('\n')
 }
 
-// What Slack takes: https://docs.slack.dev/reference/block-kit/blocks
+// Limits of Slack: https://docs.slack.dev/reference/block-kit/blocks
 const MOST_BLOCKS = 50
 const LONGEST_TEXT = 3_000
 const LONGEST_HEADER = 150
@@ -61,7 +61,7 @@ export function slackBody({ subject, paragraphs }: Pick<Notice, 'subject' | 'par
     type: 'header',
     text: { type: 'plain_text', text: cut(subject, LONGEST_HEADER), emoji: false },
   }
-  // Verbatim: no word of ours or of others becomes a channel, a person or a link.
+  // Verbatim, so that no text becomes a channel, a person or a link.
   const sections = texts.map((text) => {
     return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }
   })
@@ -80,7 +80,7 @@ function slackLine({ text, link }: Line): string {
   }
 }
 
-/** Lines as few texts as they fit into. */
+/** Joins lines into as few texts as possible. */
 function packed(lines: readonly string[]): string[] {
   const texts: string[] = []
   for (const line of lines) {
@@ -91,7 +91,8 @@ function packed(lines: readonly string[]): string[] {
   return texts
 }
 
-// Slack has no escape for its formatting. Within a word, as in a path, none of these formats anything; one backtick at a time is ours.
+// Slack has no escape for its formatting. Within a word, such as a path, these characters do not format; single backticks are
+// our own.
 const FORMATS =
   /(?<![\p{L}\p{N}])[*_~]+|[*_~]+(?![\p{L}\p{N}])|`{2,}|^\s*>+|:(?=[\w+'-]*[a-z][\w+'-]*:)/gu
 const PLAIN_FORMS = new Map([
@@ -103,7 +104,7 @@ const PLAIN_FORMS = new Map([
   [':', '\uA789'],
 ])
 
-/** Words of others without what Slack makes bold, code, a quotation or a picture of: the same to the eye. */
+/** Replaces Slack's formatting characters in text from outside with characters that look the same. */
 function unformatted(text: string): string {
   return text.replaceAll(FORMATS, (marks) =>
     Array.from(marks, (mark) => PLAIN_FORMS.get(mark) ?? mark).join(''),

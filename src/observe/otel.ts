@@ -1,6 +1,6 @@
 /**
- * Sends a run that has ended to OpenTelemetry: a trace and the metrics. Its own libraries do it, by its own variables; they are
- * loaded only here, where something is to be sent, and need not be installed.
+ * Sends the trace and metrics of a finished run to OpenTelemetry. Its optional libraries, configured by their own variables,
+ * are loaded only here.
  */
 
 import type * as OpenTelemetry from '@opentelemetry/api'
@@ -8,7 +8,7 @@ import { jsonOrNull } from '../support/json.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
 import type { Labels, Metric } from './metrics.ts'
 
-/** What is sent where it says true. */
+/** The signals to send. */
 export interface Signals {
   readonly traces: boolean
   readonly metrics: boolean
@@ -22,13 +22,13 @@ export interface RunSpan {
   readonly beganAt: number
   readonly endedAt: number
   readonly attributes: Attributes
-  /** Why it failed; null where it did not. */
+  /** Why it failed; null if it did not. */
   readonly problem: string | null
 }
 
 export interface TracedRun extends RunSpan {
   readonly stages: readonly RunSpan[]
-  /** What started the run, as W3C Trace Context says it; all of it may be absent. */
+  /** The trace context (W3C) of the run's caller; may be empty. */
   readonly parent: { readonly traceparent?: string; readonly tracestate?: string }
 }
 
@@ -36,9 +36,8 @@ const INSTALL = 'npm install @opentelemetry/api@1.9.1 @opentelemetry/sdk-node@0.
 const UNITS = { seconds: 's', bytes: 'By' } as const
 
 /**
- * Sends `run` and `metrics`; resolves when they were taken, or cannot be.
- * @param version of Jobtide
- * @returns why something was not sent; null where all was
+ * Sends `run` and `metrics`; resolves when they are accepted or cannot be. @param version of Jobtide @returns why something
+ * was not sent; null if all was
  */
 export async function sendToOpenTelemetry(
   run: TracedRun,
@@ -53,7 +52,7 @@ export async function sendToOpenTelemetry(
     if (systemCode(error) === 'ERR_MODULE_NOT_FOUND') return null
     throw error
   })
-  if (libraries === null) return `OpenTelemetry is asked for and not installed: ${INSTALL}`
+  if (libraries === null) return `OpenTelemetry is enabled but not installed: ${INSTALL}`
   const [api, { NodeSDK, resources }] = libraries
   const problems: string[] = []
   const sdk = new NodeSDK({
@@ -61,7 +60,7 @@ export async function sendToOpenTelemetry(
       'service.name': 'jobtide',
       'service.version': version,
     }),
-    // Not those of the process: they tell its account and its paths.
+    // Without the attributes of the process, which reveal its account and paths.
     resourceDetectors: [resources.envDetector],
     logRecordProcessors: [],
     ...(signals.traces ? {} : { spanProcessors: [] }),
@@ -86,8 +85,8 @@ export async function sendToOpenTelemetry(
   return problems.length === 0 ? null : [...new Set(problems)].join('; ')
 }
 
-// The libraries tell an error as it is, or as JSON with its stack, and before it their own name; an answer that they did not
-// understand, which may be long, is left out.
+// The libraries report an error as it is or as JSON with its stack, after their own name. An answer they did not understand
+// may be long and is left out.
 function problemText(parts: readonly unknown[]): string {
   const texts = parts.flatMap((part) => {
     if (part instanceof Error) return messageOf(part)
@@ -114,7 +113,7 @@ function trace(api: Api, run: TracedRun, version: string): void {
   end(root, run)
 }
 
-// Not as counters: a total of the ledger would count again with each process, which is where OpenTelemetry's counters begin.
+// Gauges instead of counters: OpenTelemetry's counters start with the process, so ledger totals would be counted again by each.
 function observe(meter: ReturnType<Api['metrics']['getMeter']>, metrics: readonly Metric[]): void {
   for (const { name, kind, unit, help, samples } of metrics) {
     const options = { description: help, unit: unit === undefined ? '1' : UNITS[unit] }

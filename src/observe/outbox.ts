@@ -1,7 +1,6 @@
 /**
- * Messages on their way to a destination, a file each beside the journal: written and fsynced before they are sent, and kept
- * as sent for 60 days, so that each is told once and none is lost by a kill. One that cannot be delivered for 7 days is given
- * up.
+ * Stores pending messages of a destination, one file each, next to the journal. A message is fsynced before it is sent and
+ * kept as sent for 60 days, so that it is sent once and survives a kill. Undeliverable messages are dropped after 7 days.
  */
 
 import { readdirSync } from 'node:fs'
@@ -22,15 +21,15 @@ const PENDING_MS = 7 * DAY
 const SENT_MS = 60 * DAY
 
 export interface Outbox {
-  /** Adds a message, unless one of its key is there. @throws StorageError when the disk refuses */
+  /** Adds a message, unless its key is present. @throws StorageError when the disk refuses */
   offer(message: Message): void
-  /** What was not sent yet, oldest first. */
+  /** The messages not yet sent, oldest first. */
   pending(): Message[]
-  /** Whether the last thing that was told of a pipeline up to then, or is to be told, was trouble. */
+  /** Whether the last message about a pipeline up to then, sent or pending, reported trouble. */
   wasTroubled(pipeline: string, at: number): boolean
-  /** Notes that it was sent. @throws StorageError when the disk refuses: it may be sent again, under the same key */
+  /** Records that it was sent. @throws StorageError when the disk refuses: it may be sent again under the same key */
   sent(message: Message, nowMs: number): void
-  /** Removes what is over. */
+  /** Removes expired messages. */
   tidy(nowMs: number): void
 }
 

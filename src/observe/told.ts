@@ -1,8 +1,8 @@
 /**
- * Which job changes a destination was told: one file beside its outbox, replaced as a whole, so that each step is done or not.
- * It holds names of changes (readUntold), and nothing that a person could be told by.
+ * Records which job changes were sent to a destination, in one file next to its outbox, replaced atomically. It holds names
+ * of changes (readUntold) and no personal data.
  *
- *   begin ──written──▶ pending ──sent──▶ told        killed anywhere: what is pending is sent again, under the same key
+ *   begin ──written──▶ pending ──sent──▶ reported    killed anywhere: the pending digest is sent again under the same key
  */
 
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { OWNER_ONLY, makeFolder, readIfThere, writeFileAtomic } from '../support
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 
-/** A digest on its way. */
+/** A pending digest. */
 export interface PendingDigest {
   readonly key: string
   readonly pipeline: string
@@ -21,12 +21,12 @@ export interface PendingDigest {
 }
 
 export interface ToldChanges {
-  /** Names of the changes that were told, separated by blanks. */
+  /** Names of the changes that were sent, separated by blanks. */
   told(): string
   pending(): PendingDigest | null
-  /** Notes what is told next. @throws StorageError when the disk refuses: it must not be sent then */
+  /** Records the next digest. @throws StorageError when the disk refuses: the digest must not be sent then */
   begin(digest: PendingDigest): void
-  /** Notes that it was sent. @throws StorageError when the disk refuses: it is sent again, under the same key */
+  /** Records that it was sent. @throws StorageError when the disk refuses: it is sent again under the same key */
   sent(): void
 }
 
@@ -35,14 +35,14 @@ interface State {
   readonly pending: PendingDigest | null
 }
 
-/** What a destination was told, in the folder of its outbox. @throws StorageError when the file is none of ours, or unreadable */
+/** Opens the record in the folder of a destination's outbox. @throws StorageError when the file is not ours, or unreadable */
 export function openTold(folder: string): ToldChanges {
   const path = join(folder, 'told')
   const bytes = readIfThere(path)
   const read = bytes === null ? NOTHING : (jsonOrNull(bytes.toString()) as State | null)
   if (read === null) {
     throw new StorageError(`${path} is damaged`, {
-      hint: 'Restore it from a backup, or remove it: then all changes are told once more.',
+      hint: 'Restore it from a backup, or remove it: then all changes are sent once more.',
     })
   }
   let state = read

@@ -1,4 +1,4 @@
-/** What a report begins with: whether people are being lost, where, and how it was a year before. Pure. */
+/** Writes the opening of a report: whether people are being lost, where, and compared with a year before. Pure. */
 
 import { countText, numberText } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
@@ -13,7 +13,7 @@ export const QUESTION = 'Are people being lost?'
 const ENOUGH_COMPARED = 0.5
 const YEAR = 12
 
-/** The answer, a sentence each; the first one answers. */
+/** The answer as sentences; the first one answers. */
 export function answerOf({ year, attrition }: Pick<ReportHead, 'year' | 'attrition'>): string[] {
   if (year.month_on === null) return ['Not known: nothing was read yet.']
   const sentences = [countsSentence(year, monthText(Date.parse(year.month_on)))]
@@ -83,7 +83,7 @@ export function roleText(role: string): string {
   return ABBREVIATED[role] ?? role.replaceAll('_', ' ')
 }
 
-/** Why there is no rate, and when the first one comes. */
+/** Says why there is no rate, and when the first one will exist. */
 export function noRateYet({
   observed_since_on: from,
   first_rate_on: first,

@@ -1,4 +1,4 @@
-/** The sections of a report about rates: which share of the people left, and each organisation with its trend. */
+/** The sections of a report about attrition: the share of people who left, and each organisation with its trend. */
 
 import { numberText } from '../support/numbers.ts'
 import { noRateYet, roleText } from './answer.ts'

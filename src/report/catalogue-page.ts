@@ -1,4 +1,4 @@
-/** The tables as one page: what a row of each is, its columns, its checks, and its lineage as a drawing. */
+/** Renders the tables as one page, with grain, columns, checks and a drawing of the lineage. */
 
 import { countText } from '../support/numbers.ts'
 import { htmlDocument } from './document.ts'
@@ -18,7 +18,7 @@ export interface ShownTable {
   readonly checks: readonly string[]
   /** How many there are, in words, or why there are none. */
   readonly rowsText: string
-  /** Where a table that reads none comes from. */
+  /** The source of a table that reads no other. */
   readonly sourceText: string
   readonly columns: readonly {
     readonly name: string

@@ -1,4 +1,4 @@
-/** The pictures of a report as SVG. Their colours are those of the page, by name, so that they follow light and dark. */
+/** Draws the charts of a report as SVG. They use the page's named colours, so that they follow light and dark mode. */
 
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
@@ -26,7 +26,7 @@ function svg(says: string, options: PictureOptions): Html {
   const drawn = Plot.plot({ ...options, document, className: 'plot' }) as unknown as Drawing
   // The page has one style for all of them.
   for (const style of drawn.querySelectorAll('style')) style.remove()
-  // What the picture says, it says as one.
+  // Screen readers announce the picture as one.
   for (const part of drawn.querySelectorAll('[aria-label]')) {
     part.removeAttribute('aria-label')
   }

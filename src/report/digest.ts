@@ -1,4 +1,4 @@
-/** Job changes in lines: the head of a report, and what of the warehouse was not told yet. Reads only. */
+/** Renders job changes as lines: the summary of a report, and changes not yet sent. Reads only. */
 
 import { countText, numberText } from '../support/numbers.ts'
 import type { Line } from '../support/text.ts'
@@ -95,16 +95,16 @@ function changeLine(one: Change): Line {
   return { text, link: linkTarget(one.person_network_url) }
 }
 
-/** What of the window was not read. */
+/** The unread part of the window. */
 export function missingTexts({ coverage: [first] }: Pick<ReportHead, 'coverage'>): string[] {
   const missing = (first?.organizations ?? 0) - (first?.whole ?? 0)
   if (missing <= 0) return []
   return [
-    `${countText(missing, 'organisation')} not for the whole window: no change is no news there`,
+    `${countText(missing, 'organisation')} not read for the whole window: changes may be missing there`,
   ]
 }
 
-/** Organisations of the list of which nothing is known. */
+/** Listed organisations without any data. */
 export function unknownTexts({ scope }: Pick<ReportHead, 'scope'>): string[] {
   const { unknown = [] } = scope ?? {}
   if (unknown.length === 0) return []
@@ -120,7 +120,7 @@ type Counted = Pick<Count, 'change' | 'changes' | 'executives'> & {
   readonly known_from_on: string | null
 }
 
-/** Changes to tell. */
+/** Changes to send. */
 export interface Untold {
   readonly counts: readonly Counted[]
   /** How many there are. */
@@ -149,7 +149,7 @@ export async function readUntold(
   return row?.names ?? ''
 }
 
-/** What is known of the changes of these names; one that the warehouse has no more is left out. */
+/** The changes with these names; a change that the warehouse no longer has is left out. */
 export async function readChanges(
   warehouse: Warehouse,
   names: string,

@@ -1,4 +1,4 @@
-/** What every page of ours is around its content: one file that requests nothing and runs no script but its own. */
+/** Wraps the content of every page: one file that requests nothing and runs only its own script. */
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The most frequent moves: where people left on the left side, where they joined on the right, as thick as they are frequent. */
+/** Draws the most frequent moves: origins on the left, destinations on the right, as thick as they are frequent. */
 
 import * as Plot from '@observablehq/plot'
 import { sum } from '../support/numbers.ts'

@@ -1,4 +1,4 @@
-/** Figures and dates as a report shows them. */
+/** Formats figures and dates for a report. */
 
 import { numberText } from '../support/numbers.ts'
 import { momentText } from './window.ts'

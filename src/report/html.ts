@@ -1,4 +1,4 @@
-/** HTML in which nothing that came from outside is more than text. */
+/** Builds HTML that escapes all text from outside. */
 
 import { onOneLine } from '../support/text.ts'
 
@@ -10,7 +10,7 @@ export class Html {
   }
 }
 
-/** What stands in a page: HTML as it is, all else as text; null and false are nothing, lists one after the other. */
+/** The content of a page: HTML unchanged, other values as text; null and false are omitted, lists are joined. */
 export type Content = Html | string | number | null | false | readonly Content[]
 
 const LONGEST_TEXT = 100

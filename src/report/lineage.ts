@@ -1,4 +1,4 @@
-/** The lineage of one table as a drawing: what it is made from to the left, what is made from it to the right. Pure. */
+/** Draws the lineage of one table: its sources to the left, its dependents to the right. Pure. */
 
 import { html, type Content, type Html } from './html.ts'
 

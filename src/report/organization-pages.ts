@@ -1,4 +1,4 @@
-/** Organisations one by one: an index with a line and a small trend for each, and a small page of each. Pure. */
+/** Renders an index with a line and a small trend for each organisation, and a page for each. Pure. */
 
 import { countText, numberText } from '../support/numbers.ts'
 import { answerOf, QUESTION } from './answer.ts'
@@ -28,7 +28,7 @@ export interface IndexLine {
   readonly months: readonly TrendMonth[]
 }
 
-/** What stands on one page of the index. */
+/** The content of one page of the index. */
 export interface IndexPart {
   readonly lines: readonly IndexLine[]
   /** From 1. */
@@ -148,7 +148,7 @@ function sparkline(values: readonly number[]): Content {
   </svg>`
 }
 
-/** What the page of an organisation is made of. */
+/** The data of the page of an organisation. */
 export interface OrganizationData extends IndexLine {
   readonly changes: readonly Change[]
   /** The file of the index that names it, relative to the page. */
@@ -186,7 +186,7 @@ export function organizationPage(
           <dt>Directors and above</dt>
           <dd>
             <span class="value">${numberText(one.executives_joined + one.executives_left)}</span>
-            <span class="beside">
+            <span class="aside">
               ${numberText(one.executives_joined)} joined, ${numberText(one.executives_left)} left
             </span>
           </dd>

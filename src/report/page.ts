@@ -1,4 +1,4 @@
-/** The page a manager opens: one file with everything in it. */
+/** Renders the report for managers as one self-contained page. */
 
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { answerOf, QUESTION } from './answer.ts'
@@ -90,8 +90,8 @@ function warnings({ scope, coverage }: ReportData): Content {
     missing > 0 &&
       html`<p class="warning">
         ${countText(missing, 'organisation')} of ${numberText(first?.organizations ?? 0)}
-        ${missing === 1 ? 'was' : 'were'} not read for the whole window: of
-        ${missing === 1 ? 'it' : 'them'}, no change is no news. <a href="#coverage">Which</a>
+        ${missing === 1 ? 'was' : 'were'} not read for the whole window, so changes may be missing.
+        <a href="#coverage">Which</a>
       </p>`,
     scope !== null &&
       scope.unknown.length > 0 &&
@@ -128,14 +128,14 @@ function figures({ counts }: ReportData): Html {
           <dt>${texts[one.change]}</dt>
           <dd>
             <span class="value ${one.change}">${numberText(one.changes)}</span>
-            <span class="beside">${before(one)}</span>
+            <span class="aside">${before(one)}</span>
           </dd>
         </div>`,
     )}
     <div>
       <dt>Directors and above</dt>
       <dd>
-        <span class="value">${numberText(executives)}</span> <span class="beside">${each}</span>
+        <span class="value">${numberText(executives)}</span> <span class="aside">${each}</span>
       </dd>
     </div>
   </dl>`

@@ -1,4 +1,4 @@
-/** The tables of a report about people: who joined, left and rose. */
+/** Renders the tables of people who joined, left and were promoted. */
 
 import { numberText } from '../support/numbers.ts'
 import { html, linkTarget, name, shown, type Content, type Html } from './html.ts'
@@ -13,9 +13,9 @@ const KINDS: readonly {
   readonly where: string
   readonly none: string
 }[] = [
-  { kind: 'joined', head: 'Who joined', where: 'From → to', none: 'Nobody was seen to join.' },
-  { kind: 'left', head: 'Who left', where: 'From → to', none: 'Nobody was seen to leave.' },
-  { kind: 'rose', head: 'Who rose', where: 'Where', none: 'Nobody was seen to be promoted.' },
+  { kind: 'joined', head: 'Who joined', where: 'From → to', none: 'No one was seen to join.' },
+  { kind: 'left', head: 'Who left', where: 'From → to', none: 'No one was seen to leave.' },
+  { kind: 'rose', head: 'Who rose', where: 'Where', none: 'No one was seen to be promoted.' },
 ]
 
 /** A section for each kind of change. */
@@ -102,7 +102,7 @@ function line(kind: ChangeKind, row: Change): Html {
   </tr> `
 }
 
-/** What is known of a step; an end that is not known is left out. */
+/** The known parts of a step; an unknown end is left out. */
 function step(before: string | null, after: string | null): Content {
   if (shown(before) === null) return name(after, 'not known')
   if (shown(after) === null) return name(before, 'not known')

@@ -1,4 +1,4 @@
-/** What a report shows, read from the warehouse: each part is a query of sql/reports. Reads only. */
+/** Reads the data of a report from the warehouse: each part is a query of sql/reports. Reads only. */
 
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -170,7 +170,7 @@ export interface Freshness {
   readonly credits_ever: number
 }
 
-/** What stands at the head of a report. */
+/** The summary of a report. */
 export interface ReportHead {
   readonly window: ReportWindow
   /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
@@ -201,7 +201,7 @@ export interface ListedOrganization {
   readonly value: string
 }
 
-/** What stands where nothing is compared. */
+/** The text shown without a comparison. */
 export const NOT_READ_BEFORE = 'the time before was not wholly read'
 
 /** How many rows each part has at most. */
@@ -219,7 +219,7 @@ const SMALL_MULTIPLES = 12
 const WEEKS = 26
 const FLOW_DAYS = 365
 
-/** What a report is about. */
+/** The scope of a report. */
 export interface ReportScope {
   readonly window: ReportWindow
   /** The organisations to report on; null for all. */
@@ -237,7 +237,7 @@ export async function readReport(
 ): Promise<ReportData> {
   const { head, query } = await readParts(warehouse, { window, list, rows })
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
-  // Where most happened, then where most left: small organisations of which nothing is new have no picture.
+  // Sorted by changes, then by people who left: small organisations without news have no picture.
   const shown = [...head.organizations, ...head.attrition].flatMap(
     ({ organization_id: id }) => id ?? [],
   )

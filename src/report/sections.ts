@@ -100,9 +100,9 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
   return html`<section id="flows">
     <h2>Flows</h2>
     <p class="note">
-      Moves of which both halves, the leaving and the joining, became known in ${since}:
-      ${numberText(first.all_moves)}, of them ${numberText(first.all_moves_in_window)} in the window
-      (blue where any). Only moves between organisations that are watched are seen.
+      Moves whose both halves, leaving and joining, became known in ${since}:
+      ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
+      window (blue if any). Only moves between watched organisations are visible.
     </p>
     <figure>${flowsChart(flows)}</figure>
     <details>
@@ -140,8 +140,8 @@ export function burstsSection({ bursts }: ReportData): Html {
     <p class="note">
       Months in which at least 10 people joined or left an organisation, far more than its own
       history and the season lead to expect (a score of 3 or more comes by chance once in 740
-      months), and of which anything became known in the window. As known today, by when it
-      happened; transfers, duplicate people and teams that moved together are left out.
+      months), if any of it became known in the window. As known today, by when it happened;
+      transfers, duplicate people and teams that moved together are left out.
     </p>
     ${
       bursts.length === 0

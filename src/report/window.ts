@@ -1,4 +1,4 @@
-/** The time a report is about, and how dates stand in it. All in UTC. */
+/** Parses the window of a report, and formats its dates. All in UTC. */
 
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
@@ -10,7 +10,7 @@ export interface ReportWindow {
   readonly to: number
 }
 
-/** What the command line says of it: one of the three, or nothing. */
+/** The options of the command line: one of the three, or none. */
 export interface WindowChoice {
   readonly week?: boolean
   readonly days?: number

@@ -40,7 +40,7 @@ export interface FolderWritten {
 }
 
 /**
- * Writes the folder beside its place and puts it there whole, in place of one that was there.
+ * Writes the folder under a temporary name and renames it into place, replacing an older one.
  * @param onPage called after each organisation
  * @throws ConfigError when something else than such a folder was there
  * @throws StorageError when the disk refuses

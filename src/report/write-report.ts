@@ -1,4 +1,4 @@
-/** A report as a file: one page, for its owner alone. */
+/** Writes a report as one page, readable by its owner alone. */
 
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'

@@ -1,11 +1,10 @@
 /**
- * Makes `analyst.duckdb`: a read-only copy of the warehouse for analysts, as it stood after the last publish. Its readers never
- * keep a run from writing, nor a run its readers: a new copy is made beside the old one and takes its name in one step, and
- * those who have the old one open read on in it.
+ * Makes `analyst.duckdb`: a read-only copy of the warehouse for analysts, as it stood after the last publish. Readers and
+ * runs never block each other: a new copy is made next to the old one and takes its name in one step, and readers of the old
+ * one keep it open.
  *
- * The file itself is copied, because that keeps everything (views, comments, `ops`) and takes the time of the disk
- * alone; where the file system can share blocks, none. It has the time of last change of the warehouse, so that anybody
- * can see whether it is of the same state.
+ * The file is copied as a whole, because that keeps views, comments and `ops` and is fast, or immediate if the file system
+ * can share blocks. The copy has the modification time of the warehouse, which shows whether both have the same state.
  */
 
 import { chmodSync, existsSync, statSync, type Stats } from 'node:fs'
@@ -33,14 +32,14 @@ export interface AnalystCopyReport {
   /** Size of the copy; 0 when there is a `problem`. */
   readonly bytes: number
   readonly durationMs: number
-  /** Why the copy before, where there is one, is still the one to read; null when the new one is there. */
+  /** Why the previous copy, if any, is still current; null if the new one is in place. */
   readonly problem: JobtideError | null
 }
 
 /**
  * Makes a new copy. The caller holds the lock of the data directory and has closed the warehouse: the engine's lock on
- * it would be lost. A disk that refuses, or a program that writes the warehouse at the same time, is no error but the
- * `problem` of the report, because everything is published by then.
+ * it would be lost. A disk error, or a program that writes the warehouse at the same time, becomes the `problem` of the
+ * report instead of an error, because everything is published by then.
  */
 export async function makeAnalystCopy({
   directory,
@@ -109,8 +108,8 @@ async function replaceCopy(directory: DataDirectory, path: string): Promise<numb
   }
 }
 
-// What killed readers of the old copy put beside it, once nobody reads that: the engine's lock tells. A statement that still
-// runs on the copy before that one may fail for it.
+// Removes files that killed readers left next to the old copy, once the engine's lock shows that it has no reader. A
+// statement on an even older copy may then fail.
 async function removeLeft(path: string): Promise<void> {
   if (spilledBeside(path).length === 0) return
   if (!existsSync(path)) return removeSpilled(path)
@@ -141,7 +140,7 @@ async function copyUnchanged(from: string, to: string): Promise<Stats> {
   const { size } = await stat(to)
   if (size === before.size) return before
   throw new StorageError(`the copy ${to} has ${size} of ${before.size} bytes`, {
-    hint: 'Look after the disk; the next publish makes the copy for analysts.',
+    hint: 'Check the disk; the next publish makes the copy for analysts.',
   })
 }
 

@@ -9,7 +9,7 @@ import { closingOf } from './closing.ts'
 import { withoutErased, type Collection } from './collection.ts'
 import { openRunOf, runsToAbandon } from './resume.ts'
 
-/** Begins a run, or takes an earlier one up again, and writes down which. */
+/** Begins or resumes a run, and records which. */
 export async function beginCollection(
   options: BeginOptions,
   collection: Collection,

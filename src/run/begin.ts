@@ -39,14 +39,14 @@ export interface BeginOptions {
   readonly history: History
   readonly writer: JournalWriter
   readonly clock: Clock
-  /** What was spent before the journal began. */
+  /** Credits spent before the journal began. */
   readonly spentBefore?: readonly SpentBefore[]
   /** Every place that the journal is or was backed up to. */
   readonly backups?: readonly BackupTarget[]
 }
 
 /**
- * Begins a run, or takes an earlier one up again, and writes down which.
+ * Begins or resumes a run, and records which.
  * @throws ConfigError when no organisation is left to ask for
  */
 export async function beginRun(options: BeginOptions): Promise<BegunRun> {
@@ -59,7 +59,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const earlier = how.kind === 'new' ? null : how.run
   for (const run of runsToAbandon(history, job.pipeline, earlier)) {
     const message =
-      'it did not end: it was killed, or gave way; nothing of it can be read on, planned again'
+      'it did not end: it was killed or yielded; none of it can be resumed, so it is planned again'
     await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
   }
   if (how.kind === 'as-planned') {
@@ -102,7 +102,7 @@ function refuseLost(
   )
 }
 
-/** Writes down that a run begins. */
+/** Records that a run begins. */
 export async function startRun(
   { job, command, writer, clock, spentBefore = [], backups = [] }: BeginOptions,
   plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
@@ -127,7 +127,7 @@ export async function startRun(
   return newRunHistory(started, plan.batches)
 }
 
-/** Writes down that a run goes on, with these batches in addition to its own. */
+/** Records that a run is resumed, with these additional batches. */
 export async function resumeRun(
   { job, writer, clock }: BeginOptions,
   run: RunHistory,

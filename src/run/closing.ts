@@ -1,4 +1,4 @@
-/** How a run ends in the journal. */
+/** Builds the record that ends a run in the journal. */
 
 import type { RunHistory } from '../journal/run-history.ts'
 import type { RunFinished, RunOutcome } from '../journal/records.ts'

@@ -1,4 +1,7 @@
-/** What a pipeline of `kind: collect` asks for: its list, or an SQL select over the warehouse, with the options of each request. */
+/**
+ * Reads the requests of a pipeline of `kind: collect` from its list, or an SQL select over the warehouse, with the options of
+ * each request.
+ */
 
 import { basename, dirname, resolve } from 'node:path'
 import type { z } from 'zod'
@@ -33,17 +36,17 @@ export interface RefusedRow {
   readonly reason: string
 }
 
-/** What is asked, and of which endpoint. */
+/** The requests, and their endpoint. */
 export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly declared: Endpoint
   /**
-   * Reads what is to be asked for, each thing once. Not before a run: an SQL select reads the warehouse.
+   * Reads the things to request, each once. Not before a run: an SQL select reads the warehouse.
    * @throws ConfigError naming file and line of what the endpoint would refuse
    */
   readonly read: () => Promise<Asked>
 }
 
-const CHECK = 'Correct what is asked for; nothing was sent.'
+const CHECK = 'Correct the request; nothing was sent.'
 
 /** The question of a pipeline that asks nothing of job changes. */
 export function noJobChanges(pipeline: string): Question {
@@ -52,7 +55,7 @@ export function noJobChanges(pipeline: string): Question {
 }
 
 /**
- * What a pipeline file asks for; a list that it names is read, and checked.
+ * Resolves the requests of a pipeline file; reads and checks a list that it names.
  * @param overrides a file in place of `for_each`, and how many of it
  * @throws ConfigError naming file and line of what the endpoint would refuse
  */
@@ -117,12 +120,12 @@ export async function readCollection(
   }
 }
 
-/** Of somebody who was erased nothing is asked, whatever list still names them. */
+/** Erased people are never requested, even if a list still names them. */
 export function withoutErased(lookups: readonly Lookup[], suppression: Suppression): Lookup[] {
   return lookups.filter(({ subject }) => !suppression.coversText(subject))
 }
 
-/** What is asked of an endpoint once, for what the options say. @throws ConfigError naming what it would refuse */
+/** One request to an endpoint with the given options. @throws ConfigError naming what it would refuse */
 export function collectOnce(
   pipeline: string,
   endpoint: string,
@@ -152,7 +155,7 @@ function declaredAs(endpoint: string): Endpoint {
   return declared
 }
 
-/** What is asked without a list; of a search, its filters name it. */
+/** The request without a list; a search is named by its filters. */
 function lookupsWith(declared: Endpoint, options: LookupRequest, file: string): Lookup[] {
   const texts = Object.entries(requestOf(declared, options, file)).map(([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -162,8 +165,8 @@ function lookupsWith(declared: Endpoint, options: LookupRequest, file: string): 
 }
 
 /**
- * What is asked for one line of a list. Tables know a thing by its name, however it comes into the request: by the line, or among
- * the options, and several there are as many lines.
+ * The request for one line of a list. Tables identify a thing by its name, from the line or from the options, where several
+ * count as several lines.
  * @param line names a search
  */
 function lookupsOfLine(
@@ -202,7 +205,7 @@ interface Line {
 function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
   const bytes = readNamedFile('list', list, CHECK)
   const name = basename(list)
-  const rows = readRows(bytes, name, 'what to ask for', 'Write one a line, or CSV with a header.')
+  const rows = readRows(bytes, name, 'what to ask for', 'Write one per line, or CSV with a header.')
   const header = rows[0]?.cells.map((cell) => cell.toLowerCase()) ?? []
   const at = header.findIndex((cell) => cell === fills || cell === 'url')
   const named = rows.slice(at >= 0 ? 1 : 0).map(({ cells, line }) => {

@@ -1,4 +1,4 @@
-/** Where things are below one data directory. */
+/** The paths below a data directory. */
 
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { isWithin, wayBelow } from '../support/file-modes.ts'
 /** The folder with a proof of each erasure. */
 export const CERTIFICATES = 'certificates'
 
-/** The folders and files of Jobtide itself; what has one of these names and a further ending is of it, too (`journal.seals`). */
+/** Jobtide's own folders and files, also with a further extension (`journal.seals`). */
 const OWN_NAMES = [
   'journal',
   'jobtide.duckdb',
@@ -84,7 +84,7 @@ function isNamed(name: string, own: string): boolean {
   return name === own || name.startsWith(`${own}.`)
 }
 
-/** What Jobtide itself keeps in the data directory `root`, where `path` is that or lies below it; else null. */
+/** The file or folder of Jobtide in the data directory `root` that is `path` or contains it; else null. */
 export function ownEntryAt(root: string, path: string): string | null {
   const [first = ''] = wayBelow(root, path) ?? []
   const isIt = (own: string) => isNamed(first, own) || isWithin(join(root, own), path)
@@ -93,7 +93,10 @@ export function ownEntryAt(root: string, path: string): string | null {
   return join(root, first.startsWith(own) ? first : own)
 }
 
-/** Refuses to write `what` for people where Jobtide keeps its own files; its folder of reports is for that. @throws ConfigError */
+/**
+ * Refuses to write `what` for people where Jobtide keeps its own files; its folder of reports is for that. @throws
+ * ConfigError
+ */
 export function refuseOwnPlace(
   { root, reports }: Pick<DataDirectory, 'root' | 'reports'>,
   path: string,

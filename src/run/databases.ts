@@ -1,4 +1,4 @@
-/** Databases that get tables: loaded after a publish or by `export`, remembered here, and loaded again by an erasure. */
+/** Loads tables into databases after a publish or by `export`, and remembers them for an erasure. */
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ export interface DatabaseOutcome extends DatabaseReport {
   readonly problem: JobtideError | null
 }
 
-/** As {@link loadDatabase}, each; one that fails keeps no other from it. What is published is published. */
+/** Like {@link loadDatabase} for each; a failure does not stop the others, because the snapshot is already published. */
 export async function loadDatabases(
   warehouse: Warehouse,
   targets: readonly DatabaseTarget[],

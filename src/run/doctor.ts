@@ -1,4 +1,4 @@
-/** What is wrong with an installation, as far as this machine tells: Node, disk, memory, journal, lock, pipelines. */
+/** Checks an installation on this machine: Node, disk, memory, journal, lock, pipelines. */
 
 import {
   accessSync,
@@ -36,13 +36,13 @@ import { openTarget, preflightStage, type RunWorld } from './stages.ts'
 
 export type FindingState = 'ok' | 'warning' | 'problem'
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string
   readonly state: FindingState
-  /** What was found, in a few words. */
+  /** The finding, in a few words. */
   readonly found: string
-  /** What to do about it; null where nothing is. */
+  /** What to do about it; null if nothing. */
   readonly hint: string | null
 }
 
@@ -55,7 +55,7 @@ export function finding(
   return { check, state, found, hint }
 }
 
-/** Looks; an expected failure becomes a problem with its own hint. @throws what is no JobtideError */
+/** Runs a check; an expected failure becomes a problem with its own hint. @throws any error other than a JobtideError */
 export async function look(
   check: string,
   work: () => Promise<Finding> | Finding,
@@ -73,7 +73,7 @@ const LEAST_NODE = 22
 export function nodeFinding(version: string): Finding {
   const isOld = Number(version.split('.')[0]) < LEAST_NODE
   return isOld
-    ? finding('node', 'warning', `${version} gets no more fixes`, 'Install Node 22 or newer.')
+    ? finding('node', 'warning', `${version} no longer gets fixes`, 'Install Node 22 or newer.')
     : finding('node', 'ok', version)
 }
 
@@ -82,10 +82,10 @@ const ENOUGH_MEMORY = GIB
 const LEAST_DISK = 200 * MIB
 const ENOUGH_DISK = 2 * GIB
 
-/** @param told how the limit is shown */
-export function memoryFinding(bytes: number, told: (bytes: number) => string): Finding {
-  const hint = 'Give it 1 GiB, or say with JOBTIDE_MEMORY_LIMIT what it may take.'
-  return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), told(bytes), hint)
+/** @param limitText the text for the limit */
+export function memoryFinding(bytes: number, limitText: (bytes: number) => string): Finding {
+  const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
+  return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), limitText(bytes), hint)
 }
 
 function gradeOf(value: number, least: number, enough: number): FindingState {
@@ -96,13 +96,13 @@ function gradeOf(value: number, least: number, enough: number): FindingState {
 /** Disk, memory, lock and journal of a data directory. */
 export async function machineFindings(
   { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
-  told: (bytes: number) => string,
+  limitText: (bytes: number) => string,
 ): Promise<Finding[]> {
   const { root } = directory
   return [
     nodeFinding(process.versions.node),
-    memoryFinding(memoryOfProcess(), told),
-    await look('data', () => dataFinding(root, told)),
+    memoryFinding(memoryOfProcess(), limitText),
+    await look('data', () => dataFinding(root, limitText)),
     await look('lock', async () => {
       const holder = existsSync(root) ? await holderOf(root) : null
       return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder}`)
@@ -114,13 +114,13 @@ export async function machineFindings(
       return finding(
         'journal',
         'ok',
-        length === 0 ? 'nothing was run yet' : 'every segment is there',
+        length === 0 ? 'nothing has run yet' : 'every segment is there',
       )
     }),
   ]
 }
 
-function dataFinding(root: string, told: (bytes: number) => string): Finding {
+function dataFinding(root: string, limitText: (bytes: number) => string): Finding {
   const there = existingFolder(root)
   const why = whyNotWritable(there)
   if (why !== null) {
@@ -131,7 +131,7 @@ function dataFinding(root: string, told: (bytes: number) => string): Finding {
   const made = there === root ? '' : ', which is made by the first run'
   const hint = 'Make room, or name a folder on another disk with --data-dir.'
   const state = gradeOf(free, LEAST_DISK, ENOUGH_DISK)
-  return finding('data', state, `${root}${made}; ${told(free)} free`, hint)
+  return finding('data', state, `${root}${made}; ${limitText(free)} free`, hint)
 }
 
 /** The folder, or the one above it that is there; a link that leads nowhere is there. */
@@ -154,7 +154,7 @@ function whyNotWritable(folder: string): string | null {
   } catch (error) {
     // A mount whose source was removed is a folder that takes no files.
     if (systemCode(error) !== 'ENOENT') throw error
-    return `${folder} takes no files: was what is mounted there removed?`
+    return `${folder} accepts no files: was the disk mounted there removed?`
   }
   return null
 }
@@ -174,8 +174,8 @@ function tryLink(folder: string): void {
 }
 
 /**
- * Lets the next run wait, too, where a journal can say so. Before the first run there is none; and a run that works now hears it
- * from the service itself.
+ * Makes the next run wait as well, by recording the time in the journal. Before the first run there is no journal; a current
+ * run hears it from the service.
  * @param notBefore milliseconds since 1970 UTC
  */
 export async function keepPause(
@@ -213,7 +213,7 @@ export async function pipelineFindings(
   for (const pipeline of freshness.pipelines) {
     const { name, problem, job } = pipeline
     if (problem !== null) {
-      const hint = 'Correct what it names; it would not run.'
+      const hint = 'Correct the cause named here; the pipeline cannot run.'
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
       findings.push(
@@ -250,7 +250,7 @@ function backupFinding(
   const next = pipelines.flatMap(({ job }) => job?.backups ?? []).map(({ place }) => place)
   if (next.length > 0) return finding(check, 'ok', `${next.join(', ')}, by the first run`)
   const hint =
-    'What was bought is on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
+    'All bought pages are on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
   return finding(check, 'warning', 'the journal has no backup', hint)
 }
 
@@ -270,7 +270,7 @@ function listFinding({ name, job }: KnownPipeline): Finding {
       ? `${question?.organizations.length ?? 0} organisations in ${organizationsFile}`
       : `${collection.endpoint}, by ${organizationsFile}`
   if (skipped.length === 0) return finding(name, 'ok', found)
-  const hint = 'Write an id or a URL into these lines, or take them out.'
+  const hint = 'Write an id or a URL into these lines, or remove them.'
   return finding(name, 'warning', [found, ...skipped.map(skippedText)].join('; '), hint)
 }
 
@@ -305,7 +305,7 @@ async function destinationFinding(
   if (existsSync(join(world.directory.journal, IDENTITY_FILE))) {
     await preflightStage(job.snapshot, world, job.publishing, history)
   } else if ((await readCurrent(await openTarget(job.snapshot, world))) !== null) {
-    const hint = 'Is this the data directory you mean? The first run here would end with 7.'
+    const hint = 'Is this the right data directory? The first run here would exit with 7.'
     return finding(check, 'problem', `${to} shows the rows of another journal`, hint)
   }
   const how = isFolderAddress(to) ? 'can be written' : 'can be written, and honours conditions'

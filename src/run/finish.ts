@@ -1,6 +1,6 @@
 /**
- * What a run does when all is bought: load → build → publish, and closing it. Closing comes last: a run that was killed before is
- * resumed, and loses nothing.
+ * Finishes a run after the buying: load → build → publish, then closes it. A run killed before it is closed is resumed and
+ * loses nothing.
  */
 
 import type { History } from '../journal/history.ts'
@@ -46,20 +46,23 @@ export interface RunParts extends TimedParts {
   readonly store: ObjectStore | null
 }
 
-/** What became of a run when all was bought. Stages that were not reached are null. */
+/** The results of the stages after the buying. Stages that were not reached are null. */
 export interface RunEnd {
   /** Organisations that were not read to the end; more than 0 only when the run ended early. */
   readonly unread: number
   readonly load: LoadReport | null
   readonly build: BuildReport | null
   readonly publish: PublishStageReport | null
-  /** What became of the databases that get tables. */
+  /** The results of loading databases. */
   readonly databases: readonly DatabaseOutcome[]
-  /** What ended the stages after the buying: a check, a reader's lock, the disk, or the publish. What was bought is kept. */
+  /**
+   * The error that ended the stages after the buying: a check, a reader's lock, the disk, or the publish. Bought pages are
+   * kept.
+   */
   readonly stageFailure: JobtideError | null
   /** The copy of the warehouse for analysts; null when nothing was published. */
   readonly analystCopy: AnalystCopyReport | null
-  /** What is wrong with a list of which the service knows no organisation; null for any other. */
+  /** The problem of a list without an organisation that the service knows; else null. */
   readonly unknownList: UnknownList | null
   /** Why a run that nothing stopped has covered nothing; null where it covered something, or had nothing to ask for. */
   readonly nothingCovered: JobtideError | null
@@ -88,7 +91,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const closing = (): RunFinished => {
     // With a wrong list everything was done that could be: such a run is not resumed.
     const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
-    // What a database missed it gets from the next run, as this one from those before.
+    // The next run loads the changes that a database missed.
     const missed = buying.endedEarly === null ? problemIn(end.databases) : null
     return problem === null && missed === null
       ? closingOf(run, buying.endedEarly, clock, told)
@@ -141,8 +144,7 @@ function hasEvents({ session }: RunParts): Promise<boolean> {
 }
 
 /**
- * Keeps what was bought in a second place, before anything else is made of it.
- * @returns why that failed; what was bought is loaded and published all the same
+ * Backs up the bought pages before anything is derived from them. @returns why that failed; loading and publishing continue
  */
 async function backUpBought(parts: RunParts): Promise<JobtideError | null> {
   if (parts.job.backups.length === 0) return null
@@ -151,8 +153,8 @@ async function backUpBought(parts: RunParts): Promise<JobtideError | null> {
 }
 
 /**
- * Reads what the journal adds up to, and loads it. The history ends with this function: of a long list it is as large as what the
- * build needs beside the engine.
+ * Reads the journal's history, and loads it. The history is freed after this function: for a long list it is as large as the
+ * memory that the build needs in addition to the engine.
  */
 async function loadBought(
   parts: RunParts,
@@ -270,7 +272,8 @@ async function close({ session, world }: RunParts, record: RunFinished): Promise
 const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected: load.rejected })
 
 /**
- * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk) the run
+ * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk)
+ * the run
  * counts as killed, and is resumed all the same.
  */
 export async function closeFailed(

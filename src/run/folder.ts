@@ -1,4 +1,4 @@
-/** A folder that works at once: a pipeline, the list it reads, an example of the environment, and what git leaves out. */
+/** Creates a folder that is ready to run: a pipeline, its list, an example environment, and a .gitignore. */
 
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, extname, join, relative, resolve } from 'node:path'
@@ -13,7 +13,7 @@ const TEMPLATES = join(packageRoot, 'config', 'init')
 const LIST = 'organizations.csv'
 const PIPELINE = join('pipelines', 'nightly.yaml')
 
-/** What became of a file: one that was there stays as it is. */
+/** The result for a file: an existing one stays unchanged. */
 export interface MadeFile {
   readonly path: string
   readonly isNew: boolean
@@ -74,15 +74,15 @@ function refusePipe(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined || found.isFile() || found.isDirectory()) return
   throw new ConfigError(`${path} is not a file`, {
-    hint: 'Save the list as a file first; `plan` and `run` read a pipe as well.',
+    hint: 'Save the list as a file first; only `plan` and `run` can read a pipe.',
   })
 }
 
-// What the folder has wins nowhere in silence.
+// Never silently prefers the existing file.
 function refuseOther(there: string, given: string): void {
   if (there === given || !existsSync(there) || readFileSync(there).equals(readFileSync(given)))
     return
-  throw new ConfigError(`${there} is there already, and is another list than ${given}`, {
+  throw new ConfigError(`${there} already exists and is not the same list as ${given}`, {
     hint: 'Remove one of them, or leave --organizations out; nothing was written.',
   })
 }

@@ -1,4 +1,4 @@
-/** What a data directory tells of its pipelines, and what of it is not as it should be: for `status`, `schedule` and metrics. */
+/** Reads the state of the pipelines of a data directory, with its problems, for `status`, `schedule` and metrics. */
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -70,8 +70,8 @@ function pendingErasure({ root }: DataDirectory): Judgement[] {
     {
       id: 'erasure_pending',
       pipeline: null,
-      message: 'an erasure was begun, and is not proved yet',
-      hint: '`jobtide forget --yes` goes on with it, as does the next run, and says what keeps it.',
+      message: 'an erasure has begun but is not proved yet',
+      hint: '`jobtide forget --yes` or the next run continues it, and reports what blocks it.',
       runId: null,
       since: Math.round(begun.mtimeMs),
     },

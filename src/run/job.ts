@@ -1,6 +1,6 @@
 /**
- * A job: a pipeline file with what the command line changes about it, every path made absolute, every value checked.
- * After this nothing about a run is a question of taste or of where it was started.
+ * Resolves a job: a pipeline file with the overrides of the command line, absolute paths and checked values. After this, a
+ * run does not depend on where it was started.
  */
 
 import { existsSync, realpathSync } from 'node:fs'
@@ -34,7 +34,7 @@ import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
-/** What the command line says, overriding the pipeline file. Absent means: as the file says. */
+/** The overrides of the command line; absent values come from the file. */
 export interface Overrides {
   readonly organizations?: string
   /** Only so many organisations, from the beginning of the list. */
@@ -46,7 +46,7 @@ export interface Overrides {
   readonly snapshotTo?: string | undefined
   /** Where the journal is backed up, or false for nowhere: JOBTIDE_JOURNAL_BACKUP. */
   readonly journalBackup?: string | false | undefined
-  /** What builds the models. */
+  /** The engine that builds the models. */
   readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
@@ -64,13 +64,13 @@ export interface Overrides {
 
 export interface Job {
   readonly pipeline: string
-  /** Who is told how runs end; null for nobody. */
+  /** The destinations of messages about runs; null for none. */
   readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
   /** Of job changes; of no organisation where something else is collected. */
   readonly question: Question
-  /** What is collected; null for job changes. */
+  /** The things to collect; null for job changes. */
   readonly collection: Collection | null
   /** Absolute path of the list of organisations, or of what is collected. */
   readonly organizationsFile: string
@@ -92,7 +92,7 @@ export interface Job {
   readonly backups: readonly BackupTarget[]
   /** Databases that get tables after a publish. */
   readonly databases: readonly DatabaseTarget[]
-  /** What a publish may do that is refused otherwise. */
+  /** Options that allow an otherwise refused publish. */
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
   readonly retentionDays: number | null
@@ -100,7 +100,7 @@ export interface Job {
   readonly watch: readonly WatchList[]
   /** Goes on without journal segments that are lost: what they held is bought again. */
   readonly acceptLoss: boolean
-  /** Begins a new journal beside a warehouse whose journal is gone: everything is bought again. */
+  /** Begins a new journal for a warehouse whose journal is gone: everything is bought again. */
   readonly beginAgain: boolean
   /** Forgets the time before which the service wants no request. */
   readonly forgetPause: boolean
@@ -113,7 +113,7 @@ export interface SnapshotTarget {
   /** Whether `current/` is kept there. Default: true. */
   readonly current?: boolean
   readonly s3: S3Options
-  /** What builds the models of a snapshot; absent: DuckDB has built them. */
+  /** The engine that builds the models of a snapshot; if absent, DuckDB has built them. */
   readonly spark?: SparkBuild | undefined
 }
 
@@ -204,10 +204,10 @@ export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
   readonly forgetPause?: boolean
 }
 
-// Somebody waits for it.
+// A person waits for the result.
 const ONE_OFF_WAIT_MS = 2 * MINUTE
 
-/** What a pipeline file says of what is asked, its lists read. */
+/** The questions of a pipeline file, with its lists read. */
 type Asked = Pick<
   Job,
   'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'skipped' | 'watch'
@@ -266,7 +266,7 @@ function isBundled(list: string): boolean {
   return existsSync(list) && realpathSync(list) === realpathSync(BUNDLED_LIST)
 }
 
-/** What pipeline `name` says of snapshots; null publishes nothing. For commands that run no pipeline. */
+/** The snapshot settings of pipeline `name`; null publishes nothing. For commands that run no pipeline. */
 export function readSnapshotTarget(
   name: string,
   overrides: Overrides,

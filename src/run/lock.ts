@@ -1,14 +1,14 @@
 /**
- * Who may work in a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
+ * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
  * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran. No process has to guess
  * whether another one is still alive.
  *
  * A process that finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one
- * before each batch: it gives the lock back, and takes it again when no process waits any more. A file beside them says who
- * holds the lock. It is for messages only, and never believed.
+ * before each batch: it gives the lock back, and takes it again when no process waits anymore. A third file names the holder,
+ * for messages only.
  *
- * Where the lock's file is removed by hand, another process can take a new one of that name. So who works looks whether it is
- * still its own before each request, and before it opens the warehouse.
+ * Where the lock's file is removed by hand, another process can take a new one of that name. So the holder checks its lock
+ * before each request, and before it opens the warehouse.
  */
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ export interface DataLock extends Pick<ProcessLock, 'release'> {
 
 /** Who wants the lock, and for how long it may wait. */
 export interface LockRequest {
-  /** What is running, for the message that others see. */
+  /** The running command, for the message that others see. */
   readonly command: string
   readonly pipeline?: string
   readonly clock: Clock
@@ -62,15 +62,15 @@ export interface LockRequest {
 /**
  * Takes the lock of `dataDir`, which is made where it is missing.
  * @throws LockedError naming the holder, when it holds the lock for longer than `maxWaitMs`
- * @throws ConfigError when `dataDir` is no folder, or one that was none of Jobtide's and has what Jobtide would remove, or has
- *   a symbolic link for a file that is replaced
+ * @throws ConfigError when `dataDir` is not a folder, when it is not yet a data directory but has files that Jobtide would
+ * remove, or when a file that Jobtide replaces is a symbolic link
  * @throws StorageError when the disk refuses
  */
 export async function acquireLock(dataDir: string, request: LockRequest): Promise<DataLock> {
   const { clock, maxWaitMs = 0, stop, onWait, givesWay = false } = request
   const paths = pathsIn(dataDir)
   makeFolders(dataDir)
-  // A process that only looks holds the lock for some milliseconds, too: a second look tells the two apart.
+  // A process that only checks the lock also holds it for some milliseconds; a second check tells the two apart.
   const giveUpAt = clock.monotonic() + Math.max(maxWaitMs, LOOK_AGAIN_MS)
   let waiting: ProcessLock | null = null
   try {
@@ -90,7 +90,7 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
 }
 
 /** Whether a process waits for the lock of `dataDir`, and a backfill should give it back. */
-export function isAwaited(dataDir: string): Promise<boolean> {
+export function hasWaiter(dataDir: string): Promise<boolean> {
   return isProcessLockHeld(pathsIn(dataDir).waiting)
 }
 
@@ -142,7 +142,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
       throw new LockedError(
         `${work} was removed or replaced while this process worked: another one may work in ${dataDir}`,
         {
-          hint: 'Leave that folder alone while Jobtide works, and run the same command again: it goes on where it stopped.',
+          hint: 'Leave that folder alone while Jobtide works, and run the same command again: it continues where it stopped.',
         },
       )
     },
@@ -182,7 +182,7 @@ function refuseForeign(dataDir: string): void {
   const foreign = readdirSync(root).find((name) => REMOVED.test(name))
   if (foreign === undefined || listSegments(journal).length > 0) return
   throw new ConfigError(
-    `${root} is not a data directory yet, and its ${foreign} is not of Jobtide, which would remove it`,
+    `${root} is not a data directory yet, and Jobtide would remove its ${foreign}, which it did not make`,
     { hint: 'Name an empty folder with --data-dir, such as data. Nothing was changed.' },
   )
 }
@@ -191,7 +191,7 @@ function refuseLink(dataDir: string): void {
   const link = replacedLinkIn(dataDirectory(dataDir).root)
   if (link === undefined) return
   throw new ConfigError(`${link} is a symbolic link, and Jobtide would put a file in its place`, {
-    hint: 'Move the file that it leads to there. To have the data on another disk, let the data directory as a whole be a link. Nothing was changed.',
+    hint: 'Replace the link with the file it points to. To keep the data on another disk, make the whole data directory a link. Nothing was changed.',
   })
 }
 
@@ -205,7 +205,7 @@ function makeFolders(dataDir: string): void {
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT') {
-      // What Node says of a new folder on a file system that is read-only.
+      // Node's error codes for a new folder on a read-only file system.
       throw new StorageError(
         `the data directory ${dataDir} cannot be made: is its disk read-only?`,
         { hint: 'Name a folder that can be written with --data-dir.', cause: error },

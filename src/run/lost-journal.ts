@@ -1,7 +1,6 @@
 /**
- * A warehouse whose journal is gone, with the list of its segments, or is an older copy, list and all. A run there would buy
- * again, and a load would make coverage and runs say less than was read: so what writes or buys stops here, and what shows
- * says what is left.
+ * Detects a warehouse whose journal and seal list are gone or an older copy. A run would buy pages again, and a load would
+ * shrink coverage and runs, so commands that write or buy stop here, and commands that only read report the loss.
  */
 
 import { existsSync, statSync } from 'node:fs'
@@ -22,7 +21,7 @@ const OLDER =
   'Bring the newer one back from its backup: `jobtide restore-journal`. Or go by the older one: move `jobtide.duckdb` away; what the older journal lacks is bought again, and no budget counts it.'
 
 /**
- * What the warehouse knows was spent this month, where it holds pages and the journal has no record; else null.
+ * The credits spent this month according to the warehouse, if it holds pages and the journal has no record; else null.
  * @throws JournalLossError when the list of its segments is left
  * @throws StorageError when the warehouse was loaded from a newer journal
  * @throws LockedError when another process has the warehouse open for writing, and the journal has no record
@@ -90,7 +89,7 @@ async function refuseOlder(
 ): Promise<void> {
   const present = new Set(journal.segments())
   const gone = loaded.filter(({ segment }) => !present.has(segment) && !losses.has(segment))
-  // An erasure makes a segment shorter, too, and leaves every request in it. What was accepted to be lost is in none.
+  // An erasure also shortens a segment, but leaves every request in it. Accepted losses are in no segment.
   const isShorter = loaded.some(
     ({ segment, bytes }) =>
       present.has(segment) && bytes > statSync(join(journal.folder, segment)).size,

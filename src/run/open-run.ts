@@ -1,4 +1,4 @@
-/** What is left of an open run, which the next one goes on with: what of it is bought, and what is still to come. Pure. */
+/** Computes the remaining plan of an open run, which the next run resumes. Pure. */
 
 import { pagesToBuy } from '../extract/projection.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
@@ -27,7 +27,7 @@ export interface OpenRun {
  * @param plan of a run that begins from nothing
  * @returns null where the next run would begin so; else the plan of what is left, its pages those to come
  */
-export function whatIsLeft(
+export function remainingPlan(
   question: Question,
   history: History,
   plan: Plan,

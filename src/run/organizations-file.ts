@@ -46,13 +46,13 @@ async function parquetAsCsv(file: string): Promise<string> {
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
     const header = wanted.map(({ column }) => column).join(',')
-    // A row without both is no blank line: other columns of it may say whom it means.
+    // A row without both is not a blank line: its other columns may name an organisation.
     return [`row,${header}`, ...rows.map((row) => ['row', ...row.map(quote)].join(','))].join('\n')
   }
   return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
-      hint: 'Give a Parquet file with a column organization_id or company_url, or a CSV file.',
+      hint: 'Use a Parquet file with a column organization_id or company_url, or a CSV file.',
       cause: error,
     })
   })

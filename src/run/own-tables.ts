@@ -1,4 +1,4 @@
-/** What a user made in a warehouse beside Jobtide's tables: a warehouse that takes its place gets it as well, or does not take it. */
+/** Copies the user's own tables and views into a warehouse that replaces the old one, or refuses the replacement. */
 
 import { existsSync } from 'node:fs'
 import { MADE_FROM_MODEL } from '../model/tables.ts'
@@ -15,11 +15,11 @@ export interface OwnThing {
   readonly name: string
   readonly kind: 'table' | 'view' | 'macro' | 'sequence' | 'type'
   readonly schema: string
-  /** What makes it; null where the engine does not say. */
+  /** The statement that makes it; null if the engine does not report it. */
   readonly sql: string | null
 }
 
-/** What a user may have made: all but what builds make, and macros of ours. Tables come before the views over them. */
+/** Everything a user may have made: all objects except those of builds and our macros. Tables come before the views over them. */
 async function thingsIn(path: string): Promise<OwnThing[]> {
   return withWarehouse({ path, mode: 'read' }, (warehouse) =>
     warehouse.all<OwnThing>(
@@ -48,7 +48,8 @@ async function thingsIn(path: string): Promise<OwnThing[]> {
 }
 
 /**
- * Copies what a user made in the warehouse at `old` into the one at `rebuilt`: tables with their rows, keys and indexes, and views.
+ * Copies what a user made in the warehouse at `old` into the one at `rebuilt`: tables with their rows, keys and indexes, and
+ * views.
  * @returns the names, in the order in which they were made
  * @throws ConfigError naming what cannot be copied
  */
@@ -78,7 +79,7 @@ export async function copyOwn(old: string, rebuilt: string, logger: Logger): Pro
   })
 }
 
-/** What a user made in the old warehouse: it is not in the new one. */
+/** The user's objects in the old warehouse that are not in the new one. */
 export async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
   if (!existsSync(old)) return []
   // Computed tables bear no mark, and can have stood in another tier.
@@ -86,7 +87,7 @@ export async function ownIn(old: string, rebuilt: string, logger: Logger): Promi
   try {
     return (await thingsIn(old)).filter(({ name }) => !ours.has(nameInTier(name) ?? name))
   } catch (error) {
-    // What is wrong with the file may be why it is replaced.
+    // The problem with the file may be the reason for replacing it.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
     logger.warn({ reason: error.message }, 'no_tables_of_your_own')
     return []
@@ -139,7 +140,7 @@ function notCopied(path: string, refused: ReadonlyMap<OwnThing, string>): Config
   return new ConfigError(
     `${path} holds ${countText(all.length, 'thing')} of your own that cannot be copied to a new warehouse: ${all.slice(0, 5).join(', ')}${more}`,
     {
-      hint: 'Drop what is named and make it again afterwards; or let all of your own go: `jobtide replay --drop-own`. Nothing was changed.',
+      hint: 'Drop the ones named here and make them again afterwards, or drop all of your own: `jobtide replay --drop-own`. Nothing was changed.',
       context: { names: [...refused.keys()].map(({ name }) => name) },
     },
   )

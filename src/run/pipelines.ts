@@ -1,4 +1,7 @@
-/** The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the journal. */
+/**
+ * The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the
+ * journal.
+ */
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -17,10 +20,10 @@ import { pipelineFile, pipelineFilesIn } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
-  /** What to call it on the command line: its name, or the path of its file. */
+  /** Its argument on the command line: its name, or the path of its file. */
   readonly argument: string
   readonly job: Job | null
-  /** Who is told, also where the file as a whole cannot be read. */
+  /** The destinations of messages, even if the file as a whole cannot be read. */
   readonly notify: NotifySpec | null
 }
 
@@ -98,7 +101,7 @@ async function readFile(
   }
 }
 
-/** What a pipeline file says of itself, as far as it can be read. */
+/** The description of a pipeline, as far as its file can be read. */
 export function partsOf(argument: string): ReadableParts {
   const path = pipelineFile(argument) ?? argument
   try {
@@ -126,7 +129,7 @@ function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
 
 /**
  * Where pipelines back the journal up, each place once. A file that is wrong counts for nothing here.
- * @param named pipelines beside those in ./pipelines
+ * @param named pipelines in addition to those in ./pipelines
  * @param said what JOBTIDE_JOURNAL_BACKUP names
  */
 export function declaredBackups(

@@ -1,6 +1,6 @@
 /**
- * Makes the warehouse from the journal, for 0 credits: beside the old one, which it replaces when it is whole. A replay does so, and
- * the first command of a new version that writes a warehouse of an older schema.
+ * Rebuilds the warehouse from the journal for 0 credits, and replaces the old one when it is complete. Used by a replay, and
+ * by the first writing command of a new version with a newer schema.
  */
 
 import { existsSync } from 'node:fs'
@@ -78,7 +78,7 @@ async function recordedOwnFolder(path: string): Promise<string | null> {
     const state = await withWarehouse({ path, mode: 'read' }, readState)
     return state?.folder ?? null
   } catch (error) {
-    // What is wrong with the file may be why it is replaced.
+    // The problem with the file may be the reason for replacing it.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
     return null
   }
@@ -88,7 +88,7 @@ async function recordedOwnFolder(path: string): Promise<string | null> {
 function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   return withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     const result = await work(warehouse)
-    // Closing would write the log into the file, too, but says nothing when the disk refuses.
+    // Closing would also write the log into the file, but does not report a disk error.
     await warehouse.run('checkpoint')
     return result
   })
@@ -110,7 +110,7 @@ export async function rebuildOlder(
   if ((await spentWithoutJournal(journal, directory, loaded)) !== null) return
   await rebuild(journal, world, async (path) => {
     if (!(await holdsAllOf(directory.warehouse, path, logger))) return
-    // Who reads the file would go on with the old one, and not know.
+    // A reader would keep using the old file without noticing.
     const close = await openBareFile(directory.warehouse, 'write')
     close()
     await replaceDatabase(directory.warehouse, path)

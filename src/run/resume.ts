@@ -15,7 +15,7 @@ export type Beginning =
   | { readonly kind: 'new'; readonly dropped: readonly BatchHistory[] }
   /** The same question on the same UTC day: the run goes on with the batches it was planned with. */
   | { readonly kind: 'as-planned'; readonly run: RunHistory }
-  /** What was begun is read on, and the rest is planned again. */
+  /** Begun batches are resumed, and the rest is planned again. */
   | {
       readonly kind: 'carried-on'
       readonly run: RunHistory
@@ -68,7 +68,7 @@ export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): Ru
   return latest !== undefined && isOpen(latest) ? latest : null
 }
 
-/** Runs of the same pipeline that will not be resumed and were never closed: they were killed, or gave way. */
+/** Runs of the same pipeline that will not be resumed and were never closed: they were killed or yielded. */
 export function runsToAbandon(
   history: History,
   pipeline: string,

@@ -1,7 +1,6 @@
 /**
- * One run: plan → extract → load → build → publish. The only place that knows every stage. A run is closed in the
- * journal when all of it is done; a run without that record was killed, and the next one of the same question goes on
- * with it.
+ * Runs a pipeline: plan → extract → load → build → publish. The only place that knows every stage. A run is closed in the
+ * journal when it is done; a run without that record was killed, and the next run of the same question resumes it.
  */
 
 import { Pacer } from '../api/pacer.ts'
@@ -23,7 +22,7 @@ import { beginCollection } from './begin-collection.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, hasSpark, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
-import { isAwaited } from './lock.ts'
+import { hasWaiter } from './lock.ts'
 import { timed } from './stage-times.ts'
 import { withSession } from './session.ts'
 import { preflightStage, refuseWrongOwn, type RunWorld } from './stages.ts'
@@ -31,28 +30,28 @@ import { preflightStage, refuseWrongOwn, type RunWorld } from './stages.ts'
 export interface Service {
   readonly transport: Transport
   readonly baseUrl: string
-  /** What deliveries of signals are signed with; absent: nothing. */
+  /** The secret that signs signal deliveries; if absent, they are unsigned. */
   readonly webhookSecret?: Secret | null
 }
 
-/** What a run did. Stages that were not reached are null. */
+/** The report of a run. Stages that were not reached are null. */
 export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
   readonly runId: string
   readonly pipeline: string
-  /** What was asked; null for job changes. */
+  /** The requests; null for job changes. */
   readonly endpoint: string | null
   readonly batches: number
   /** Lines of the lists that name nothing. */
   readonly skippedLines: readonly SkippedLines[]
   readonly extract: ExtractProgress
-  /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
+  /** Why the run ended early, if it did: the budget, or the service. Bought pages are loaded and published. */
   readonly endedEarly: JobtideError | null
   readonly durationMs: number
 }
 
 /**
- * Runs a job. What keeps it from publishing is in the report; the run is closed as failed then. A backfill gives way: when
- * another process waits for the data directory, it ends the batches that are begun, lets that process work, and goes on.
+ * Runs a job. A problem that prevents publishing is in the report, and the run is closed as failed. A backfill yields: when
+ * another process waits for the data directory, it finishes the batches in flight, lets that process work, and continues.
  * @throws JobtideError whose exit code says which stage ended it and what to do
  */
 export async function runJob(
@@ -112,7 +111,7 @@ interface Attempt extends RunParts {
   readonly creditsSpent: number
 }
 
-/** @returns only what was bought, where a backfill gives way: its run is not closed */
+/** @returns only the bought pages if a backfill yields: its run is not closed */
 async function attempt(
   given: Omit<Attempt, 'store' | 'seconds'>,
 ): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
@@ -195,8 +194,8 @@ async function buyPages(parts: Attempt, run: RunHistory) {
       ...extraction(parts, run),
       creditsSpent,
       mayBegin: async () => {
-        // Not `||=`, which would undo what another worker was told while this one waited for its answer.
-        if (command === 'backfill' && (await isAwaited(world.directory.root))) givesWay = true
+        // Not `||=`, which would undo the answer of another worker that arrived during this wait.
+        if (command === 'backfill' && (await hasWaiter(world.directory.root))) givesWay = true
         return !givesWay
       },
       onProgress: (progress: ExtractProgress) => {

@@ -1,4 +1,4 @@
-/** A forecast from a sample: what `plan --sample` does. The batches that it reads are part of the run, and kept. */
+/** Forecasts from a sample, for `plan --sample`. The batches that it reads are part of the run, and kept. */
 
 import { extract } from '../extract/extract.ts'
 import type { ExtractProgress } from '../extract/options.ts'
@@ -15,9 +15,9 @@ export interface SampleReport extends Pick<BegunRun, 'organizations' | 'leftBehi
   readonly pipeline: string
   /** The pace at which the rest will be bought; null where the service sets it. */
   readonly requestsPerSecond: number | null
-  /** Credits of the run so far, of earlier attempts too. */
+  /** Credits of the run so far, including earlier attempts. */
   readonly creditsOfRun: number
-  /** What was read, and the projection of the whole run. */
+  /** The sample, and the projection of the whole run. */
   readonly progress: ExtractProgress
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs pipelines at their times. What is due is decided from the runs that the journal records, never from a timer: after
- * sleep, a jump of the clock or a restart the same rule holds. One run at a time, because they share a data directory.
+ * Runs pipelines on their schedules. The runs in the journal, rather than a timer, decide which are due, so sleep, clock
+ * jumps and restarts need no special case. One run at a time, because they share a data directory.
  */
 
 import { lastDue, nextDue, type Schedule } from '../plan/due.ts'
@@ -28,7 +28,7 @@ export interface ScheduleWorld {
 // A machine that slept, or whose clock was set, is seen within this time.
 const TICK_MS = MINUTE
 const LOOK_EVERY_MS = 10 * MINUTE
-// What killed a run, such as a neighbour that wanted all memory, may be over by then.
+// The cause that killed a run, such as another process that took all memory, may be gone by then.
 const AGAIN_AFTER_MS = 10 * MINUTE
 
 /** Pipelines that a schedule runs: those with a time whose files can be read, Jobtide's own examples apart. */
@@ -62,7 +62,7 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
           if ((await run(pipeline)) === 'killed' && !time.isSecond) {
             settled.set(pipeline.name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
           }
-          // What became of it is looked at now.
+          // Check the result of the run at once.
           lookAt = clock.monotonic()
           continue
         }
@@ -78,8 +78,7 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
 }
 
 /**
- * Whether files are read again with the next tick: one that somebody is writing says nothing of its times, and one that was there
- * until just now, or without which nothing is left to do, may be put back.
+ * Whether to read files again on the next tick: a file being written has no readable schedule, and a missing file may come back.
  */
 function isUnfinished(
   { pipelines }: Pick<Freshness, 'pipelines'>,

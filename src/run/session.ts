@@ -1,4 +1,4 @@
-/** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
+/** The session of a process that buys: the lock of the data directory, and the journal's writer. */
 
 import { join } from 'node:path'
 import { filesOfInbox } from '../inbox/inbox.ts'
@@ -29,7 +29,7 @@ import { removeLeftFolders } from './temporary-folder.ts'
 export interface Session {
   readonly journal: Journal
   readonly writer: JournalWriter
-  /** What the journal said when the session began. */
+  /** The journal's history when the session began. */
   readonly history: History
   readonly lock: DataLock
   readonly warehouse: SessionWarehouse
@@ -39,7 +39,7 @@ export interface Session {
    * @returns why that failed; it is not tried again in this session
    */
   readonly backUp: (within?: ObjectStore | null) => Promise<JobtideError | null>
-  /** What was spent before the journal began; see lost-journal.ts. */
+  /** Credits spent before the journal began; see lost-journal.ts. */
   readonly spentBefore: readonly SpentBefore[]
 }
 
@@ -215,7 +215,7 @@ function sessionWarehouse(
   return {
     bringUp,
     async use(work) {
-      // Of a folder that was moved another warehouse would be made here, an empty one.
+      // If the folder was moved, opening would make a new, empty warehouse here.
       lock.refuseLost()
       if (open === null) await bringUp()
       open ??= await openWarehouse({ path, mode: 'write' })
@@ -257,7 +257,7 @@ function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
   const refuseLost = (record: JournalRecord) => {
     if (!isAnswered(record)) lock.refuseLost()
   }
-  // What a lost lock brings about, such as a journal that is not where it was, is not the reason to tell.
+  // Report the lost lock instead of its consequences, such as a missing journal.
   const explained = async (work: Promise<void>) => {
     try {
       await work

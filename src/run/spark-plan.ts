@@ -1,4 +1,4 @@
-/** What a Spark job is asked for: `work/<snapshot id>/job.json`, which spark/jobtide_spark reads. */
+/** Writes the job of a Spark build, `work/<snapshot id>/job.json`, which spark/jobtide_spark reads. */
 
 import { readProject } from '../model/project.ts'
 import { partitionStem, isOfThisFormat, type Manifest } from '../publish/manifest.ts'
@@ -11,7 +11,7 @@ import { JOB_FORMAT, type ExpectedTable } from '../publish/spark-result.ts'
 import { prefixedStore } from '../publish/store/object-store.ts'
 import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 
-/** What models read lies below this prefix of a destination, as a snapshot of its own. */
+/** The inputs of the models are published below this prefix of a destination, as a separate snapshot. */
 export const INPUTS = 'inputs'
 
 export type SparkPlan = Awaited<ReturnType<typeof planSparkBuild>>
@@ -28,7 +28,7 @@ export async function planSparkBuild(
   const columnsOf = await readColumns(warehouse)
   const rowsOf = new Map(inputs.tables.map(({ name, rows }) => [name, rows]))
   const isLarge = (rowsOf.get('job_change_events') ?? 0) > splitAboveRows
-  // What reads a table that is not an input, such as the watch-lists, stays in the warehouse.
+  // Models that read a table that is not an input, such as the watch-lists, stay in the warehouse.
   const known = new Set(rowsOf.keys())
   const all = await withoutAbsent(warehouse, project.nodes)
   const nodes = all.filter(({ name, computed, reads }) => {

@@ -11,15 +11,14 @@ const LINES_SHOWN = 5
 
 /** How Spark builds the models, as a pipeline file says it. */
 export interface SparkBuild {
-  /** What starts the job, and ends when it has ended. */
+  /** The command that starts the job and waits for its end. */
   readonly submit: readonly string[]
   /** The destination as Spark calls it; null: as Jobtide does. */
   readonly address: string | null
 }
 
 /**
- * What a pipeline says of Spark; undefined where DuckDB builds.
- * @param engine what the command line says of it
+ * The Spark settings of a pipeline; undefined if DuckDB builds. @param engine the override of the command line
  * @throws ConfigError when it does not say how a job is started
  */
 export function sparkBuildOf(

@@ -1,4 +1,4 @@
-/** What the log says of the stages of a run, and how long each took. */
+/** Logs the stages of a run with their durations. */
 
 import type { RunFinished } from '../journal/records.ts'
 import type { Clock } from '../support/clock.ts'
@@ -15,11 +15,11 @@ export interface EndedStage {
   readonly stage: keyof StageSeconds
   readonly beganAt: number
   readonly endedAt: number
-  /** What the log says of its result; null where it failed. */
+  /** The result for the log; null if it failed. */
   readonly figures: object | null
 }
 
-/** Of a run, where its stages are told and timed. */
+/** For a run, whose stages are logged and timed. */
 export interface TimedParts {
   readonly world: {
     readonly clock: Clock
@@ -30,7 +30,7 @@ export interface TimedParts {
 }
 
 /**
- * Does the work of a stage; the log tells its beginning, its end and its figures.
+ * Does the work of a stage, and logs its start, its end and its figures.
  * @param figures what is said of the result; no text that was received
  */
 export async function timed<T>(

@@ -1,7 +1,6 @@
 /**
- * The stages after the journal, each usable by itself: `load`, `build` and `publish` run them alone, a run in order.
- * Each stops between two of its steps: what a load has merged stays, of a build nothing, and readers of a snapshot keep
- * the one before.
+ * The stages after the journal: `load`, `build` and `publish` run one each, a run all in order. A stop takes effect between
+ * steps: merged data of a load stays, a build is rolled back, and readers keep the previous snapshot.
  */
 
 import type { ExtractProgress } from '../extract/options.ts'
@@ -46,7 +45,7 @@ import { publishFromSpark } from './spark-publish.ts'
 import type { SubmitWorld } from './spark-submit.ts'
 import type { EndedStage } from './stage-times.ts'
 
-/** The world of a run, as an argument. */
+/** The effects of a run, passed as an argument. */
 export interface RunWorld {
   readonly directory: DataDirectory
   /** Folder of the user's own models/ and checks/; null or absent: that of the last build. */
@@ -65,9 +64,9 @@ export interface RunWorld {
   /** Breaks off requests in flight. */
   readonly abort: AbortSignal
   readonly onProgress: (progress: RunProgress) => void
-  /** Told the id of each run that begins or is resumed. */
+  /** Called with the id of each run that begins or is resumed. */
   readonly onBegun?: (runId: string) => void
-  /** Told of each stage that has ended, however it did. */
+  /** Called after each stage, successful or not. */
   readonly onStage?: (stage: EndedStage) => void
 }
 
@@ -135,7 +134,10 @@ function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
   }
 }
 
-/** Reads the user's own models and checks before a run buys. @throws ConfigError for a wrong one, or where Spark builds the models */
+/**
+ * Reads the user's own models and checks before a run buys. @throws ConfigError for a wrong one, or where Spark builds the
+ * models
+ */
 export function refuseWrongOwn(folder: string | null | undefined, isOfSpark: boolean): void {
   if (folder === null || folder === undefined) return
   const { hashes } = readOwnFiles(folder)
@@ -265,7 +267,7 @@ export function openTarget(
 
 const NOTHING_DELETED: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
 
-// What is published is published: a collection that fails is reported, and the next one goes on.
+// Everything is published by now: a failed garbage collection is reported, and the next one continues.
 async function gcTarget(
   store: ObjectStore,
   keep: Keep,

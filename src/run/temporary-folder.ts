@@ -1,6 +1,6 @@
 /**
- * Folders away from all data, which may be read-only or elsewhere, for what a command needs while it runs. A lock beside each
- * ends with its process, so that the next command knows what killed ones left, and removes it.
+ * Creates temporary folders outside the data directory, which may be read-only or remote. A lock next to each ends with its
+ * process, so the next command can remove folders of killed ones.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -31,7 +31,7 @@ export async function withTemporaryFolder<T>(
   }
 }
 
-/** Removes the folders that killed processes of this user left. What cannot be removed, or is odd, stays where it is. */
+/** Removes folders left by killed processes of this user. Unexpected or locked entries stay. */
 export async function removeLeftFolders(): Promise<void> {
   const names = await readdir(tmpdir()).catch((): string[] => [])
   for (const name of names.filter((entry) => NAME.test(entry))) {
@@ -39,7 +39,7 @@ export async function removeLeftFolders(): Promise<void> {
   }
 }
 
-// In a folder that all accounts share anybody may give anything such a name.
+// Any account may create an entry with such a name in a shared folder.
 async function removeLeft(folder: string): Promise<void> {
   const [found, lock] = [folder, lockOf(folder)].map((path) =>
     lstatSync(path, { throwIfNoEntry: false }),

@@ -16,7 +16,7 @@ import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
-/** What is wrong with a list, and whether that is sure enough to end a run with exit 2. */
+/** The problem of a list, and whether it is certain enough to end a run with exit 2. */
 export interface UnknownList {
   readonly problem: ConfigError
   /** False where the organisations may simply be quiet: they were not looked at for long. */
@@ -51,7 +51,7 @@ export function unknownList(
     }))
     return { problem: noneTracked(organizationsFile, refusals), isSure: true }
   }
-  // That nothing fits a filter says nothing of the list.
+  // An empty answer to a filtered question says nothing about the list.
   if (question.filters !== undefined) return null
   const days = silent.reduce((sum, one) => sum + daysRead(one), 0)
   const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
@@ -59,8 +59,8 @@ export function unknownList(
 }
 
 /**
- * Why a run of `kind: collect` found nothing of what it asked for; null where it, or one before, found something, or had nothing
- * to ask. What was found before may be gone by now: then the list is right.
+ * Why a run of `kind: collect` found nothing of what it asked for; null where it, or one before, found something, or had
+ * nothing to ask. Earlier results may be gone by now: then the list is right.
  */
 export function nothingFound(
   {
@@ -74,14 +74,14 @@ export function nothingFound(
   if (lookups.size === 0 || events > 0) return null
   const answered = [...lookups.values()].filter(({ isDone }) => isDone)
   if (answered.length === 0)
-    return new UnavailableError('the service could say nothing of what was asked for', null)
+    return new UnavailableError('the service could not answer any of the requests', null)
   const found = [...runs.values()].some(
     ({ started, events: items }) => started.pipeline === pipeline && items > 0,
   )
   if (collection?.declared.mayBeEmpty === true || found || answered.length < lookups.size)
     return null
-  return new ConfigError(`the service has nothing of what ${organizationsFile} names`, {
-    hint: 'Correct the list; where that was billed, it is not asked for again before refresh_days.',
+  return new ConfigError(`the service has no data for the entries of ${organizationsFile}`, {
+    hint: 'Correct the list; billed entries are not requested again before refresh_days.',
   })
 }
 
@@ -94,7 +94,7 @@ export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): Jobtide
   if (search?.isDone === false) return new UnavailableError('the service has no answer yet', null)
   if (search?.refusal === undefined) return null
   const message = `the service refused the search: ${search.refusal}`
-  const hint = 'Correct what the service names; what was found before stays as it is.'
+  const hint = 'Correct the filters that the service names; earlier results stay unchanged.'
   return new JobtideError(EXIT.usage, message, { hint })
 }
 
@@ -114,7 +114,7 @@ export function nothingCovered(
   const [first] = refused
   const why = first === undefined ? '' : `: ${first.name}: ${first.reason}`
   return new UnavailableError(`no organisation could be read to its end${why}`, null, {
-    hint: 'Nothing is covered, and what was bought is kept. Report it to the provider.',
+    hint: 'Nothing is covered, and bought pages are kept. Report it to the provider.',
   })
 }
 
@@ -122,7 +122,7 @@ const DOMAIN = /^(?:https?:\/\/)?[a-z\d-]+(?:\.[a-z\d-]+)+\/?$/i
 const DOMAINS =
   'A domain such as acme.com names no organisation: give its organization_id, or the address of its page on the network. '
 
-/** The error for a list of which the service refused every organisation. */
+/** The error for a list whose every organisation the service refused. */
 export function noneTracked(
   organizationsFile: string,
   refused: readonly { readonly name: string; readonly reason: string }[],
@@ -143,7 +143,7 @@ function noneSentEvents(organizationsFile: string, refused: number, silent: numb
   return new ConfigError(
     `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,
     {
-      hint: 'Are the ids right? The service answers an id that it does not know with nothing. Correct the list, or name another with --organizations FILE.',
+      hint: 'Check the ids: the service answers an unknown id with an empty page. Correct the list, or name another with --organizations FILE.',
       context: { refused, silent },
     },
   )

@@ -64,7 +64,7 @@ export async function copyWatchLists(
     const columns = table.columns.map(({ name }) => [name, rows.map((row) => row[name])] as const)
     await warehouse.append(WATCH_ENTRIES, Object.fromEntries(columns) as Record<string, SqlValue[]>)
   } catch (error) {
-    // What is wrong with the file may be why it is replaced. The next run of each pipeline brings its lists.
+    // The problem with the file may be the reason for replacing it. The next run of each pipeline writes its lists.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
     logger.warn({ reason: error.message }, 'no_watch_lists')
   }

@@ -1,5 +1,6 @@
 /**
- * Makes up what happens to one person between two days; when the service notices it and how it spells it, world.ts decides. Two
+ * Simulates the career of one person between two days; world.ts decides when the service notices changes and how it spells
+ * them. Two
  * changes of one kind of one person at one organisation are at least two months apart: dates are rounded to months.
  */
 
@@ -30,11 +31,11 @@ export interface Change {
   readonly previousTitle: string | null
 }
 
-/** What someone is at an organisation. */
+/** A person's role at an organisation. */
 export interface Post {
   readonly organization: number
   readonly title: string
-  /** Held beside a main job. */
+  /** Held in addition to a main job. */
   readonly isSide?: boolean
   readonly office?: Office
   readonly isInterim?: boolean
@@ -55,7 +56,7 @@ export interface Move {
   readonly isTransfer: boolean
 }
 
-/** What happened to one person: the changes that can be seen, and the truth behind them: the roles they held and the moves. */
+/** The history of one person: the visible changes, and the actual roles and moves behind them. */
 export class History {
   readonly changes: Change[] = []
   readonly roles: Role[] = []
@@ -79,7 +80,7 @@ export class History {
   /** The role becomes another one at the same organisation. */
   changeTitle(role: Role, post: Post, at: number): Role {
     this.#add('title_change', post, at, role.title)
-    // One that was left already, as told, ended then.
+    // A post already reported as left ended then.
     role.until ??= at
     return this.#begin(post, at)
   }
@@ -124,14 +125,14 @@ export const YEARLY_RATES = {
 const DESTINATIONS = { move: 0.4, back: 0.15, later: 0.08, away: 0.37 } as const
 
 // How a promotion shows: as a title; as a second role whose older one is left months later; as a leaving of the old one,
-// which is told first.
+// which is reported first.
 const PROMOTIONS_SHOW = { title: 0.93, second_role: 0.04, leaving: 0.03 } as const
 const SECOND_JOB_AT_OWN_EMPLOYER = 0.2
 const RETURN_UNSEEN = 0.4
 const TITLE_UNSEEN = 0.02
 // Of those whose employer was bought, this share takes up to two months longer to say so.
 const GOES_LATE = 0.1
-/** No role that is held beside another at one employer lasts longer. */
+/** A second role at the same employer never lasts longer. */
 const LONGEST_OVERLAP = 10 * MONTH
 
 interface Job extends Post {
@@ -151,7 +152,7 @@ export class Career {
   #main: Role
 
   /**
-   * What happens from `at` on.
+   * Simulates the career from `at` on.
    * @param isStaff they already work for their organisation; otherwise they join it at `at`
    */
   constructor(
@@ -268,7 +269,7 @@ export class Career {
     return { organization, rank, title: titleOf(this.#random, this.#person, rank) }
   }
 
-  /** What someone who left does next, and when; undefined when they are not seen again. */
+  /** The next step of a person who left, and its time; undefined if they are not seen again. */
   #nextJob(leftAt: number): { job: Job; at: number } | undefined {
     const random = this.#random
     const { deals, otherOrganization } = this.#stage

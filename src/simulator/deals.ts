@@ -45,7 +45,7 @@ export function withDeals(
     const before = organizations[number - 1]
     if (kind !== undefined && before !== undefined) {
       const random = seededRandom(mixSeeds(seed, number, 6))
-      // Nobody works there before the deal.
+      // It has no people before the deal.
       return { ...makeUpSuccessor(random, organization, before, kind), size: 0 }
     }
     const next = kindOf(number + 1)

@@ -13,7 +13,7 @@ const instant = z.string().refine((value) => !Number.isNaN(Date.parse(value)), {
   error: 'expected an ISO 8601 timestamp',
 })
 
-/** One job-change event as the service sends it. What is missing becomes null; what is not known is served as it is. */
+/** One job-change event as the service sends it. Missing values become null; unknown fields are served unchanged. */
 const eventSchema = z.looseObject({
   event_type: z.enum(EVENT_TYPES),
   /** When the service saw the change. */
@@ -48,7 +48,7 @@ export type TrackedOrganization = JobChangeEvent['organization']
 export interface ServedEvent {
   readonly json: string
   readonly type: EventType
-  /** Milliseconds since 1970 UTC: before that, nobody can see it. */
+  /** Milliseconds since 1970 UTC: the event is invisible before that. */
   readonly detectedAt: number
   /** The position of its organisation in EventSource.organizations. */
   readonly organization: number

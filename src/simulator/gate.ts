@@ -1,4 +1,4 @@
-/** What every endpoint asks of a request before it reads it (key, plan, rate limit), its answer, and the account of both. */
+/** Checks key, plan and rate limit of every request, and records requests and answers. */
 
 import type { Answer, Strike } from './faults.ts'
 
@@ -14,7 +14,7 @@ export interface GateOptions {
 /** A request that arrived. */
 export interface Call {
   readonly body: string
-  /** What stands behind the question mark of its address. */
+  /** The query string of its address. */
   readonly query: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
@@ -94,7 +94,7 @@ export function refusal(
   return { answer: errorAnswer(status, message, headers), facts: { key } }
 }
 
-/** What an endpoint would answer to a request. */
+/** The answer of an endpoint to a request. */
 export interface Served {
   /** Default 200. */
   readonly status?: number | undefined
@@ -102,7 +102,7 @@ export interface Served {
   readonly credits: number
   /** Events or other items in it. */
   readonly items: number
-  /** What the account says beside. */
+  /** Further fields for the account. */
   readonly facts: Partial<AccountEntry>
 }
 
@@ -127,7 +127,7 @@ export function replyOf(
   }
 }
 
-/** What a fault of that status answers in place of the endpoint. */
+/** The answer of a fault with that status in place of the endpoint's. */
 function statusAnswer(fault: Strike['fault'], limits: Answer['headers']): Answer {
   const { status = 503, message = `fault: status ${status}`, headers: own = {}, body } = fault
   const texts = Object.entries(own).map(([name, value]) => [name, String(value)] as const)
@@ -150,7 +150,7 @@ export interface AccountEntry {
   /** Null when the connection was reset instead of an answer. */
   readonly status: number | null
   readonly events: number
-  /** What was charged, which a fault may make differ from what the body says. */
+  /** The actual charge, which a fault may make differ from the body. */
   readonly credits_used: number
   /** The action of the fault that struck, such as `cut`. */
   readonly fault: string | null

@@ -25,7 +25,7 @@ interface LanguageWords {
   readonly feminine: string
   readonly masculine: string
   readonly family: string
-  /** Second jobs that are held beside a main one. */
+  /** Second jobs held in addition to a main one. */
   readonly side_titles: readonly string[]
   readonly ladders: readonly Ladder[]
 }
@@ -35,7 +35,7 @@ export type Office = 'ceo' | 'cfo' | 'cto'
 
 interface ExecutiveWords {
   readonly offices: Readonly<Record<Office, readonly string[]>>
-  /** What stands before an office that is held until a successor comes. */
+  /** The prefix of an office held until a successor comes. */
   readonly interim: readonly string[]
   readonly chair: readonly string[]
   readonly board: readonly string[]
@@ -65,7 +65,7 @@ export function pickAddition(random: Random): string {
 export interface MadeUpOrganization {
   readonly tracked: TrackedOrganization & { readonly name: string }
   readonly home: Country
-  /** People who work there: 5 to 50,000; nobody before it came to be by a deal. */
+  /** People who work there: 5 to 50,000; none before a deal created it. */
   readonly size: number
 }
 
@@ -100,7 +100,7 @@ export function makeUpOrganizations(seed: number, count: number): MadeUpOrganiza
   })
 }
 
-/** What an organisation is called that was another one, or a part of it, before. */
+/** The name of an organisation that was another one, or part of it, before. */
 export function makeUpSuccessor(
   random: Random,
   organization: MadeUpOrganization,

@@ -17,7 +17,7 @@ function listText(organizations: Listed): string {
   return ['organization_id,name\n', ...lines].join('')
 }
 
-// With a hash of what follows: a list to which somebody added a line is theirs.
+// With a hash of the content, because an edited list belongs to its user.
 const MARK = '# organisations of the made-up world of jobtide simulate, '
 
 /**

@@ -50,7 +50,7 @@ export class SimulatedService {
     this.#faults = createFaultPlan(faults)
   }
 
-  /** What a run of all signals delivers. */
+  /** The deliveries of a run of all signals. */
   runSignals(nowMs: number): SentDelivery[] {
     return this.#others.runSignals(nowMs)
   }

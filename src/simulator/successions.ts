@@ -1,5 +1,6 @@
 /**
- * Makes up how the offices of one organisation are handed on: to a colleague the same day, for good or until a successor comes, or
+ * Makes up how the offices of one organisation are handed on: to a colleague the same day, for good or until a successor
+ * comes, or
  * to an outsider, at once or after months.
  */
 
@@ -17,7 +18,7 @@ import { exponential, pick, pickWeighted, type Random } from './random.ts'
 interface Executive {
   readonly person: MadeUpPerson
   readonly history: History
-  /** What they are now. */
+  /** Their current role. */
   role: Role
 }
 
@@ -33,7 +34,7 @@ const AFTERWARDS: Readonly<Record<Office, Readonly<Record<Afterwards, number>>>>
 type Afterwards = 'away' | 'chair' | 'board' | 'contributor'
 
 export class Successions {
-  /** Everybody who held an office or came near one. */
+  /** Everyone who held an office or was a candidate for one. */
   readonly executives: Executive[] = []
   readonly #random: Random
   readonly #organization: number
@@ -103,7 +104,7 @@ export class Successions {
     this.#holders.set(office, executive)
   }
 
-  /** A director holds the office until somebody comes from outside, then has the old post again. */
+  /** A director holds the office until a successor comes from outside, then returns to the old post. */
   #bridge(office: Office, at: number, until: number): number {
     const { history, person, role } = this.#director()
     const title = interimTitle(this.#random, person, office)
@@ -139,7 +140,7 @@ export class Successions {
     }))
   }
 
-  /** Someone who has a post, since when nobody tells. */
+  /** A person who has a post since an unknown date. */
   #newcomer(postOf: (person: MadeUpPerson) => Post): Executive {
     const person = this.#newPerson()
     const history = new History()

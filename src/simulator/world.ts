@@ -207,7 +207,7 @@ interface Life {
   readonly history: History
 }
 
-/** Everybody the service looks at. */
+/** Everyone the service looks at. */
 export function* livesOf(options: WorldOptions): Generator<Life> {
   const { startAt, endAt } = options
   const organizations = organizationsOf(options)
@@ -278,7 +278,7 @@ function staffScale(options: WorldOptions, organizations: readonly MadeUpOrganiz
 
 const TRIES = 8
 
-// Nobody new joins what is bought or renamed.
+// No one new joins an organisation that is bought or renamed.
 function bySize(
   organizations: readonly MadeUpOrganization[],
   deals: Stage['deals'],

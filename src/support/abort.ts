@@ -10,7 +10,7 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   return () => signal.removeEventListener('abort', listener)
 }
 
-/** What `work` comes to, or the signal's reason once it aborts: for work that does not look at its signal. */
+/** Resolves with the result of `work`, or rejects with the signal's reason once it aborts, for work that ignores its signal. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stopListening = () => {}
   const aborted = new Promise<never>((_, reject) => {

@@ -33,11 +33,11 @@ export const OWNER_ONLY = 0o600
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-/** What is in a file; one that is too large for memory comes in pieces. */
+/** The content of a file; in pieces if it is too large for memory. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
 /**
- * Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the folder.
+ * Replaces `path` with `content`: temporary file in the same folder, fsync, rename, fsync of the folder.
  * Creates missing folders.
  * @param mode as of placeFileAtomic
  * @throws StorageError when the disk refuses
@@ -46,12 +46,12 @@ export function writeFileAtomic(path: string, content: FileContent, mode?: numbe
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), mode)
 }
 
-/** As writeFileAtomic, unless the file has that content: then nothing happens. */
+/** Like writeFileAtomic, but does nothing if the file already has that content. */
 export function replaceIfOther(path: string, content: string): void {
   if (readIfThere(path)?.equals(Buffer.from(content)) !== true) writeFileAtomic(path, content)
 }
 
-/** As writeFileAtomic, unless `path` exists: then nothing happens. @param mode as of placeFileAtomic */
+/** Like writeFileAtomic, but does nothing if `path` exists. @param mode as of placeFileAtomic */
 export function createFile(path: string, content: FileContent, mode?: number): void {
   const place = (temporary: string) => {
     // Where there is one, another process was quicker.
@@ -142,9 +142,8 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
 }
 
 /**
- * Makes a folder where it is missing, and those above it. Node's own `recursive` tries for ever where a folder is there and takes
- * no other one: a mount whose source was removed answers so, and /proc.
- * @returns the outermost that was made; null for none
+ * Creates a folder and its missing parents. Node's own `recursive` loops forever in an existing folder that accepts no new
+ * one, such as /proc or a mount whose source was removed. @returns the outermost folder created; null for none
  * @throws Error of the operating system
  */
 export function makeFolders(folder: string): string | null {
@@ -182,7 +181,7 @@ export function refuseForeignFile(
   })
 }
 
-/** What is in a file; null where there is none. @throws StorageError when the disk refuses */
+/** Reads a file; null if there is none. @throws StorageError when the disk refuses */
 export function readIfThere(path: string): Buffer | null {
   try {
     return readFileSync(path)
@@ -192,7 +191,7 @@ export function readIfThere(path: string): Buffer | null {
   }
 }
 
-/** What is in a file that the user named. @throws ConfigError that says why it cannot be read */
+/** Reads a file that the user named. @throws ConfigError that says why it cannot be read */
 export function readNamedFile(what: string, path: string, hint: string): Buffer {
   try {
     const stat = statSync(path)
@@ -256,7 +255,7 @@ export async function syncFile(path: string): Promise<void> {
 
 /** Makes renames and new names in `directory` survive a power cut. */
 export function fsyncDirectory(directory: string): void {
-  // Windows has no handle of a folder to sync; its file systems log renames by themselves.
+  // Windows cannot sync a folder; its file systems log renames.
   if (process.platform === 'win32') return
   const descriptor = openSync(directory, 'r')
   try {

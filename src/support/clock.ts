@@ -1,6 +1,6 @@
 /**
- * Time as an argument. Everything that needs "now" or a pause receives a Clock, so that tests decide what time it is.
- * This file is the only one that may read the machine's clocks.
+ * Provides time as an argument: code that needs "now" or a pause receives a Clock, so that tests control the time. Only this
+ * file reads the machine's clocks.
  */
 
 import { readFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ export interface Clock {
    * nothing; only differences do.
    */
   monotonic(): number
-  /** How long this machine is up, sleep included; null or absent where that cannot be told. */
+  /** How long this machine is up, sleep included; null or absent if unknown. */
   uptime?(): Uptime | null
   /**
    * Resolves after `ms` milliseconds (0 or more, no upper limit).
@@ -78,7 +78,7 @@ function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** Lets everything run that waits for this thread, such as answers of the engine; takes no time by itself. */
+/** Yields to everything that waits for this thread, such as answers of the engine, without adding a delay. */
 export function yieldThread(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

@@ -1,13 +1,13 @@
 /**
- * What can go wrong, said so that an operator and a program both know what to do next.
- * Every error that Jobtide expects is a JobtideError; anything else that reaches the command line is a defect (exit 1).
+ * The expected errors, with messages and hints for operators and details for programs. Every expected error is a
+ * JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
 import { statfsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
 
-/** What the process exits with. docs/operations.md tells operators what to do. */
+/** Exit codes of the process; docs/operations.md explains them to operators. */
 export const EXIT = {
   done: 0,
   defect: 1,
@@ -63,7 +63,7 @@ export class ConfigError extends JobtideError {
   }
 }
 
-/** The disk refused a read or write: full, read-only, or broken. What was acknowledged before is safe. */
+/** The disk refused a read or write: full, read-only, or broken. Acknowledged data is safe. */
 export class StorageError extends JobtideError {
   constructor(message: string, details?: ErrorDetails) {
     super(EXIT.storage, message, details)
@@ -91,7 +91,7 @@ const STORAGE_CODES: Readonly<Record<string, string>> = {
   EMFILE: 'this process has too many files open',
   ENFILE: 'this machine has too many files open',
 }
-// What else a file system may say, such as one whose server is gone. ENOENT, EBADF and EINVAL are defects where nobody expects them.
+// Other errors of a file system, such as one whose server is gone. Unexpected ENOENT, EBADF and EINVAL are defects.
 const OTHER_CODES =
   /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS|EXDEV|EREMOTEIO|ETIMEDOUT)$/
 
@@ -112,7 +112,7 @@ export function asStorageError(error: unknown, subject: string): unknown {
   if (code === undefined) return error
   const isOutOfInodes = code === 'ENOSPC' && hasNoInodes(error)
   const meaning = isOutOfInodes
-    ? 'the disk takes no more files: it has no inodes left'
+    ? 'the disk has no inodes left, so no file can be created'
     : (STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null))
   if (meaning === null) return error
   return new StorageError(`${subject}: ${meaning} (${code})`, {
@@ -134,23 +134,23 @@ function hasNoInodes(error: unknown): boolean {
   }
 }
 
-/** What an operator does about a file system that refuses with `code`; of another code, make room or mend. */
+/** The hint for a file-system error `code`; a general one for other codes. */
 export function storageHint(code: string): string {
-  return `${TO_MEND[code] ?? 'Make room or fix what is named here'}, then run the same command again: it goes on where it stopped.`
+  return `${HINTS[code] ?? 'Make room or fix what is named here'}, then run the same command again: it continues where it stopped.`
 }
 
 const OWNER =
-  'See who owns what is named here (`ls -l`), and whether it is immutable (`lsattr`); let the account that runs Jobtide read and write there'
-const TO_MEND: Readonly<Record<string, string>> = {
+  'Check the owner (`ls -l`) and whether the file is immutable (`lsattr`); let the account that runs Jobtide read and write there'
+const HINTS: Readonly<Record<string, string>> = {
   EACCES: OWNER,
   EPERM: OWNER,
   EROFS: 'Mount it for writing, or name another folder with --data-dir',
-  EMFILE: 'Let a process have more files open (`ulimit -n`, or LimitNOFILE of its service)',
+  EMFILE: 'Raise the limit of open files per process (`ulimit -n`, or LimitNOFILE of its service)',
   ENFILE:
-    'Let this machine have more files open (`sysctl fs.file-max`), or end what has so many open',
+    'Raise the machine limit of open files (`sysctl fs.file-max`), or end the process that has so many open',
 }
 
-/** Does `work`; a failure of the file system is thrown as asStorageError names it. */
+/** Does `work`, and turns file-system failures into StorageErrors like asStorageError. */
 export function onDisk<T>(subject: string, work: () => T): T {
   try {
     return work()

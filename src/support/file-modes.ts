@@ -1,7 +1,7 @@
 /**
- * Who may read what Jobtide writes: its owner alone, because it names people. What is meant for others is a snapshot in a
- * folder outside of the data directory, with the modes that the user's own umask gives, and the copy for analysts, which a
- * group may read if the operator names one. And who may write what Jobtide believes.
+ * Sets file permissions: only the owner may read Jobtide's files, because they name people. Exceptions are snapshots outside
+ * the data directory, which follow the user's umask, and the copy for analysts, which a group may read if the operator names
+ * one. Also checks who may write files that Jobtide trusts.
  */
 
 import {
@@ -45,7 +45,7 @@ export function writersOf(
 }
 
 /**
- * Refuses a file that this account, root included, cannot believe.
+ * Refuses a file that this account, root included, cannot trust.
  * @param about the file, for messages
  * @param risk what a writer of it could do
  * @returns whether a group may write it
@@ -63,7 +63,7 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
     : 'may be written by every account'
   const remedy = isForeign ? `chown ${uid} ${path}` : `chmod 600 ${path}`
   throw new ConfigError(`${about} ${why}, which could ${risk}`, {
-    hint: `Look whether it still says what you wrote, then run: ${remedy}; nothing was sent.`,
+    hint: `Check that it still says what you wrote, then run: ${remedy}; nothing was sent.`,
   })
 }
 
@@ -100,9 +100,8 @@ export function makeFolderPrivate(folder: string): void {
 }
 
 /**
- * Gives a new copy for analysts, which takes the place of the one at `copy`, and what else is for them beside it, to its readers.
- * Where a group may read it, the group can go through the folder to it: not list the folder, and not read what else lies there,
- * whatever its modes were.
+ * Grants readers access to a new copy for analysts, which replaces the one at `copy`, and to the other files for them. If a
+ * group may read the copy, it can traverse the folder, but can neither list it nor read its other files.
  */
 export function openToReaders(newCopy: string, copy: string, beside: string): void {
   const opened = [newCopy, ...(existsSync(beside) ? [beside] : [])]

@@ -24,7 +24,8 @@ export function jsonOrNull(text: string): unknown {
 }
 
 /**
- * Refuses a document of another format than those that this version reads. One that names no format is damaged: the caller says so.
+ * Refuses a document of another format than those that this version reads. One that names no format is damaged: the caller
+ * says so.
  * @throws ConfigError naming the version that reads it
  */
 export function refuseOtherFormat(path: string, value: unknown, read: readonly number[]): void {
@@ -54,7 +55,7 @@ export function withoutLoneSurrogates(json: string): string {
 }
 
 /**
- * What was received as JSON, as text again. JSON is read at any depth but written by recursion, so a value can come in
+ * Writes received JSON as text again. JSON is read at any depth but written by recursion, so a value can come in
  * that cannot be written: then a fixed text stands for it, and the journal has it as sent.
  */
 export function receivedJson(value: unknown): string {

@@ -13,9 +13,9 @@ export interface Scrubber {
   scrub(text: string): string
 }
 
-/** What is shorter is scrubbed nowhere, and so no key. */
+/** Shorter values are not scrubbed, so they are not accepted as keys. */
 export const SHORTEST_SECRET = 6
-/** What is longer fits into no header, and the pattern of all spellings would be too large. */
+/** Longer values do not fit into a header, and the pattern of their spellings would be too large. */
 export const LONGEST_SECRET = 4_096
 /** Of what is longer, only characters that programs do escape are looked for as JSON escapes. */
 const LONGEST_ESCAPED = 1_024
@@ -72,7 +72,8 @@ function atAnyDepth(spelling: string, isSecret: boolean): string {
   }).join(isSecret ? BETWEEN : '')
 }
 
-// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit a long row of them would be looked through from
+// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit a long row of them would be looked
+// through from
 // each of them.
 const DEPTH = 15
 
@@ -125,7 +126,7 @@ export function createLogger(
   return { trace, debug, info, warn: at('warn'), error: at('error') }
 }
 
-// What JSON would leave out, or refuse.
+// Values that JSON would omit or refuse.
 function readable(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (!(value instanceof Error)) return value

@@ -1,4 +1,4 @@
-/** Servers on this machine, for this machine: on 127.0.0.1, or at a path that this account alone may connect to. */
+/** Starts servers for this machine only: on 127.0.0.1, or on a unix socket that only this account can use. */
 
 import { lstatSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
@@ -68,7 +68,7 @@ function listen(server: Server, where: ListenOptions, name: string): Promise<voi
   })
 }
 
-/** Why the socket at `path` is not to be replaced; null when nobody listens there. */
+/** Why the socket at `path` must not be replaced; null when no process listens there. */
 function whyTaken(path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ path })

@@ -1,7 +1,6 @@
 /**
- * How much memory this process may take: what it was told, else what the machine and the control groups it runs in leave it.
- * A container is killed when it takes more, however much the machine has. What the engine gets of it is decided in
- * src/warehouse/engine-settings.ts.
+ * Finds how much memory this process may use: the configured limit, else the limit of the machine and its control groups. A
+ * container that uses more is killed. src/warehouse/engine-settings.ts decides the engine's share.
  */
 
 import { readFileSync } from 'node:fs'
@@ -13,8 +12,8 @@ import { runInNewContext } from 'node:vm'
 let collect: (() => void) | null = null
 
 /**
- * Frees what JavaScript holds no longer. By itself the runtime lets garbage grow to a multiple of what is in use, whatever the
- * process may take: after a delivery of 12 MB, by 100 MB. Takes some 20 ms.
+ * Collects JavaScript's garbage, which the runtime otherwise lets grow regardless of the limit: by 100 MB after a delivery of
+ * 12 MB. Takes some 20 ms.
  */
 export function collectGarbage(): void {
   if (collect === null) {

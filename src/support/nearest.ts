@@ -1,4 +1,4 @@
-/** What somebody who mistyped a word may have meant. Pure. */
+/** Suggests the word meant by a typing error. Pure. */
 
 /** The one of `words` that is nearest to `typed`, if it is near: at most a third of its letters differ. */
 export function nearest(typed: string, words: readonly string[]): string | undefined {

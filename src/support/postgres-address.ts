@@ -1,4 +1,4 @@
-/** Where a PostgreSQL is, and who loads it: an address without a password, and the variables that `psql` reads. */
+/** Resolves the address and user of a PostgreSQL from an address without a password and the variables that `psql` reads. */
 
 import { userInfo } from 'node:os'
 import { ConfigError } from './errors.ts'
@@ -34,7 +34,7 @@ export function isPostgresAddress(text: string): boolean {
   return SCHEME.test(text) || VARIABLE.test(text)
 }
 
-/** What is wrong with an address as people write it; null where nothing is. The text is not repeated: it may hold a password. */
+/** Checks an address as written; null if it is valid. The message does not repeat the text, which may hold a password. */
 export function postgresAddressFault(text: string): string | null {
   if (VARIABLE.test(text)) return null
   if (!SCHEME.test(text) || !URL.canParse(text)) {
@@ -42,7 +42,7 @@ export function postgresAddressFault(text: string): string | null {
   }
   const { password, searchParams } = new URL(text)
   const isWritten = password !== '' || searchParams.has('password')
-  return isWritten ? 'a password does not belong into the address: others could read it' : null
+  return isWritten ? 'a password does not belong in the address: others could read it' : null
 }
 
 /**

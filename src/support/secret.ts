@@ -1,4 +1,4 @@
-/** A value that must not be printed. Whatever prints it by accident prints `[redacted]`. */
+/** A value that must not be printed: printing it by accident shows `[redacted]`. */
 
 import { inspect } from 'node:util'
 

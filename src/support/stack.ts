@@ -8,7 +8,7 @@ import { packageRoot } from './assets.ts'
 
 const PLACE = /(file:\/\/[^\s()]+\.c?js):(\d+):(\d+)/g
 
-/** The stack of an error, with `src/….ts:line:column` wherever a source map beside the file says so. */
+/** The stack of an error, with `src/….ts:line:column` wherever the file has a source map. */
 export function stackOf(error: Error): string {
   return (error.stack ?? error.message).replaceAll(
     PLACE,

@@ -27,7 +27,7 @@ export function decodeTable(bytes: Uint8Array): string {
   }
 }
 
-// What shows nothing by itself: zero-width characters, marks of writing direction, variation selectors, tags. Without the
+// Invisible characters: zero-width, writing direction, variation selectors, tags. Without the
 // joiners among them Persian, Hindi and emoji read on, in plainer shapes.
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 
@@ -52,7 +52,10 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** JSON in which everything that {@link printable} does not show is escaped: the value is the same, a terminal has nothing to obey. */
+/**
+ * JSON in which everything that {@link printable} does not show is escaped: the value is the same, a terminal has nothing to
+ * obey.
+ */
 export function escapedJson(json: string): string {
   return json.replaceAll(
     /[^\P{Cc}\n]|[\u2028\u2029\p{Default_Ignorable_Code_Point}]/gu,

@@ -2,7 +2,7 @@
 
 import { DAY, HOUR } from './units.ts'
 
-/** Whether a wait, in milliseconds, is a mistake in a header and not a rate limit. */
+/** Whether a wait, in milliseconds, is a mistake in a header instead of a rate limit. */
 export function isMistakenWait(ms: number): boolean {
   return ms > DAY
 }

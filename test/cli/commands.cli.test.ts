@@ -82,7 +82,7 @@ describe('a run', () => {
     const site = await openSite({ companies: 3 })
     const empty = await site.call(['status'])
     expect([empty.exitCode, empty.stderr]).toEqual([10, ''])
-    expect(empty.stdout).toMatch(/nothing was run yet in[^]*\n {2}→ Try `jobtide demo`/)
+    expect(empty.stdout).toMatch(/nothing has run yet in[^]*\n {2}→ Try `jobtide demo`/)
 
     const { stdout, stderr } = done(await site.call(['run', site.pipeline]))
     expect(stderr.trimEnd().split('\n')).toEqual([
@@ -109,7 +109,7 @@ describe('a run', () => {
     expect(await site.json('credits', '--by', 'organization')).toMatchObject({ total })
     const coverage = { organizations: 3, read: 3, never_read: 0, with_gaps: 0, warehouse: null }
     expect(await site.json('coverage', site.pipeline)).toMatchObject(coverage)
-    expect(done(await site.call(['rejects'])).stdout).toMatch(/^no event was refused: all \d+ /)
+    expect(done(await site.call(['rejects'])).stdout).toMatch(/^no event was rejected: all \d+ /)
 
     await expectModels(site)
 
@@ -120,7 +120,7 @@ describe('a run', () => {
     expect(await other('status')).toMatchObject({ credits, warehouse: unavailable })
     expect(await other('credits')).toMatchObject({ total })
     expect(await other('coverage')).toMatchObject({ read: 3, warehouse: unavailable })
-    expect(done(await site.run(['rejects'])).stdout).toMatch(/^no event was refused/)
+    expect(done(await site.run(['rejects'])).stdout).toMatch(/^no event was rejected/)
     rmSync(join(site.dataDir, 'analyst.duckdb'))
     const rejects = await site.run(['rejects'])
     expect([rejects.exitCode, rejects.stdout]).toEqual([8, ''])
@@ -232,7 +232,7 @@ describe('jobtide models', () => {
   it('before the first run lists every table with grain, key and lineage, and no rows', async () => {
     const nothingYet = await callCli(['models', '--json', '--data-dir', temporaryFolder()])
     expect(nothingYet.exitCode).toBe(0)
-    expect(nothingYet.stderr).toContain('yet: rows are not known')
+    expect(nothingYet.stderr).toContain('yet, so row counts are not known')
     const wrong = await callCli(['models', 'joinrs', '--data-dir', temporaryFolder()])
     expect(wrong.exitCode).toBe(2)
     expect(wrong.stderr).toMatch(

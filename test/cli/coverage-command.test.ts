@@ -73,7 +73,7 @@ describe('coverage', () => {
       'oldest watermark  2026-02-19 00:00 UTC (10 days ago)',
       'newest watermark  2026-03-01 00:00 UTC (6 h ago)',
       'gaps              in 2 organisations',
-      'no events         1 organisation read, and never sent one',
+      'no events         1 organisation read that never sent one',
       '',
       'organisation  up to (UTC)           age  gaps  events  note',
       'nobody        -                       -     0       0  quarantined: not tracked',
@@ -114,7 +114,7 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', LIST, ['event_types: [joined, left]'])
     const { text, document } = await show(site, { prove: true }, pipeline)
     expect(text.split('\n')).toEqual([
-      'not looked at: 7 stretches of 5 of 5 organisations, by 2026-03-01 06:00 UTC',
+      'not read: 7 stretches of 5 of 5 organisations, by 2026-03-01 06:00 UTC',
       '',
       'organisation  event types  from (UTC)        to (UTC)          where',
       'nobody        joined,left  2025-03-01 06:00  now               not to the end',
@@ -144,7 +144,7 @@ describe('coverage', () => {
     const { text, document } = await show(site, { prove: true })
     expect(document).toMatchObject({ pipeline: null, organizations: 4, with_gaps: 2 })
     // Of the one that was refused nothing was looked at either.
-    expect(text).toMatch(/^not looked at: 6 stretches of 4 of 4 organisations/)
+    expect(text).toMatch(/^not read: 6 stretches of 4 of 4 organisations/)
   })
 
   it('says which question read what: with filters, an organisation has a row of its own for them', async () => {
@@ -205,7 +205,7 @@ describe('coverage', () => {
     expect(document).toMatchObject({ oldest_watermark: null, without_events: 0 })
     await expect(show(site)).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('nothing was run yet') as unknown,
+      message: expect.stringContaining('nothing has run yet') as unknown,
     })
   })
 })

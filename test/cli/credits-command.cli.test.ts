@@ -56,11 +56,11 @@ describe('credits', () => {
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
       'charged      32 credits since 2026-01-20',
-      'in doubt     20 credits: sent, no whole answer, perhaps billed',
+      'in doubt     20 credits: sent, no complete answer, perhaps billed',
       'this month   10 of 40 credits (25 %) in 2026-03; starts again on 2026-04-01',
       'new events   6 at 8.67 credits each',
       'a page held  5.3 of 50 events, 3.0 of them known before',
-      'unexpected   1 page not charged as the price list says',
+      'unexpected   1 page not charged by the price list',
       '',
       'unexpected (UTC)  pipeline  batch  page  events  credits  sent',
       '2026-01-20 00:00  nightly   0001      2       2       12  -',
@@ -113,7 +113,7 @@ describe('credits', () => {
     expect(document).toMatchObject({ total: { credits: 52 }, unloaded: 10 })
     expect(document).toMatchObject({ this_month: { month: '2026-03', credits: 20 } })
     expect(text).toContain(
-      '\nwithout 10 credits that are in the journal and not in the warehouse: jobtide\nload',
+      '\nwithout 10 credits that are in the journal but not yet in the warehouse:\njobtide load',
     )
   })
 

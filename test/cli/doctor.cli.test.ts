@@ -26,7 +26,7 @@ describe('jobtide doctor', () => {
     const site = await openSite({ companies: 2, pipelineLines: ["schedule: '15 2 * * *'"] })
     const { stdout } = done(await site.call(['doctor', site.pipeline]))
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
-    expect(stdout).toMatch(/^service +ok +lets the key in: answered 400 in /m)
+    expect(stdout).toMatch(/^service +ok +accepts the key: answered 400 in /m)
     expect(stdout).toMatch(/^test +ok +2 organisations in/m)
     expect(stdout).toMatch(/^test runs +ok +has not run; due \d{4}-.*T02:15:00/m)
     expect(site.simulator.account()).toMatchObject({
@@ -81,7 +81,7 @@ describe('jobtide doctor', () => {
     expect((await doctor(site)).found('service')).toMatchObject({
       state: 'warning',
       found: expect.stringMatching(
-        /^not asked: it wants no request before .*Z \(answered 503, at .*Z\)$/,
+        /^not checked: it wants no request before .*Z \(answered 503, at .*Z\)$/,
       ) as string,
       hint: expect.stringContaining('--forget-pause') as string,
     })

@@ -37,7 +37,7 @@ describe('a .env file', () => {
     ['in one pair of quotes', 'JOBTIDE_DATA_DIR="data\nexport JOBTIDE_API_KEY=sk-1"'],
   ])('with two variables %s is refused, and neither value shown', (_, text) => {
     const name = text.split('=', 1)[0] ?? ''
-    const message = `the value of ${name} goes on with another variable`
+    const message = `the value of ${name} runs into another variable`
     expect(() => read(text)).toThrow(
       expect.objectContaining({
         exitCode: 2,

@@ -262,7 +262,7 @@ describe('the data directory', () => {
     async ({ args }) => {
       const folder = temporaryFolder()
       const result = await callCli([...args, '--json'], { cwd: folder })
-      const says = /nothing was run yet in .*data|there is no journal in .*data/
+      const says = /nothing has run yet in .*data|there is no journal in .*data/
       expectProblem(result, { exitCode: 2, says, next: /Run a pipeline first.*--data-dir/ })
       expect(readdirSync(join(folder, 'data'))).toEqual(['locks'])
     },

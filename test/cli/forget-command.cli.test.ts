@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { acquireLock, isAwaited } from '../../src/run/lock.ts'
+import { acquireLock, hasWaiter } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
@@ -60,7 +60,7 @@ describe('jobtide forget', () => {
     // It asks a backfill to give way, and waits for that.
     const backfill = await acquireLock(site.dataDir, { command: 'backfill', clock: realClock })
     const waiting = site.call([...args, '--yes'])
-    await vi.waitFor(async () => expect(await isAwaited(site.dataDir)).toBe(true), 20_000)
+    await vi.waitFor(async () => expect(await hasWaiter(site.dataDir)).toBe(true), 20_000)
     backfill.release()
     const erased = done(await waiting)
     expect(erased.stderr).not.toContain('jobtide:')
@@ -105,7 +105,7 @@ describe('jobtide forget', () => {
 /** `--older-than` erases events by age; with `--json` it prints one document for programs. */
 async function expectErasedByAge(site: Site): Promise<void> {
   const unknown = await site.call(['forget', 'per_nobody'])
-  expect(unknown.stdout).toContain('Nothing of it is here.')
+  expect(unknown.stdout).toContain('None of it is here.')
   const old = `select count(*)::int as rows from job_change_events
     where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
   expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)

@@ -70,7 +70,7 @@ describe('with hostile names everywhere', () => {
       call: (args, more) => site.call([...args, '--data-dir', dataDir], more),
     }
     const run = done(await look(at, ['run', site.pipeline], 'terminal'))
-    expect(run.stdout).toContain('fields not known to Jobtide')
+    expect(run.stdout).toContain('unknown fields, kept in the journal')
     done(await look(at, ['load'], 'pipe'))
     done(await look(at, ['publish', '--pipeline', site.pipeline], 'json'))
     done(await look(at, ['verify', join(dataDir, 'snapshots')], 'terminal'))

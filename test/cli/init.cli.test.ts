@@ -49,7 +49,7 @@ describe('jobtide init', () => {
     const refused = await callCli(['init', folder, '--organizations', other])
     expect([refused.exitCode, refused.stderr]).toEqual([
       2,
-      expect.stringContaining('organizations.csv is there already, and is another list than'),
+      expect.stringContaining('organizations.csv already exists and is not the same list as'),
     ])
   })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { tellAll, type Delivered } from '../../src/cli/notify.ts'
+import { notifyAll, type Delivered } from '../../src/cli/notify.ts'
 import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
 import { readFreshness } from '../../src/run/freshness.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
@@ -25,7 +25,7 @@ it('tells two things once each in 3 looks on a full disk, and not again when the
   const freshness = { ...fresh, judgements: [wrong('missed_schedule'), wrong('coverage_gaps')] }
   const look = (delivered: Delivered) =>
     site.show(async (context) => {
-      await tellAll(context, freshness, delivered)
+      await notifyAll(context, freshness, delivered)
       return EXIT.done
     })
   const told = () => hook.got.map(({ body }) => body['text'])

@@ -140,7 +140,7 @@ describe('a run with OpenTelemetry', () => {
     const packages = ['@opentelemetry/api', '@opentelemetry/sdk-node']
     const install = `npm install ${packages.map((name) => `${name}@${known[name]}`).join(' ')}`
     expect([stdout, stderr]).toEqual([
-      `OpenTelemetry is asked for and not installed: ${install}\n`,
+      `OpenTelemetry is enabled but not installed: ${install}\n`,
       '',
     ])
   })

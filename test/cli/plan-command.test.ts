@@ -51,7 +51,7 @@ describe('plan', () => {
     const { text, document } = await plan(ledgerSite(NOW), 120)
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
-    expect(text).toMatch(/^bill +not known: none of these organisations was read before$/m)
+    expect(text).toMatch(/^bill +not known: none of these organisations has been read before$/m)
     expect(text).toMatch(
       /^price +40 credits where each batch has an event, 10 more for each 50 beyond/m,
     )
@@ -162,7 +162,7 @@ describe('plan', () => {
     const site = await afterAYear(100)
     const { text, document } = await plan(site, 100, {}, '{credits_per_month: 100}')
     expect(text).toMatch(/^this month +90 of 100 credits left$/m)
-    expect(text).toMatch(/^requests +about .*the pace is left to the service$/m)
+    expect(text).toMatch(/^requests +about .*the service sets the pace$/m)
     expect(document).toMatchObject({
       credits_limit: null,
       credits_per_month: 100,

@@ -69,7 +69,7 @@ describe('query', () => {
     for (const [given, why] of [
       ['absent.csv', 'is not there'],
       ['list.xlsx', 'is not a CSV, Parquet or DuckDB file'],
-      [`job_change_events=${csv}`, 'there is a table job_change_events already'],
+      [`job_change_events=${csv}`, 'table job_change_events already exists'],
       [`ops.parquet=${csv}`, 'is not there'],
     ] as const) {
       const { exitCode, stderr } = await query(['--attach', given, 'select 1'], root)
@@ -393,7 +393,9 @@ describe('query while another process writes the warehouse', () => {
     await hold(directory)
     const spoilt = await ask(directory, NOTES)
     expect([spoilt.exitCode, spoilt.stdout]).toEqual([8, ''])
-    expect(spoilt.stderr).toMatch(/is open in another .*; and its copy cannot be read: .*analyst/)
+    expect(spoilt.stderr).toMatch(
+      /is open in another .*; its copy cannot be read either: .*analyst/,
+    )
   })
 
   it('asks a copy of the same state without a word, and the warehouse where that copy is damaged', async () => {

@@ -28,7 +28,7 @@ describe('rejects', () => {
     const { text, document } = await show(site, 2)
     const lines = text.split('\n')
     expect(lines.slice(0, 5)).toEqual([
-      '3 events refused of 4 received; the rest of their pages was loaded',
+      '3 events rejected of 4 received; the rest of their pages was loaded',
       '',
       'events  last (UTC)        reason',
       '     2  2026-03-01 00:00  detected_at: expected an ISO 8601 instant',

@@ -86,7 +86,7 @@ describe('snapshots', () => {
     await publishManifest(store, first, null)
     await store.remove([POINTER_KEY])
     const removed = await show()
-    expect(removed.text).toMatch(/none of them is what readers see: there is no latest\.json$/)
+    expect(removed.text).toMatch(/readers see none of them: there is no latest\.json$/)
     expect(removed.document).toMatchObject({ current: null, snapshots: [{ is_current: false }] })
 
     const nowhere = aSite([])

@@ -49,7 +49,7 @@ describe('status --watch', () => {
 
   it('refuses where there is no terminal', async () => {
     const { shown, drawn } = look(siteHere(START), false, 1)
-    await expect(shown).rejects.toThrow('--watch draws on a terminal, and standard output is none')
+    await expect(shown).rejects.toThrow('--watch needs a terminal, and standard output is not one')
     expect(drawn).toEqual([])
   })
 })

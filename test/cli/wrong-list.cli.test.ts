@@ -117,7 +117,7 @@ describe('a list without one organisation that the service knows', () => {
     expect(day.exitCode).toBe(0)
     expect(day.document['warning']).toMatch(/^none of 3 organisations in \S+ ever sent an event$/)
     const text = await site.call(['extract', site.pipeline, '--days', '1'])
-    expect(text.stdout).toMatch(/no events +none of 3 organisations .*\n +→ Are the ids right\?/)
+    expect(text.stdout).toMatch(/no events +none of 3 organisations .*\n +→ Check the ids/)
     const known = site.simulator.organizations()[0]?.organization_id ?? ''
     const four = await extract(site, [...quiet, known])
     expect([four.exitCode, four.document['warning']]).toEqual([0, null])

@@ -79,7 +79,7 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
   const { dataDir, to, run } = await site()
   for (const [args, why] of [
     [['--to', to, '--tables', 'nonsense'], 'there is no table "nonsense"'],
-    [['--to', 'mysql://me:secret@db/people'], 'export writes no mysql://…@db/people'],
+    [['--to', 'mysql://me:secret@db/people'], 'export cannot write to mysql://…@db/people'],
     [['--to', to, '--schema', 'x'], '--schema is for postgres://…'],
     [['--to', `${to}.duckdb`, '--format', 'parquet'], '--format is for a folder'],
     [['--to', dataDir], 'keeps its own files'],

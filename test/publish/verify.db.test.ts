@@ -126,7 +126,7 @@ describe('a snapshot that is whole', () => {
     )
     expect([exitCode, document['copied_from']]).toEqual([EXIT.done, lake.root])
     expect(text.replaceAll('\n', ' ')).toContain(
-      `It was copied here from ${lake.root}: its views.sql goes on reading the files there.`,
+      `It was copied here from ${lake.root}: its views.sql still reads the files there.`,
     )
     const site = ledgerSite(START)
     const restored = await restore(copy, site)

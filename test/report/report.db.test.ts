@@ -130,7 +130,7 @@ describe('the page', () => {
       const data = await readReport(warehouse, window, list)
       const [joined] = data.counts
       const part = headDigest(data, '').parts.find(({ label }) => label === 'joined')
-      const [beside] = parsed(reportPage(data, NOW)).all('.figures .beside')
+      const [beside] = parsed(reportPage(data, NOW)).all('.figures .aside')
       return {
         before: joined?.changes_before,
         beside: beside?.textContent,
@@ -162,7 +162,7 @@ describe('the page', () => {
     for (const id of ['joined', 'left', 'rose', 'organizations', 'bursts']) {
       expect(page.all(`#${id} table`)).toEqual([])
     }
-    expect(page.text('#joined')).toContain('Nobody was seen to join.')
+    expect(page.text('#joined')).toContain('No one was seen to join.')
   })
 
   it('takes nothing from outside for more than text: no element, no handler, no address but https', async () => {

@@ -92,7 +92,7 @@ describe('a pipeline of kind collect', () => {
     site.listOf(['https://network.example/company/nobody'])
     const nothing = await site.call(['run', site.pipeline, '--no-publish'])
     expect(nothing.exitCode).toBe(2)
-    expect(nothing.stderr).toContain('the service has nothing of what')
+    expect(nothing.stderr).toContain('the service has no data for the entries of')
     site.listOf(site.urls)
     const later = { error: 'timed out', retryable: true, credit_used: 0 }
     site.simulator.setFaults([{ status: 200, body: later, times: 'always' }])

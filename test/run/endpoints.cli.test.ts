@@ -88,7 +88,7 @@ describe('find and suggest', () => {
     for (const [args, says] of [
       [['suggest', '--filters', 'town'], 'the service lists no filter town'],
       [['suggest', '--filters', 'seniority', 'CXO'], '--filters takes no text'],
-      [['suggest', 'company'], 'what to suggest is missing'],
+      [['suggest', 'company'], 'the type to suggest is missing'],
     ] as const) {
       expect(await site.call(args)).toMatchObject({
         exitCode: 2,
@@ -128,7 +128,7 @@ describe('find and suggest', () => {
   })
 
   it.each([
-    [['dogs', 'a=b'], 'there is no search for dogs'],
+    [['dogs', 'a=b'], 'cannot search for dogs'],
     [['people', 'manager'], 'not a filter: "manager"'],
     [['people', 'job_titel=CEO'], 'job_titel: unknown; allowed: keywords, job_title,'],
     [['people', '+job_title=CEO'], 'the endpoint knows job_title'],

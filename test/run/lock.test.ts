@@ -8,7 +8,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { acquireLock, holderOf, isAwaited, type LockRequest } from '../../src/run/lock.ts'
+import { acquireLock, holderOf, hasWaiter, type LockRequest } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -44,7 +44,9 @@ describe('the lock of a data directory', () => {
       for (const one of [name, 'journal', 'pipelines']) mkdirSync(join(folder, one))
       await expect(take(folder, 'run')).rejects.toMatchObject({
         exitCode: EXIT.usage,
-        message: expect.stringContaining(`its ${name} is not of Jobtide`) as unknown,
+        message: expect.stringContaining(
+          `would remove its ${name}, which it did not make`,
+        ) as unknown,
         hint: expect.stringContaining('Name an empty folder') as unknown,
       })
       expect(readdirSync(folder).toSorted()).toEqual([name, 'journal', 'pipelines'].toSorted())
@@ -108,20 +110,20 @@ describe('the lock of a data directory', () => {
   it('is waited for until it is given back, which is said once; a backfill sees that another process waits', async () => {
     const dataDir = temporaryFolder()
     const backfill = await take(dataDir, 'backfill', { givesWay: true })
-    expect(await isAwaited(dataDir)).toBe(false)
+    expect(await hasWaiter(dataDir)).toBe(false)
     const notices: string[] = []
     const nightly = take(dataDir, 'run', {
       maxWaitMs: 20_000,
       onWait: ({ message }) => notices.push(message),
     })
-    while (!(await isAwaited(dataDir))) await pause(20)
+    while (!(await hasWaiter(dataDir))) await pause(20)
     await pause(500)
     backfill.release()
     // It lets the one that waits go first, although the lock is free.
     const again = take(dataDir, 'backfill', { givesWay: true, maxWaitMs: 20_000 })
     const lock = await nightly
     expect(notices).toEqual([expect.stringContaining('is in use by `jobtide backfill`')])
-    expect(await isAwaited(dataDir)).toBe(false)
+    expect(await hasWaiter(dataDir)).toBe(false)
     expect(await holderOf(dataDir)).toContain('`jobtide run`')
     lock.release()
     const last = await again
@@ -134,7 +136,7 @@ describe('the lock of a data directory', () => {
     const backfill = await take(dataDir, 'backfill', { givesWay: true })
     // Makes the file of those who wait, which stays.
     await expect(take(dataDir, 'run', { maxWaitMs: 300 })).rejects.toThrow('in use')
-    const looks = await Promise.all(Array.from({ length: 4 }, () => isAwaited(dataDir)))
+    const looks = await Promise.all(Array.from({ length: 4 }, () => hasWaiter(dataDir)))
     expect(looks).toEqual([false, false, false, false])
     backfill.release()
   })
@@ -144,7 +146,7 @@ describe('the lock of a data directory', () => {
     const first = await take(dataDir, 'backfill', { givesWay: true })
     const second = take(dataDir, 'backfill', { givesWay: true, maxWaitMs: 600 })
     await pause(400)
-    expect(await isAwaited(dataDir)).toBe(false)
+    expect(await hasWaiter(dataDir)).toBe(false)
     await expect(second).rejects.toMatchObject({ exitCode: EXIT.locked })
     first.release()
   })
@@ -157,7 +159,7 @@ describe('the lock of a data directory', () => {
     })
     const stop = AbortSignal.abort(new Error('stopped'))
     await expect(take(dataDir, 'run', { maxWaitMs: 60_000, stop })).rejects.toThrow('stopped')
-    expect(await isAwaited(dataDir)).toBe(false)
+    expect(await hasWaiter(dataDir)).toBe(false)
     other.release()
   })
 
@@ -181,7 +183,7 @@ describe('the lock of a data directory', () => {
     ;(await take(dataDir, 'run')).release()
     writeFileSync(join(dataDir, 'locks', `${name}.duckdb`), damage)
     expect(await holderOf(dataDir)).toBeNull()
-    expect(await isAwaited(dataDir)).toBe(false)
+    expect(await hasWaiter(dataDir)).toBe(false)
     const held = await take(dataDir, 'run', { maxWaitMs: 1 })
     expect(await holderOf(dataDir)).toContain('jobtide run')
     held.release()

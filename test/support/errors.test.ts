@@ -18,12 +18,12 @@ describe('asStorageError', () => {
     ['EFBIG', 'the file is larger than it may be'],
     ['EISDIR', 'a folder is in the place of a file'],
     ['ENOTDIR', 'a file is in the place of a folder'],
-    ['EMFILE', 'this process has too many files open', /^Let .* \(`ulimit -n`, /],
-    ['ENFILE', 'this machine has too many files open', /^Let .* \(`sysctl fs.file-max`\)/],
+    ['EMFILE', 'this process has too many files open', /^Raise .* \(`ulimit -n`, /],
+    ['ENFILE', 'this machine has too many files open', /^Raise .* \(`sysctl fs.file-max`\)/],
     ['EROFS', 'the file system is read-only', /^Mount it for writing/],
     ['EIO', 'the disk reports an input/output error'],
-    ['EACCES', 'permission denied', /^See who owns what is named here/],
-    ['EPERM', 'permission denied', /^See who owns what is named here/],
+    ['EACCES', 'permission denied', /^Check the owner/],
+    ['EPERM', 'permission denied', /^Check the owner/],
   ])('says of %s that %s, and exits with 9', (code, meaning, fix = /^Make room or fix/) => {
     const cause = systemError(code, 'write')
     expect(asStorageError(cause, 'journal data/journal')).toMatchObject({
@@ -47,7 +47,7 @@ describe('asStorageError', () => {
         for (let n = 0; n < 5; n++) writeFileSync(join(folder, `${n}`), 'x')
       }
       expect(() => onDisk('journal', write)).toThrow(
-        'journal: the disk takes no more files: it has no inodes left (ENOSPC)',
+        'journal: the disk has no inodes left, so no file can be created (ENOSPC)',
       )
     },
   )

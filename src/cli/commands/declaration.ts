@@ -1,4 +1,4 @@
-/** What a command is declared by. */
+/** The declaration of a command. */
 
 import type { ExitCode } from '../../support/errors.ts'
 import type { OptionDeclaration } from '../options.ts'
@@ -6,15 +6,15 @@ import type { OptionDeclaration } from '../options.ts'
 export interface Declaration {
   readonly name: string
   readonly about: string
-  /** As commander writes them: `<required>`, `[optional]`, `[several...]`; what they are; a value that stands for none. */
+  /** As commander writes them: `<required>`, `[optional]`, `[several...]`; description; default value. */
   readonly arguments?: readonly (readonly [name: string, about: string, standard?: string])[]
   readonly options?: readonly OptionDeclaration[]
-  /** The function, imported only for this command: it takes the context, the arguments, and the options at last. */
+  /** The function, imported only for this command. It takes the context, the arguments and finally the options. */
   readonly import: () => Promise<(...given: never[]) => Promise<ExitCode>>
 }
 
-/** How an argument that names a pipeline is told. */
+/** Marks an argument that names a pipeline. */
 export const PIPELINE = 'name below pipelines/, or a path'
 
-/** Rows that a command shows at most. */
+/** The most rows that a command shows. */
 export const MOST_SHOWN = 10_000

@@ -13,11 +13,11 @@ import {
 import { PIPELINE, MOST_SHOWN, type Declaration } from './declaration.ts'
 
 const WINDOW_OPTIONS: readonly OptionDeclaration[] = [
-  ['--week', 'the last whole week, Monday to Sunday (what it is without a choice)'],
+  ['--week', 'the last whole week, Monday to Sunday (default)'],
   ['--days <n>', 'the last n days up to now', wholeNumber(1, 100_000)],
-  ['--from <date>', 'from this day on, such as 2026-11-01'],
-  ['--to <date>', 'up to this day, itself included; absent: up to now'],
-  ['--organizations <file>', 'only what concerns the organisations of this list'],
+  ['--from <date>', 'first day, such as 2026-11-01'],
+  ['--to <date>', 'last day, included (default: now)'],
+  ['--organizations <file>', 'only the organisations in this list'],
 ]
 
 export const READ_COMMANDS: readonly Declaration[] = [
@@ -25,12 +25,12 @@ export const READ_COMMANDS: readonly Declaration[] = [
     name: 'status',
     about:
       'last runs, coverage, credits, rejects, snapshot; exit 10 when not as fresh as it should be',
-    arguments: [['[pipelines...]', `${PIPELINE}; absent: those of pipelines/, and all that ran`]],
+    arguments: [['[pipelines...]', `${PIPELINE}; default: those in pipelines/, and all that ran`]],
     options: [
       MAX_AGE_OPTION,
       [
         '--watch [seconds]',
-        'draw it again every so many seconds, 5 if not given, until Ctrl-C',
+        'redraw every few seconds (default: 5) until Ctrl-C',
         wholeNumber(1, 3_600),
         null,
         'json',
@@ -41,20 +41,20 @@ export const READ_COMMANDS: readonly Declaration[] = [
   {
     name: 'coverage',
     about: 'how far each organisation was read, and where the gaps are',
-    arguments: [['[pipeline]', `${PIPELINE}; absent: all that were asked for`]],
+    arguments: [['[pipeline]', `${PIPELINE}; default: all organisations ever requested`]],
     options: [
-      ['--organizations <file>', 'another list than that of the pipeline'],
-      ['--prove', 'list what was not looked at, by organisation, event type and interval'],
+      ['--organizations <file>', 'use this list instead of the one in the pipeline'],
+      ['--prove', 'list the unread intervals by organisation and event type'],
       ['--all', 'show every row'],
     ],
     import: async () => (await import('../coverage-command.ts')).coverageCommand,
   },
   {
     name: 'credits',
-    about: 'what was spent, on what, and what it brought',
-    arguments: [['[pipeline]', `${PIPELINE}; absent: all of them`]],
+    about: 'credits spent, on what, and what they bought',
+    arguments: [['[pipeline]', `${PIPELINE}; default: all of them`]],
     options: [
-      ['--by <what>', 'a row for each', CREDIT_GROUPS],
+      ['--by <what>', 'one row for each', CREDIT_GROUPS],
       ['--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000)],
       ['--all', 'show every row'],
     ],
@@ -62,9 +62,9 @@ export const READ_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'rejects',
-    about: 'events that did not fit, and why',
+    about: 'rejected events, and why',
     options: [
-      ['--limit <n>', 'how many to show, the newest first', wholeNumber(0, MOST_SHOWN), 20],
+      ['--limit <n>', 'number of events to show, newest first', wholeNumber(0, MOST_SHOWN), 20],
     ],
     import: async () => (await import('../rejects-command.ts')).rejectsCommand,
   },
@@ -76,7 +76,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
       ['--format <format>', 'how to print', QUERY_FORMATS, 'table'],
       [
         '--attach <[name=]file>',
-        'your CSV, Parquet or DuckDB file as a table; several times',
+        'add your CSV, Parquet or DuckDB file as a table; repeatable',
         several,
       ],
       ['--recipe <name>', 'a question that ships with Jobtide, see docs/recipes.md'],
@@ -85,14 +85,14 @@ export const READ_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'models',
-    about: 'the tables: what a row is, rows, columns, what each is made from',
+    about: 'the tables: grain, rows, columns and sources',
     arguments: [['[table]', 'one table in full']],
-    options: [['--html <file>', 'write all of it as one page, with lineage drawn and a search']],
+    options: [['--html <file>', 'write everything as one HTML page, with lineage and a search']],
     import: async () => (await import('../models-command.ts')).modelsCommand,
   },
   {
     name: 'report',
-    about: 'one HTML page of who joined, left and rose, with pictures',
+    about: 'one HTML page of who joined, left and was promoted, with charts',
     options: [
       ...WINDOW_OPTIONS,
       [
@@ -106,23 +106,23 @@ export const READ_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'digest',
-    about: 'the head of such a page in at most 30 lines of text',
+    about: 'a summary of the report in at most 30 lines of text',
     options: [...WINDOW_OPTIONS, ['--format <format>', 'how to print', DIGEST_FORMATS, 'text']],
     import: async () => (await import('../digest-command.ts')).digestCommand,
   },
   {
     name: 'titles',
-    about: 'how job titles, or changes of title, are understood',
+    about: 'how job titles, or changes of title, are classified',
     arguments: [
       [
         '[file]',
-        'a title a line, or CSV with a column title, or previous and current; - or absent: standard input',
+        'one title per line, or CSV with a column title, or previous and current; - (default): standard input',
         '-',
       ],
     ],
     options: [
       ['--format <format>', 'how to print', TITLES_FORMATS, 'csv'],
-      ['--ladder <name>', 'read them by a ladder of config/ladders.yaml'],
+      ['--ladder <name>', 'use a ladder from config/ladders.yaml'],
     ],
     import: async () => (await import('../titles-command.ts')).titlesCommand,
   },

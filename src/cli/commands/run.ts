@@ -18,7 +18,7 @@ const runs = () => import('../service-commands.ts')
 export const RUN_COMMANDS: readonly Declaration[] = [
   {
     name: 'demo',
-    about: 'the whole journey on this machine: no account, no network',
+    about: 'try everything on this machine: no account, no network',
     import: async () => (await import('../demo-command.ts')).demoCommand,
   },
   {
@@ -30,29 +30,29 @@ export const RUN_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'backfill',
-    about: 'a run over a long window',
+    about: 'run a pipeline over a long window',
     arguments: [['[pipeline]', PIPELINE, 'backfill']],
     options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
     import: async () => (await runs()).backfillCommand,
   },
   {
     name: 'schedule',
-    about: 'stay up and run each pipeline at its cron time',
-    arguments: [['[pipelines...]', `${PIPELINE}; absent: all files of pipelines/ with a schedule`]],
+    about: 'stay up and run each pipeline on its schedule',
+    arguments: [['[pipelines...]', `${PIPELINE}; default: all in pipelines/ with a schedule`]],
     options: [
       MAX_AGE_OPTION,
       [
         '--health-port <n>',
-        'answer GET /health and /metrics on 127.0.0.1; 0 for any free port',
+        'serve GET /health and /metrics on 127.0.0.1; 0 for any free port',
         wholeNumber(0, 65_535),
       ],
-      ['--health-socket <path>', 'answer them at a unix socket that only this account may read'],
+      ['--health-socket <path>', 'serve them on a unix socket that only this account may read'],
     ],
     import: async () => (await import('../schedule-command.ts')).scheduleCommand,
   },
   {
     name: 'plan',
-    about: 'what a run would ask and cost; sends nothing without --sample',
+    about: 'what a run would request and cost; sends nothing without --sample',
     arguments: [['<pipeline>', PIPELINE]],
     options: [
       ...RUN_OPTIONS,
@@ -66,7 +66,7 @@ export const RUN_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'extract',
-    about: 'buy the pages of a pipeline into the journal, and nothing else',
+    about: 'only buy the pages of a pipeline into the journal',
     arguments: [['<pipeline>', PIPELINE]],
     options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION],
     import: async () => (await runs()).extractCommand,
@@ -82,7 +82,7 @@ export const RUN_COMMANDS: readonly Declaration[] = [
     options: [
       [
         '--select <models...>',
-        'only these: name, +name, name+, path:models; publish waits for a whole build',
+        'only these: name, +name, name+, path:models; publish needs a whole build',
       ],
     ],
     import: async () => (await stages()).buildCommand,
@@ -92,11 +92,11 @@ export const RUN_COMMANDS: readonly Declaration[] = [
     about: 'publish a Parquet snapshot of the warehouse',
     options: [
       ['--pipeline <pipeline>', 'whose snapshot destination to use', null, 'nightly'],
-      ['--snapshot-to <folder|s3://…>', 'where the snapshot goes'],
+      ['--snapshot-to <folder|s3://…>', 'destination of the snapshot'],
       ['--keep <n|rules>', 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24'],
       ENGINE_OPTION,
-      ['--compact', 'write every file again, whatever builds say of changes'],
-      ['--accept-schema-change', 'publish although tables or columns went or changed type'],
+      ['--compact', 'rewrite every file, changed or not'],
+      ['--accept-schema-change', 'publish even if tables or columns were removed or changed type'],
       ...GUARD_OPTIONS,
     ],
     import: async () => (await stages()).publishCommand,

@@ -6,8 +6,8 @@ import { PIPELINE, type Declaration } from './declaration.ts'
 export const TOOL_COMMANDS: readonly Declaration[] = [
   {
     name: 'init',
-    about: 'write a folder that works at once: a pipeline, your list, an example of .env',
-    arguments: [['[folder]', 'made where it is missing; what is there stays', '.']],
+    about: 'create a folder that is ready to run: a pipeline, your list, an example .env',
+    arguments: [['[folder]', 'created if missing; existing files stay', '.']],
     options: [['--organizations <file>', 'your list, to copy: CSV, TXT or Parquet']],
     import: async () => (await import('../init-command.ts')).initCommand,
   },
@@ -19,37 +19,37 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
       ['<filters...>', 'name=value, or name!=value to exclude'],
     ],
     options: [
-      ['--output <file>', 'write what was found as CSV; says what is new against the file before'],
-      ['--pages <n>', 'the most pages', wholeNumber(1, 10_000), 10],
+      ['--output <file>', 'write the results as CSV, and report changes since the previous file'],
+      ['--pages <n>', 'maximum number of pages', wholeNumber(1, 10_000), 10],
       ['--credits <n>', 'credits it may spend', wholeNumber(1, 1e9)],
       [
         '--refresh-days <n>',
-        'an answer so old, or younger, is not bought again',
+        'reuse an answer up to this age instead of buying it again',
         wholeNumber(0, 3650),
         1,
       ],
-      ['--dry-run', 'say what it may cost; sends nothing'],
+      ['--dry-run', 'show what it may cost; sends nothing'],
       PAUSE_OPTION,
     ],
     import: async () => (await import('../find-command.ts')).findCommand,
   },
   {
     name: 'suggest',
-    about: 'what the filters of "find people" are called; 1 credit',
+    about: 'look up filter values for "find people"; 1 credit',
     arguments: [
       ['[type]', 'company, job_title, location, school, technology or function'],
-      ['[text]', 'how it begins'],
+      ['[text]', 'the first letters'],
     ],
     options: [
-      ['--filters', 'all values of the filters that the service lists, or of one; free'],
+      ['--filters', 'list the values of all filters that the service lists, or of one; free'],
       PAUSE_OPTION,
     ],
     import: async () => (await import('../find-command.ts')).suggestCommand,
   },
   {
     name: 'doctor',
-    about: 'what is wrong with this installation, and what to do; buys nothing',
-    arguments: [['[pipelines...]', `${PIPELINE}; absent: those of the current folder`]],
+    about: 'check this installation and show how to fix it; buys nothing',
+    arguments: [['[pipelines...]', `${PIPELINE}; default: those in the current folder`]],
     import: async () => (await import('../doctor-command.ts')).doctorCommand,
   },
   {
@@ -57,8 +57,8 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     about: 'serve a simulator of the job-change service on this machine',
     options: [
       ['--port <n>', 'port on 127.0.0.1; 0 for any free one', wholeNumber(0, 65_535), 8_787],
-      ['--key <key>', 'the key it lets in (a made-up one)', null, 'simulator-key'],
-      ['--seed <n>', 'another seed, another world', wholeNumber(0, 1e9), 7],
+      ['--key <key>', 'the API key to accept (a made-up one)', null, 'simulator-key'],
+      ['--seed <n>', 'random seed of the made-up world', wholeNumber(0, 1e9), 7],
       ['--companies <n>', 'organisations in the made-up world', wholeNumber(1, 100_000), 60],
       ['--events <file>', 'serve these events instead: .ndjson or .ndjson.gz'],
       ['--organizations-out <file>', 'write the list of organisations as CSV'],
@@ -69,17 +69,17 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'listen',
-    about: 'receive what signals deliver, until it is stopped; the next run loads it',
+    about: 'receive signal deliveries until stopped; the next run loads them',
     options: [
       ['--port <n>', 'port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
-      ['--largest-mib <n>', 'the largest delivery that is taken, in MiB', wholeNumber(1, 256), 16],
+      ['--largest-mib <n>', 'largest delivery to accept, in MiB', wholeNumber(1, 256), 16],
       [
         '--host <address>',
         'where to listen; others need JOBTIDE_WEBHOOK_SECRET',
         null,
         '127.0.0.1',
       ],
-      ['--path <path>', 'where deliveries are sent to', null, '/signals'],
+      ['--path <path>', 'URL path of the deliveries', null, '/signals'],
       [
         '--signature-header <name>',
         'the header that carries the signature',
@@ -92,13 +92,13 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'schema',
-    about: 'what --json prints, as JSON Schema',
-    arguments: [['[command]', 'of this command; absent: of all of them']],
+    about: 'print the JSON Schema of what --json prints',
+    arguments: [['[command]', 'only this command (default: all of them)']],
     import: async () => (await import('../schema-command.ts')).schemaCommand,
   },
   {
     name: 'completion',
-    about: 'a script by which your shell completes commands and options',
+    about: 'print a script that completes commands and options in your shell',
     arguments: [['<shell>', 'bash, zsh or fish; the first line of the script says how to use it']],
     import: async () => (await import('../completion-command.ts')).completionCommand,
   },

@@ -21,5 +21,5 @@ export const totals = { tables: count, files: count, rows: count, bytes: count }
 
 /** A failure, as errorDocument makes it. */
 export const problem = z.looseObject({ message: text, hint: orNull(text), exit_code: count })
-/** What a command prints that ends without a result. */
+/** The document of a command that ends without a result. */
 export const failure = withVersion({ error: problem })

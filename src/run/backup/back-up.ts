@@ -1,6 +1,6 @@
 /**
- * Backs the journal up: what was bought is kept in a second place before anything else is made of it. Copies the sealed segments
- * that are not there yet, then replaces the list of them (backup-list.ts). Where nothing changed, nothing is asked of the place.
+ * Backs up the journal: a second place keeps the bought pages before anything is derived from them. Copies the missing sealed
+ * segments, then replaces their list (backup-list.ts). Sends no request if nothing changed.
  */
 
 import { join } from 'node:path'
@@ -147,7 +147,7 @@ export async function backUpInto(
     remember(root, journal, { ...NEVER, ...known, ...target, problem: reason })
     if (!(error instanceof PublishError)) throw error
     throw new PublishError(`the journal was not backed up to ${target.place}: ${reason}`, {
-      hint: 'What was bought is in the journal here; the next run backs it up.',
+      hint: 'All bought pages are in the journal here; the next run backs it up.',
       context: { place: target.place },
       cause: error,
     })
@@ -174,7 +174,7 @@ async function copy(
     const path = join(journal.folder, segment.segment)
     if (!isProven(path, segment)) {
       throw new StorageError(`journal segment ${path} is not as it was sealed`, {
-        hint: '`jobtide verify` names everything that is wrong with the journal.',
+        hint: '`jobtide verify` lists every fault of the journal.',
       })
     }
     // A backup that was killed may have copied it.
@@ -184,8 +184,8 @@ async function copy(
   }
   const bytes = Buffer.from(`${stableJson(here, 2)}\n`)
   if (!(await store.replace(LIST_KEY, bytes, there?.version ?? null))) {
-    throw new PublishError(`another process backs a journal up to ${store.destination}`, {
-      hint: 'Does a copy of this data directory run somewhere else? Only one of them may.',
+    throw new PublishError(`another process is backing up a journal to ${store.destination}`, {
+      hint: 'Is a copy of this data directory running elsewhere? Stop it: only one of them may run.',
     })
   }
   // A backup from before an erasure came back, such as a disk that was away: what was rewritten since must not stay there.
@@ -248,7 +248,8 @@ export function refuseOther(
 }
 
 /**
- * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in the log, and in
+ * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in the
+ * log, and in
  * `status`; the next run tries again.
  */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
@@ -275,7 +276,7 @@ export async function proveBackup(
 ): Promise<string[]> {
   const store = await openBackup(target, world, 'read')
   const list = (await readBackupList(store))?.list
-  if (list === undefined) return [`there is no backup of the journal in ${target.place}`]
+  if (list === undefined) return [`no backup of the journal in ${target.place}`]
   refuseOther(list, journal, world, target.place)
   const problems: string[] = []
   for (const [index, segment] of list.segments.entries()) {

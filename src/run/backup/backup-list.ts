@@ -1,6 +1,6 @@
 /**
- * What a backup of the journal consists of: its sealed segments, each an object whose name holds its SHA-256, and one list, which
- * is replaced last and by compare-and-swap. The list holds everything else that a restored journal needs: the list of seals, the
+ * The format of a journal backup: the sealed segments, each an object named by its SHA-256, and one list, which is replaced
+ * last by compare-and-swap. The list holds everything else that a restored journal needs: the list of seals, the
  * identity, and what keeps erased people out. So a backup is always a whole state of the journal, the newest or the one before.
  */
 
@@ -48,7 +48,7 @@ const listSchema = z.strictObject({
   segments: z.array(segmentSchema),
   /** The bytes of `journal.seals`. */
   seals: z.string(),
-  /** How many lists of erased people there were before this one; 0 where nobody was erased. */
+  /** How many lists of erased people preceded this one; 0 if no one was erased. */
   suppression_generation: z.int().min(0),
   /** Other files of the data directory, by name: what keeps erased people out. */
   files: z.record(
@@ -64,7 +64,7 @@ export function segmentKey({ segment, sha256 }: BackedUpSegment): string {
   return `${SEGMENTS_PREFIX}${segment.replace(/\.journal$/, '')}-${sha256}.journal`
 }
 
-/** What a backup of the journal would hold now. The caller is the only process that writes the journal. */
+/** Describes a backup of the journal as it is now. The caller is the only process that writes the journal. */
 export function describeJournal(
   journal: Journal,
   { directory, clock, version }: Pick<RunWorld, 'directory' | 'clock' | 'version'>,
@@ -133,7 +133,7 @@ export async function readBackupList(
   const list = listSchema.safeParse(value).data
   if (list !== undefined) return { list, version: stored.version }
   throw new StorageError(`${where} is not the list of a journal backup, or is damaged`, {
-    hint: 'Bring an earlier version of that object back, where the bucket keeps versions; or name another place.',
+    hint: 'Restore an earlier version of that object if the bucket keeps versions, or name another place.',
   })
 }
 

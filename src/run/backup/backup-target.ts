@@ -74,7 +74,7 @@ const memorySchema = z.object({
   problem: z.string().nullable(),
 })
 
-/** What this machine remembers of one place. */
+/** The record of one place. */
 export type BackupMemory = z.infer<typeof memorySchema>
 
 const FORMAT_VERSION = 1
@@ -87,7 +87,7 @@ const fileSchema = z.object({
 const memoryPath = (root: string) => join(root, 'journal.backup.json')
 
 /**
- * What this machine remembers of the places that this data directory was backed up to; nothing where the file is lost or damaged.
+ * Reads the record of the places that this data directory was backed up to; empty if the file is lost or damaged.
  * @throws ConfigError for the file of a newer version, which may know of places that this one would forget
  */
 export function readMemory(root: string): readonly BackupMemory[] {
@@ -114,11 +114,11 @@ export function knownBackups(
   return known.map(({ place, s3 }) => ({ place, s3 }))
 }
 
-/** What is wrong where it is not known whether there is a backup somewhere; null where that is known. */
+/** Why it is unknown whether a backup exists; null if it is known. */
 export function lostMemory(root: string, journal: Journal): string | null {
   if (readFile(root) !== null || notedBackups(journal) !== null) return null
   const state = existsSync(memoryPath(root)) ? 'damaged' : 'missing'
-  // Journals from before 0.17 say that a run backed up, and not where.
+  // Journals from before 0.17 record that a run backed up, but not where.
   const wasMade = runsOf(journal).some(
     ({ finished }) => finished?.stage_seconds?.backup !== undefined,
   )

@@ -1,5 +1,6 @@
 /**
- * An erasure in the backups of the journal: in every place that may hold one, also where journal.backup.json is lost. Such places
+ * Erases people from the backups of the journal, in every place that may hold one, even if journal.backup.json is lost. Such
+ * places
  * are noted in the journal, named by pipelines, or lie below a destination.
  */
 
@@ -72,8 +73,8 @@ function isOf({ journal_id: id }: BackupList, { folder }: Journal, { clock }: Er
 }
 
 /**
- * Brings the backups up to an erasure: the rewritten segments go there, all others go for good, old object versions with them. What
- * is left is proved: it is the segments here, object by object, which are searched here.
+ * Applies an erasure to the backups: uploads the rewritten segments, and deletes all others with their old object versions.
+ * The remaining objects are proved to be the segments here, which are searched here.
  * @param targets where snapshots were published
  * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
  * @returns what is left, a sentence for each place

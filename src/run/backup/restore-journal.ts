@@ -51,7 +51,7 @@ export interface RestoredJournal {
   readonly bytes: number
   /** Segments that were sealed here after the backup, and are lost. */
   readonly lost: number
-  /** Credits in the journal, and in the newest snapshot beside the backup; null where none is readable. */
+  /** Credits in the journal, and in the newest snapshot next to the backup; null if none is readable. */
   readonly credits: number
   readonly creditsPublished: number | null
 }
@@ -122,9 +122,9 @@ function refuseWhole(journal: Journal): void {
     throw error
   }
   throw new ConfigError(
-    `there is a journal in ${dirname(journal.folder)}, and nothing of it is lost`,
+    `the journal in ${dirname(journal.folder)} is complete, so there is nothing to restore`,
     {
-      hint: 'Name an empty folder with --data-dir. `jobtide replay` makes the warehouse of the journal that is here. Nothing was changed.',
+      hint: 'Name an empty folder with --data-dir, or rebuild the warehouse from this journal with `jobtide replay`. Nothing was changed.',
     },
   )
 }
@@ -191,7 +191,7 @@ async function fetchSegments(
 
 function damaged(what: string): StorageError {
   return new StorageError(`the backup of the journal is damaged: ${what}`, {
-    hint: 'Bring that object back, where the bucket keeps versions, and run the same command again. Until then nothing is restored.',
+    hint: 'Restore that object if the bucket keeps versions, and run the same command again. Until then nothing is restored.',
   })
 }
 
@@ -243,7 +243,7 @@ function placeFiles(list: BackupList, root: string): void {
   }
 }
 
-/** What the newest snapshot knows was spent, where the backup lies below its destination. */
+/** The credits spent by the newest snapshot, if the backup lies below its destination. */
 async function publishedCredits(
   { place: of, s3 }: BackupTarget,
   { clock, s3Endpoint, logger }: BackupWorld,

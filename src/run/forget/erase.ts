@@ -52,7 +52,7 @@ import {
 import { eraseInTarget, knownDestinations, searchTarget } from './snapshots.ts'
 import { searchIn, tell, type ErasureWorld } from './world.ts'
 
-/** What was erased, and what is left; it names nobody. `certificates/forget-<ULID>.json` holds all of it but `path`. */
+/** The report of an erasure, without names. `certificates/forget-<ULID>.json` holds all of it except `path`. */
 export interface Certificate extends Pick<
   Pending,
   'events_before' | 'segments' | 'rows' | 'stores'
@@ -63,28 +63,28 @@ export interface Certificate extends Pick<
   /** ISO 8601, UTC. */
   readonly made_at: string
   readonly jobtide: string
-  /** True when nothing is left anywhere. */
+  /** True if nothing is left anywhere. */
   readonly is_complete: boolean
-  /** What is left, a sentence each. */
+  /** One sentence for each thing that is left. */
   readonly remaining: readonly string[]
   /** The keyed hash of each person, as on the suppression list. */
   readonly people: readonly string[]
-  /** Which suppression list that was: an older one in its place is noticed by it. */
+  /** Identifies the suppression list, so that an older one in its place is noticed. */
   readonly list: ListMark | null
   /** How many texts were searched for in how many files and bytes, and where one was found. */
   readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
 }
 
-/** What an erasure did, and of whom it found nothing: that stands in no file. */
+/** The report of an erasure, and the people it did not find, who are named in no file. */
 export interface Erasure extends Certificate {
   readonly notHere: readonly string[]
 }
 
 /**
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
- * @param request nobody and null: only what is left to do
+ * @param request no people and null: only unfinished work
  * @returns null when nothing was asked for, and nothing left
- * @param maxWaitMs how long to wait for a process that works in the data directory; a backfill is asked to give way
+ * @param maxWaitMs how long to wait for a process that works in the data directory; a backfill is asked to yield
  * @throws LockedError when one works there for longer, or reads the warehouse
  * @throws StorageError when the suppression list is lost
  * @throws CheckFailedError when the tables without them do not pass every check
@@ -131,7 +131,7 @@ async function eraseAll(
     pending = { ...pending, ...change }
     writePending(root, pending)
   }
-  // What to look for is noted while it is still there, and before anything is changed.
+  // Records the search terms while the data still exists, before any change.
   if (isNew) keep({ markers: here.markers })
   const { profile_ids: profileIds, events_before: before, markers } = pending
   const eventsBefore = before === null ? null : Date.parse(before)
@@ -245,7 +245,7 @@ async function eraseInTargets(
   return found
 }
 
-/** What in the data directory was made of the rest, and what killed processes left. */
+/** Removes files derived from the erased data, and leftovers of killed processes. */
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {
   const { root } = directory
   onDisk(root, () => {

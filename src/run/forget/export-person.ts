@@ -1,4 +1,4 @@
-/** Everything that is known of one person: what they may ask to see. */
+/** Exports everything known about one person, for a subject access request. */
 
 import { existsSync } from 'node:fs'
 import { openJournal } from '../../journal/journal.ts'

@@ -1,4 +1,4 @@
-/** What an erasure must not begin with: a destination or a backup from which this version, or this copy, cannot erase. */
+/** Refuses an erasure if this version, or this copy, cannot erase from a destination or backup. */
 
 import type { Journal } from '../../journal/journal.ts'
 import { readCurrent } from '../../publish/read-snapshot.ts'

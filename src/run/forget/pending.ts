@@ -1,6 +1,6 @@
 /**
- * An erasure that is not done: `forget.pending.json`, for its owner alone. It names the people, because the search at the
- * end must know what to look for when the ids are gone; it is removed when nothing is left.
+ * Stores an unfinished erasure in `forget.pending.json`, readable by its owner alone. It names the people, because the final
+ * search needs their ids; it is removed when nothing is left.
  */
 
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ const pendingSchema = z.strictObject({
   markers: z.array(z.custom<Marker>()),
   /** Whether journal and warehouse are without them: they are not written again for what is left elsewhere. */
   is_rebuilt: z.boolean(),
-  /** What was done so far, for the certificate. */
+  /** The steps done so far, for the certificate. */
   segments: z.array(z.custom<ErasedSegment>()),
   rows: z.record(z.string(), z.int()),
   stores: z.array(z.custom<StoreFindings>()),
@@ -54,7 +54,7 @@ export function readPending(dataDir: string): Pending | null {
   const pending = pendingSchema.safeParse(value).data
   if (pending !== undefined) return pending
   throw new StorageError(`${path} is damaged: it does not say whom an erasure is about`, {
-    hint: 'Remove it, and name the people to `jobtide forget` again.',
+    hint: 'Remove it, and run `jobtide forget` with the same people again.',
   })
 }
 
@@ -68,7 +68,7 @@ export function removePending(dataDir: string): void {
   removeFile(join(dataDir, PENDING_FILE))
 }
 
-/** What is to be erased: what an earlier erasure left, and what is asked for now. */
+/** Combines what an earlier erasure left with the current request. */
 export function together(earlier: Pending | null, { profileIds, eventsBefore }: Erasable): Pending {
   const asked = eventsBefore === null ? [] : isoInstant(eventsBefore)
   const days = [earlier?.events_before ?? [], asked].flat()

@@ -1,4 +1,4 @@
-/** What an erasure would do: it looks everywhere and changes nothing. */
+/** Finds everything that an erasure would change, and changes nothing. */
 
 import { existsSync } from 'node:fs'
 import type { SegmentFindings } from '../../journal/erase-events.ts'
@@ -17,7 +17,7 @@ import type { ErasureWorld } from './world.ts'
 
 export interface ErasurePlan extends Pick<Pending, 'events_before'> {
   readonly people: number
-  /** Ids of people of whom nothing is known here. */
+  /** Ids of people without any data here. */
   readonly not_here: readonly string[]
   /** Whether an earlier erasure was stopped; what it left undone is in here. */
   readonly goes_on: boolean

@@ -1,4 +1,4 @@
-/** Takes what is not kept out of the data directory: out of segments of the journal, and out of a warehouse. */
+/** Removes erased data from the data directory: from segments of the journal, and from a warehouse. */
 
 import {
   eraseFromSegment,
@@ -17,7 +17,7 @@ import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
-import { Needles } from './needles.ts'
+import { SearchTerms } from './search-terms.ts'
 import type { Marker } from './search.ts'
 import { tell, type ErasureWorld } from './world.ts'
 
@@ -52,9 +52,9 @@ export function cutting(isErased: (event: unknown) => boolean, isNamed: IsNamed)
 export function namingOf(markers: readonly Marker[]): (text: string) => boolean {
   const textsOf = (isUnique: boolean) =>
     markers.filter(({ is_unique }) => is_unique === isUnique).map(({ text }) => text)
-  const needles = new Needles(textsOf(true))
+  const terms = new SearchTerms(textsOf(true))
   const wholes = new Set(textsOf(false))
-  return (text) => wholes.has(text) || needles.areIn(Buffer.from(text))
+  return (text) => wholes.has(text) || terms.areIn(Buffer.from(text))
 }
 
 /**
@@ -102,7 +102,7 @@ type RebuildWorld = Pick<
 /**
  * Takes people, and events that are too old by the suppression list, out of a warehouse that no process has open, builds the
  * models again, and writes the file again, so that no byte of them is left. Stopped at any point, it can be called again.
- * @param onDeleted is told the rows that are gone, by table, as soon as they are
+ * @param onDeleted called with the deleted rows by table, as soon as they are deleted
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function rebuildWithout(

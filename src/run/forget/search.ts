@@ -1,7 +1,6 @@
 /**
- * The proof that nothing is left of people: every file is read byte by byte, and once more as what it is (pages of the
- * journal unpacked, tables of databases and Parquet files value by value), and searched for the texts by which they could be
- * told from all others.
+ * Proves that no data of erased people is left. Every file is read as bytes, and again by its format (journal pages unpacked,
+ * databases and Parquet files value by value), and searched for the texts that identify them.
  */
 
 import { createReadStream, existsSync, readdirSync } from 'node:fs'
@@ -19,7 +18,7 @@ import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 import { isLockFile } from '../lock.ts'
-import { Needles } from './needles.ts'
+import { SearchTerms } from './search-terms.ts'
 
 export interface Marker {
   readonly text: string
@@ -69,8 +68,8 @@ export async function pagesOf(
 }
 
 /**
- * The ids of people, and those texts about them that are 6 bytes or longer and stand in no text about anybody else, nor in
- * what describes the tables. What stands there and no event has for an id is none: it is not searched for.
+ * The ids of people, and texts about them of 6 bytes or more that occur neither in texts about others nor in the descriptions
+ * of tables. A text there that no event has as an id is not an id, so it is not searched for.
  * @param unknown the ids that are not here
  */
 export async function markersOf(
@@ -78,7 +77,7 @@ export async function markersOf(
   profileIds: readonly string[],
   unknown: ReadonlySet<string>,
 ): Promise<Marker[]> {
-  // A join of texts and candidates, and not `exists`: so only the candidates are kept in memory.
+  // A join of texts and candidates instead of `exists` keeps only the candidates in memory.
   const rows = await warehouse.all<{ text: string; is_id: boolean; is_shared: boolean }>(
     `with
       erased as materialized (select unnest(from_json($1, '["varchar"]')) as profile_id),
@@ -117,7 +116,7 @@ export interface SearchReport {
   readonly bytes: number
   /** Paths of files, or keys of objects; of a database, with the table. */
   readonly matches: readonly string[]
-  /** What could not be searched: it may hold anything. */
+  /** Files that could not be searched, which may hold anything. */
   readonly unsearched: readonly Unsearched[]
 }
 
@@ -197,7 +196,7 @@ async function searchAll(
   open: Open,
   { markers, scratchFolder, signal, onFile }: SearchOptions,
 ): Promise<SearchReport> {
-  const needles = new Needles(markers.flatMap(spellingsOf))
+  const terms = new SearchTerms(markers.flatMap(spellingsOf))
   const matches: string[] = []
   const unsearched: Unsearched[] = []
   let bytes = 0
@@ -205,10 +204,10 @@ async function searchAll(
     const search = async (path: string, name: string) => {
       let isFound = false
       try {
-        const raw = await searchBytes(path, needles)
+        const raw = await searchBytes(path, terms)
         bytes += raw.bytes
         isFound = raw.isFound
-        const where = await searchContent(path, name, needles, engine)
+        const where = await searchContent(path, name, terms, engine)
         if (where !== null || isFound) matches.push(where ?? name)
       } catch (error) {
         if (isPassing(error) || !existsSync(path)) throw error
@@ -240,16 +239,16 @@ export function spellingsOf({ text, is_unique }: Marker): string[] {
   return is_unique ? [text, json.slice(1, -1), ascii.slice(1, -1)] : [`"${text}"`, json, ascii]
 }
 
-async function searchBytes(path: string, needles: Needles) {
-  const overlap = needles.longest - 1
-  // What may be the beginning of a text at the end of one piece is looked at again with the next one.
+async function searchBytes(path: string, terms: SearchTerms) {
+  const overlap = terms.longest - 1
+  // The end of a piece may be the beginning of a text, so it is searched again with the next one.
   let kept = Buffer.alloc(0)
   let bytes = 0
   let isFound = false
   for await (const piece of createReadStream(path, { highWaterMark: 4 * MIB })) {
     bytes += (piece as Buffer).length
     const window = Buffer.concat([kept, piece as Buffer])
-    isFound ||= needles.areIn(window)
+    isFound ||= terms.areIn(window)
     kept = window.subarray(Math.max(0, window.length - overlap))
   }
   return { bytes, isFound }
@@ -259,24 +258,24 @@ async function searchBytes(path: string, needles: Needles) {
 async function searchContent(
   path: string,
   name: string,
-  needles: Needles,
+  terms: SearchTerms,
   engine: Warehouse,
 ): Promise<string | null> {
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()
       const texts = [payload, unescaped(payload)]
-      if (texts.some((text) => needles.areIn(text))) return name
+      if (texts.some((text) => terms.areIn(text))) return name
     }
   }
   if (name.endsWith('.parquet')) {
     const relation = `read_parquet(${quotePath(path)}, hive_partitioning = false)`
-    if (await isIn(engine, relation, needles)) return name
+    if (await isIn(engine, relation, terms)) return name
   }
   if (!name.endsWith('.duckdb')) return null
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
     for (const table of await tablesOf(warehouse)) {
-      if (await isIn(warehouse, table.relation, needles)) return `${name}, table ${table.name},`
+      if (await isIn(warehouse, table.relation, terms)) return `${name}, table ${table.name},`
     }
     return null
   })
@@ -291,12 +290,12 @@ export function unescaped(payload: Buffer): Buffer {
   return Buffer.from(text.replaceAll('\\/', '/'))
 }
 
-// Nobody is told by one, and to write them as text takes as long as all else.
+// These columns identify no one, and writing them as text would double the time.
 const NO_TEXT = /^(?:BOOLEAN|DATE|TIME|INTERVAL)/
 const NESTED = /\]$|^(?:STRUCT|MAP|UNION|VARIANT)/
 
 /** Whether a row of a relation holds one of the texts: all its values, each between quotes, are one text. */
-async function isIn(warehouse: Warehouse, relation: string, needles: Needles): Promise<boolean> {
+async function isIn(warehouse: Warehouse, relation: string, terms: SearchTerms): Promise<boolean> {
   const columns = await warehouse.all<{ name: string; type: string }>(
     `select column_name as name, column_type as type from (describe from ${relation})`,
   )
@@ -308,7 +307,7 @@ async function isIn(warehouse: Warehouse, relation: string, needles: Needles): P
       return NESTED.test(type) ? `to_json(${value})` : value
     })
   if (values.length === 0) return false
-  for (const pattern of needles.patterns) {
+  for (const pattern of terms.patterns) {
     const found = await warehouse.all(
       `select 1 from ${relation}
        where regexp_matches(concat('"', concat_ws('"', ${values.join(', ')}), '"'), ${quoteText(pattern)}) limit 1`,
@@ -322,7 +321,7 @@ async function isIn(warehouse: Warehouse, relation: string, needles: Needles): P
 export function unsearchedIn(unsearched: readonly Unsearched[]): string[] {
   return unsearched.map(
     ({ name, why }) =>
-      `${name} cannot be searched: remove it, or look into it by hand and move it to another place (${why})`,
+      `${name} cannot be searched (${why}): remove it, or check it by hand and move it elsewhere`,
   )
 }
 

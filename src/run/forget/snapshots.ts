@@ -1,4 +1,7 @@
-/** An erasure where snapshots were published: which name the people, a new snapshot without them, and dropping the old. */
+/**
+ * Erases people from published snapshots: finds the snapshots that name them, publishes one without them, and drops the old
+ * ones.
+ */
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -104,7 +107,7 @@ export function eraseInTarget(
   return inTarget(world, target, 'write', async (store) => {
     const manifests = await listSnapshots(store)
     const named = await snapshotsNaming(world, store, manifests, markers)
-    // What an older format holds beside its files is not known: deleted rows, statistics in its Delta logs.
+    // An older format may hold data outside its files: deleted rows, statistics in its Delta logs.
     const old = manifests.filter((manifest) => !isOfThisFormat(manifest))
     const ids = [...new Set([...old.map(({ snapshot_id: id }) => id), ...named])].toSorted()
     const current = await readCurrent(store)
@@ -147,7 +150,7 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   const by = { runId: null, writer }
   try {
     await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
-      // The warehouse was rebuilt by itself, whatever builds the models of its runs.
+      // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
       publishStage(warehouse, { ...target, spark: undefined }, by, world),
     )
   } finally {
@@ -187,7 +190,7 @@ async function inTarget(
   const destination = target.to
   if (isFolderAddress(target.to) && !existsSync(destination)) {
     const problem =
-      'there is no such folder: mount it, or make an empty one in its place if it is gone for good'
+      'there is no such folder: mount it, or create an empty one in its place if it is gone for good'
     return { destination, problem, snapshots: [] }
   }
   try {
@@ -195,7 +198,7 @@ async function inTarget(
     return { destination, problem: null, snapshots: await work(store) }
   } catch (error) {
     world.stop.throwIfAborted()
-    // A defect is to be seen, not to be told in passing.
+    // A defect must be visible, so it is rethrown.
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
     return { destination, problem: error.message, snapshots: [] }
   }

@@ -1,4 +1,4 @@
-/** What an erasure may touch, and how it tells where it is. */
+/** The effects that an erasure may have, and its progress reports. */
 
 import type { BackupTarget } from '../backup/backup-target.ts'
 import type { SnapshotTarget } from '../job.ts'
@@ -12,13 +12,13 @@ export type ErasureWorld = RunWorld & {
   readonly declaredBackups: () => readonly BackupTarget[]
 }
 
-/** Tells of a step, unless the process is to stop. @throws the reason to stop */
+/** Reports a step, unless the process is to stop. @throws the reason to stop */
 export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0, total = 1): void {
   stop.throwIfAborted()
   onProgress({ stage: 'forget', name, done, total })
 }
 
-/** What searches in this world share; their folder is their own, because looking needs no lock. */
+/** The shared options of searches; each has its own folder, because searching needs no lock. */
 export function searchIn(world: ErasureWorld, name: string) {
   return {
     scratchFolder: `${world.directory.scratch}.forget-${process.pid}`,

@@ -1,4 +1,4 @@
-/** Companies: searched for, their pages, their openings, and what they and titles are called. */
+/** Serves company search, company pages, openings, and suggestions of names and titles. */
 
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
@@ -159,7 +159,7 @@ const jobSchema = z.looseObject({
   include_hiring_team: z.boolean().default(false),
 })
 
-/** One opening: it is listed some weeks before somebody joins, and closes then. */
+/** One opening: it is listed some weeks before a person joins, and closes then. */
 export const jobDetails: ServedEndpoint = {
   path: '/api/v1/jobs/detail',
   answer(request, world) {
@@ -176,7 +176,7 @@ export const jobDetails: ServedEndpoint = {
       title,
       job_posting_id: id,
       job_url: postingUrl(id),
-      description: `${tracked.name ?? ''} looks for somebody as ${title}.`,
+      description: `${tracked.name ?? ''} is looking for a ${title}.`,
       employment_status: 'Full-time',
       experience_level: 'Mid-Senior level',
       listed_at: listed,
@@ -232,7 +232,7 @@ export const suggest: ServedEndpoint = {
   },
 }
 
-/** What the filters of a people search take. How the service answers is not documented: a list for each filter is made up. */
+/** The filter values of a people search. The service's answer is undocumented, so the lists are made up. */
 export const peopleFilters: ServedEndpoint = {
   path: '/api/v1/people-search/filters',
   method: 'GET',

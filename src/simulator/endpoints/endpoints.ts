@@ -1,4 +1,4 @@
-/** The endpoints beside job changes, by path. */
+/** The endpoints other than job changes, by path. */
 
 import { jsonOrNull } from '../../support/json.ts'
 import type { EventSource } from '../events.ts'
@@ -37,7 +37,7 @@ export class OtherEndpoints {
     )
   }
 
-  /** What a run of all signals delivers. */
+  /** The deliveries of a run of all signals. */
   runSignals(nowMs: number): SentDelivery[] {
     return this.#signals.run(new ServedWorld(this.#behind, nowMs))
   }

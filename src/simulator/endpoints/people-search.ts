@@ -35,7 +35,7 @@ export const peopleSearch: ServedEndpoint = {
   answer(request, world) {
     const asked = parametersOf(schema, request, 'a filter of the people search is wrong')
     const { page, company_linkedin_urls: all } = asked
-    // Pages of companies that nobody tracks are no filters, and are named.
+    // Untracked company pages are not filters, and are named in the error.
     const isKnown = ({ value }: Filter[number]) => world.organizationOf(value) !== undefined
     const filters = { ...asked, company_linkedin_urls: all.filter(isKnown) }
     const unknown = all.filter((one) => !isKnown(one)).map(({ value }) => value)

@@ -1,6 +1,6 @@
 /**
  * Signals: they watch people, whose activity follows from the posts of their organisation, and deliver it to a webhook, signed,
- * once for each run. Here a run is asked for, and not made by the time of day: a test asks twice in a second.
+ * once for each run. Here a request starts a run instead of the time of day: a test starts two in a second.
  */
 
 import { createHmac } from 'node:crypto'
@@ -83,7 +83,7 @@ export class Signals {
     return signal
   }
 
-  /** Makes a run of each signal, and gives what it delivers: a baseline of whom it is new to, and what the others did since. */
+  /** Runs each signal and returns its deliveries: a baseline for new people, and recent activity of the others. */
   run(world: ServedWorld): SentDelivery[] {
     if (this.#signals.length === 0) return []
     const people = peopleByPage(world)
@@ -181,7 +181,7 @@ function changeOf({ url, person, post, type, at }: Activity) {
     profile_url: url,
     profile_name: person.person.full_name,
     signal_type: type,
-    change_summary: `${person.person.full_name ?? 'somebody'}: ${type}`,
+    change_summary: `${person.person.full_name ?? 'a person'}: ${type}`,
     detected_at: isoInstant(at + HOUR),
     change_data: {
       activity_type: type,

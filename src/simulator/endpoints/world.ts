@@ -1,4 +1,4 @@
-/** The world that endpoints beside job changes are answered from: its organisations, and what follows from their careers. */
+/** The data behind the endpoints other than job changes, derived from organisations and careers. */
 
 import type { z } from 'zod'
 import { companySlug } from '../../support/text.ts'
@@ -9,7 +9,7 @@ import { logNormal, mixSeeds, seededRandom } from '../random.ts'
 
 type Request = Readonly<Record<string, unknown>>
 
-/** What a file of this folder serves: one endpoint beside job changes, from the same organisations and careers. */
+/** An endpoint served by a file of this folder, from the same organisations and careers as job changes. */
 export interface ServedEndpoint {
   /** Its path; one that ends with a slash takes the rest of the path as `rest`, and its query as members of the request. */
   readonly path: string
@@ -98,7 +98,7 @@ export interface ServedPosting {
   readonly organization: ServedOrganization
   readonly title: string
   readonly listedAt: number
-  /** When somebody joined; null while nobody has. */
+  /** When a person joined; null before that. */
   readonly closedAt: number | null
 }
 
@@ -135,7 +135,7 @@ export class WorldBehind {
     )
   }
 
-  /** What happened to each person in each organisation, in the order of time. */
+  /** The events of each person in each organisation, in chronological order. */
   get careers(): readonly (readonly Change[])[] {
     if (this.#careers !== null) return this.#careers
     const careers = new Map<string, Change[]>()
@@ -191,7 +191,7 @@ export class ServedWorld {
     this.nowMs = nowMs
   }
 
-  /** The organisation of a page URL or slug; undefined for one that nobody tracks. */
+  /** The organisation of a page URL or slug; undefined for an untracked one. */
   organizationOf(url: string): ServedOrganization | undefined {
     const number = this.#behind.numberBySlug.get(companySlug(url))
     return number === undefined ? undefined : this.organization(number)
@@ -210,7 +210,7 @@ export class ServedWorld {
     return this.#behind.source.organizations.map((_, number) => this.organization(number))
   }
 
-  /** Openings of an organisation that nobody has joined for yet: one before every third joining, which closes it. */
+  /** Open positions of an organisation: one before every third joining, which closes it. */
   openings(organization: number): ServedPosting[] {
     return this.#behind.joinings.flatMap((joining, place) => {
       const posting = joining.organization === organization ? this.#postingAt(place) : null
@@ -250,7 +250,7 @@ export class ServedWorld {
       }))
   }
 
-  /** What organisations said so far of those who joined, the newest first. */
+  /** The organisations' posts about people who joined, newest first. */
   posts(): ServedPost[] {
     return this.#behind.joinings
       .flatMap(({ event, organization, changedAt }, place) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Needles } from '../../../src/run/forget/needles.ts'
+import { SearchTerms } from '../../../src/run/forget/search-terms.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 
 // Few characters, so that texts overlap, repeat and contain one another; some that patterns treat as their own.
@@ -13,10 +13,10 @@ const someTexts = fc.array(aText(3, 6), { minLength: 1, maxLength: 40 })
 it('finds in bytes, and by its patterns in the engine, what a search for one text after the other finds', async () => {
   const warehouse = await memoryWarehouse({ threads: 1 })
   const property = fc.asyncProperty(someTexts, aText(0, 30), async (texts, place) => {
-    const needles = new Needles(texts)
+    const terms = new SearchTerms(texts)
     const isThere = texts.some((text) => place.includes(text))
-    expect(needles.areIn(Buffer.from(place))).toBe(isThere)
-    const matches = needles.patterns.map((pattern) =>
+    expect(terms.areIn(Buffer.from(place))).toBe(isThere)
+    const matches = terms.patterns.map((pattern) =>
       warehouse.number('select regexp_matches($1, $2)::int', [place, pattern]),
     )
     expect((await Promise.all(matches)).includes(1)).toBe(isThere)
@@ -27,9 +27,9 @@ it('finds in bytes, and by its patterns in the engine, what a search for one tex
 
 it('splits 10,000 texts into patterns of at most 16,384 characters, of which the last text is in one', async () => {
   const texts = Array.from({ length: 10_000 }, (_, nth) => `per_${String(nth).padStart(16, '0')}`)
-  const needles = new Needles(texts)
-  expect(needles.patterns.length).toBeGreaterThan(10)
-  expect(Math.max(...needles.patterns.map(({ length }) => length))).toBeLessThanOrEqual(16_384)
-  expect(needles.areIn(Buffer.from(`… ${texts[9_999]} …`))).toBe(true)
-  expect(needles.areIn(Buffer.from(`… ${texts[9_999]?.slice(0, -1)} …`))).toBe(false)
+  const terms = new SearchTerms(texts)
+  expect(terms.patterns.length).toBeGreaterThan(10)
+  expect(Math.max(...terms.patterns.map(({ length }) => length))).toBeLessThanOrEqual(16_384)
+  expect(terms.areIn(Buffer.from(`… ${texts[9_999]} …`))).toBe(true)
+  expect(terms.areIn(Buffer.from(`… ${texts[9_999]?.slice(0, -1)} …`))).toBe(false)
 })

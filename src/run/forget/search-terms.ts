@@ -1,15 +1,15 @@
 /**
- * Many texts to look for in one pass: over bytes here, and as patterns for the engine. To look for one after the other takes a
- * pass for each, and a hundred people are told by more than a thousand texts.
+ * Searches for many texts in one pass, over bytes here and as patterns in the engine. One pass per text would be too slow:
+ * more than a thousand texts identify a hundred people.
  */
 
 /** The key of a text: its last bytes, which tell ids apart. None is shorter. */
 const KEY_BYTES = 3
 const KEYS = 1 << (8 * KEY_BYTES)
-// What RE2 makes of a longer pattern does not fit into the memory it allows itself.
+// A longer pattern exceeds RE2's memory limit.
 const LONGEST_PATTERN = 16_384
 
-export class Needles {
+export class SearchTerms {
   /** Regular expressions of RE2: where one of them matches, a text is there. */
   readonly patterns: readonly string[]
   #longest = 1
@@ -22,14 +22,14 @@ export class Needles {
     const all = [...new Set(texts)]
     this.patterns = patternsOf(all)
     for (const text of all) {
-      const needle = Buffer.from(text)
-      if (needle.length < KEY_BYTES) throw new RangeError('a text to look for is too short')
-      const key = needle.readUIntBE(needle.length - KEY_BYTES, KEY_BYTES)
+      const term = Buffer.from(text)
+      if (term.length < KEY_BYTES) throw new RangeError('a text to look for is too short')
+      const key = term.readUIntBE(term.length - KEY_BYTES, KEY_BYTES)
       this.#isKey[key >> 3] = (this.#isKey[key >> 3] ?? 0) | (1 << (key & 7))
       const known = this.#byKey.get(key)
-      if (known === undefined) this.#byKey.set(key, [needle])
-      else known.push(needle)
-      this.#longest = Math.max(this.#longest, needle.length)
+      if (known === undefined) this.#byKey.set(key, [term])
+      else known.push(term)
+      this.#longest = Math.max(this.#longest, term.length)
     }
   }
 
@@ -51,10 +51,10 @@ export class Needles {
   }
 
   #endsAt(bytes: Buffer, end: number, key: number): boolean {
-    const needles = this.#byKey.get(key) ?? []
-    return needles.some((needle) => {
-      const start = end - needle.length
-      return start >= 0 && needle.compare(bytes, start, end) === 0
+    const terms = this.#byKey.get(key) ?? []
+    return terms.some((term) => {
+      const start = end - term.length
+      return start >= 0 && term.compare(bytes, start, end) === 0
     })
   }
 }
