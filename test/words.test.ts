@@ -53,6 +53,8 @@ const PROSE = ['src', 'spark']
 
 /** Text that belongs to others, or to SQL. */
 const NOT_PROSE: readonly RegExp[] = [
+  // A file of the data directory, and its module.
+  /^(?:\.\.\/observe\/)?told(?:\.ts)?$/,
   // A condition of a statement.
   /\bwhere\b.*\band not\b/,
 ]
