@@ -38,6 +38,7 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
     warehouse = await memoryWarehouse()
     await insertEvents(warehouse, events)
     await buildModels(warehouse, { buildId: 'real', builtAt: new Date('2024-12-10T03:00:00Z') })
+    await warehouse.run(`set search_path = 'main,detail,service,core'`)
   }, 240_000)
   afterAll(() => warehouse.close())
 
