@@ -110,7 +110,7 @@ export async function creditsCommand(
     by === undefined
       ? summary(found, thisMonth, recentDays)
       : breakdown(found, by, all ? Number.POSITIVE_INFINITY : ROWS_SHOWN)
-  const behind = `without ${creditsText(unloaded)} credits that are in the journal but not yet in the warehouse: jobtide load`
+  const behind = `without ${creditsText(unloaded)} credits in the journal that are not loaded yet: jobtide load`
   output.report({
     ...report,
     notes: [...(unloaded > 0 ? [behind] : []), ...notes],

@@ -113,7 +113,7 @@ describe('credits', () => {
     expect(document).toMatchObject({ total: { credits: 52 }, unloaded: 10 })
     expect(document).toMatchObject({ this_month: { month: '2026-03', credits: 20 } })
     expect(text).toContain(
-      '\nwithout 10 credits that are in the journal but not yet in the warehouse:\njobtide load',
+      '\nwithout 10 credits in the journal that are not loaded yet: jobtide load\n',
     )
   })
 

@@ -86,7 +86,7 @@ describe('a list without one organisation that the service knows', () => {
     const year = await extract(site, ['org_nobody1'], '--days', '365')
     expect(year.exitCode).toBe(2)
     expect(year.stderr).toMatch(
-      /none of 1 organisation in \S+ ever sent an event\n {2}→ Are the ids/,
+      /none of 1 organisation in \S+ ever sent an event\n {2}→ Check the ids/,
     )
     const month = await extract(site, ['org_nobody2', 'org_nobody3', 'org_nobody4'], '--days', '30')
     expect([month.exitCode, month.document['complete']]).toEqual([2, true])

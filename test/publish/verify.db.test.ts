@@ -250,7 +250,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'the manifest was changed after the pointer moved',
     edited('manifest', /"checks": null/g, '"checks":  null'),
-    /^manifest manifest: its SHA-256 is .*, and latest\.json says .*: it was changed after/,
+    /^manifest manifest: its SHA-256 is .*, but latest\.json says .*: it was changed after/,
   ],
   [
     'the pointer is gone',
@@ -271,14 +271,14 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'a column of a file has another type than the manifest says',
     replaced('people', 'select * replace (age::bigint as age) from FILE order by person_id'),
-    /^columns tables.people.all.*: its columns are .*, age BIGINT 2, .* where .*, age INTEGER 2, /,
+    /^columns tables.people.all.*: its columns are .*, age BIGINT 2, .* instead of .*, age INTEGER 2, /,
     /^delta log: it names other files or columns/,
     /^current current\/people\/people\.parquet: it/,
   ],
   [
     'a column of a file has another field id than the manifest says',
     set('tables.0.schema.0.field_id', 9),
-    /^columns whole: its columns are person_id VARCHAR 1, .* where person_id VARCHAR 9, /,
+    /^columns whole: its columns are person_id VARCHAR 1, .* instead of person_id VARCHAR 9, /,
   ],
   [
     'the views name a file less',
@@ -301,7 +301,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
   [
     'the type of a column is SQL',
     set('tables.0.schema.1.type', `integer); ${HARM}; --`),
-    /^columns whole: its columns are person_id VARCHAR 1, age INTEGER 2, .* where .* belong$/,
+    /^columns whole: its columns are person_id VARCHAR 1, age INTEGER 2, .* instead of .*$/,
     /^delta log: it cannot be read: people\.age is a .*, which a Delta table cannot hold; /,
   ],
   [
@@ -330,7 +330,7 @@ const beside: typeof damages = [
   [
     'the manifest before was changed after the next snapshot was published',
     edited('before', /"checks": null/g, '"checks":  null'),
-    /^manifest before: its SHA-256 is .*, and the snapshot after it, [0-9A-Z]{26}, says /,
+    /^manifest before: its SHA-256 is .*, but the snapshot after it, [0-9A-Z]{26}, says /,
   ],
 ]
 
