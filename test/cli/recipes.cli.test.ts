@@ -42,5 +42,8 @@ it('each recipe answers with rows; an organisation may be given by its name; wro
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)])
   }
   const { exitCode, stderr } = await site.call(['query', 'select', '1'])
-  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('the statement was split into several words')])
+  expect([exitCode, stderr]).toEqual([
+    2,
+    expect.stringContaining('the statement was split into several words'),
+  ])
 }, 180_000)
