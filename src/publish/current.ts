@@ -10,7 +10,7 @@ import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import type { LogVersions } from './delta/sync.ts'
 import type { Manifest, NamedObject } from './manifest.ts'
-import { ofThisFormat, readCurrent } from './read-snapshot.ts'
+import { ofThisFormat, readCurrent, readPointer } from './read-snapshot.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export const CURRENT_FOLDER = 'current/'
@@ -82,8 +82,10 @@ export async function updateCurrent(
   let shown = manifest
   // A slow publisher must not leave older files over newer ones.
   for (;;) {
+    const pointed = await readPointer(store)
+    if (pointed === null || pointed.pointer.snapshot_id === shown.snapshot_id) break
     const now = await readCurrent(store)
-    if (now === null || now.pointer.snapshot_id === shown.snapshot_id) break
+    if (now === null) break
     shown = ofThisFormat(now.manifest, store.destination)
     await bringTo(options, shown, { record: found.record, copied, again: false })
   }

@@ -26,7 +26,6 @@ import {
   formatJson,
   isOfThisFormat,
   objectsOf,
-  parsePointer,
   pointerTo,
   sameContent,
   snapshotKeys,
@@ -37,7 +36,7 @@ import {
   type NotKept,
   type SnapshotTotals,
 } from './manifest.ts'
-import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
+import { readCurrent, readPointer, type CurrentSnapshot } from './read-snapshot.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -314,14 +313,15 @@ async function putSnapshot(
   signal?.throwIfAborted()
   const pointer = Buffer.from(formatJson(pointerTo(id, text)))
   if (!(await store.replace(POINTER_KEY, pointer, current?.version ?? null))) {
-    const url = store.urlOf(POINTER_KEY)
-    const now = await store.get(POINTER_KEY)
     const from = current?.pointer.snapshot_id ?? 'no snapshot'
-    const to = now === null ? 'no snapshot' : parsePointer(now.bytes, url).snapshot_id
-    throw new PublishError(`another publisher moved ${url} from ${from} to ${to}`, {
-      hint: 'Run publish again.',
-      context: { from, to },
-    })
+    const to = (await readPointer(store))?.pointer.snapshot_id ?? 'no snapshot'
+    throw new PublishError(
+      `another publisher moved ${store.urlOf(POINTER_KEY)} from ${from} to ${to}`,
+      {
+        hint: 'Run publish again.',
+        context: { from, to },
+      },
+    )
   }
   logger.info({ snapshot: id, at: store.destination }, 'publish.pointer_moved')
 }

@@ -22,23 +22,31 @@ export interface CurrentSnapshot {
   readonly manifest: StoredManifest
 }
 
+/** Reads `latest.json` alone; null when nothing was published yet. @throws PublishError when it is not Jobtide's */
+export async function readPointer(
+  store: ObjectStore,
+): Promise<Pick<CurrentSnapshot, 'pointer' | 'version'> | null> {
+  const stored = await store.get(POINTER_KEY)
+  if (stored === null) return null
+  return { pointer: parsePointer(stored.bytes, store.urlOf(POINTER_KEY)), version: stored.version }
+}
+
 /**
  * Reads the snapshot that `latest.json` points to; null when nothing was published yet.
  * @throws PublishError when pointer or manifest is missing, changed or not Jobtide's
  */
 export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot | null> {
-  const stored = await store.get(POINTER_KEY)
-  if (stored === null) return null
-  const pointer = parsePointer(stored.bytes, store.urlOf(POINTER_KEY))
-  const { manifest_key: key, manifest_sha256: sha256 } = pointer
-  const found = await store.get(key)
+  const found = await readPointer(store)
+  if (found === null) return null
+  const { manifest_key: key, manifest_sha256: sha256 } = found.pointer
+  const stored = await store.get(key)
   const where = store.urlOf(key)
-  if (found === null) {
+  if (stored === null) {
     throw new PublishError(`${POINTER_KEY} points to ${where}, which is missing`, {
       hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     })
   }
-  return { pointer, version: stored.version, manifest: parseManifest(found.bytes, where, sha256) }
+  return { ...found, manifest: parseManifest(stored.bytes, where, sha256) }
 }
 
 /** The ids of the snapshots that have a manifest among these objects, oldest first. */

@@ -8,13 +8,8 @@ import { sha256Hex } from '../../support/hash.ts'
 import { jsonOrNull, stableJson } from '../../support/json.ts'
 import type { Logger } from '../../support/logger.ts'
 import { DamagedLogError, PublishError } from '../errors.ts'
-import {
-  POINTER_KEY,
-  parsePointer,
-  type Manifest,
-  type ManifestFile,
-  type ManifestTable,
-} from '../manifest.ts'
+import { type Manifest, type ManifestFile, type ManifestTable } from '../manifest.ts'
+import { readPointer } from '../read-snapshot.ts'
 import {
   APP_ID,
   PROTOCOL,
@@ -128,10 +123,8 @@ async function commit(
 // before a log does: the destination was begun again, or the pointer set back.
 async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Promise<boolean> {
   if (sequenceOf(state) <= manifest.sequence) return false
-  const stored = await store.get(POINTER_KEY)
-  if (stored === null) return true
-  const pointer = parsePointer(stored.bytes, store.urlOf(POINTER_KEY))
-  return pointer.snapshot_id !== manifest.snapshot_id
+  const now = await readPointer(store)
+  return now?.pointer.snapshot_id !== manifest.snapshot_id
 }
 
 /**
