@@ -81,6 +81,11 @@ export async function tablesToExport(
     .map(([name, of]) => ({ name, columns: of, comment: comments.get(name) ?? null }))
 }
 
+/** A column in a `create table` of PostgreSQL. */
+export function definitionOf({ name, postgresType }: ExportColumn): string {
+  return `${quoteIdentifier(name)} ${postgresType}`
+}
+
 // As PostgreSQL names them; a type that is not here and has no other name there goes as text.
 const POSTGRES_TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'boolean',
@@ -284,9 +289,7 @@ function writeParquet(
 function psqlScript(tables: readonly ExportTable[]): string {
   const lines = tables.flatMap((table) => {
     const place = quoteIdentifier(table.name)
-    const columns = table.columns.map(
-      ({ name, postgresType }) => `  ${quoteIdentifier(name)} ${postgresType}`,
-    )
+    const columns = table.columns.map((column) => `  ${definitionOf(column)}`)
     return [
       `drop table if exists ${place};`,
       `create table ${place} (\n${columns.join(',\n')}\n);`,

@@ -10,7 +10,12 @@ import { pipeline } from 'node:stream/promises'
 import { isoInstant, type Clock } from '../../support/clock.ts'
 import { ConfigError, LockedError } from '../../support/errors.ts'
 import type { PostgresAddress } from '../../support/postgres-address.ts'
-import { commentsOn, writeCsv, type ExportTable } from '../../warehouse/export-tables.ts'
+import {
+  commentsOn,
+  definitionOf,
+  writeCsv,
+  type ExportTable,
+} from '../../warehouse/export-tables.ts'
 import { quoteIdentifier } from '../../warehouse/sql-text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { RefusedError } from '../errors.ts'
@@ -161,7 +166,10 @@ interface Staged {
   readonly rows: number
   readonly content: string
   readonly temporary: string
-  readonly found: Found | undefined
+  /** Whether a table of the name is there: one of ours. */
+  readonly isThere: boolean
+  /** Columns that it lacks; null where it must be made, or made again. */
+  readonly added: ExportTable['columns'] | null
   readonly isSame: boolean
 }
 
@@ -172,9 +180,7 @@ async function stage(
   found: Found | undefined,
 ): Promise<Staged> {
   const key = await keyOf(warehouse, table, keys.get(table.name) ?? [])
-  const columns = table.columns.map(
-    ({ name, postgresType }) => `${quoteIdentifier(name)} ${postgresType}`,
-  )
+  const added = found === undefined ? null : changeOf(found, table, key)
   const temporary = `pg_temp.${quoteIdentifier(table.name)}`
   return withScratchFile(scratchFolder, async (path) => {
     // Sorted, so that the same rows are the same bytes.
@@ -187,18 +193,15 @@ async function stage(
     const hash = createHash('sha256').update(JSON.stringify([table, key]))
     await pipeline(createReadStream(path), hash)
     const content = hash.digest('hex')
-    const isSame =
-      found !== undefined &&
-      MARK.exec(found.comment ?? '')?.[1] === content &&
-      changeOf(found, table, key)?.length === 0
+    const isSame = added?.length === 0 && MARK.exec(found?.comment ?? '')?.[1] === content
     if (!isSame) {
       await database.all(
-        `create temporary table ${quoteIdentifier(table.name)} (${columns.join(', ')}) on commit drop`,
+        `create temporary table ${quoteIdentifier(table.name)} (${table.columns.map(definitionOf).join(', ')}) on commit drop`,
       )
       await database.copyFrom(`copy ${temporary} from stdin (format csv, header)`, path)
       await database.all(`analyze ${temporary}`)
     }
-    return { table, key, rows, content, temporary, found, isSame }
+    return { table, key, rows, content, temporary, isThere: found !== undefined, added, isSame }
   })
 }
 
@@ -231,21 +234,19 @@ function changeOf(
 async function replace(
   { schema, version, clock }: LoadOptions,
   database: Postgres,
-  { table, key, rows, content, temporary, found, isSame }: Staged,
+  { table, key, rows, content, temporary, isThere, added, isSame }: Staged,
 ): Promise<LoadedTable> {
   const { name } = table
   if (isSame) return { name, rows, rowsChanged: null }
   const place = placeOf(schema, name)
-  const added = found === undefined ? null : changeOf(found, table, key)
   if (added === null) {
-    if (found !== undefined) await database.all(`drop table ${place}`)
-    const columns = table.columns.map((one) => `${quoteIdentifier(one.name)} ${one.postgresType}`)
+    if (isThere) await database.all(`drop table ${place}`)
+    const columns = table.columns.map(definitionOf)
     const primary = key.length === 0 ? [] : [`primary key (${listOf(key)})`]
     await database.all(`create table ${place} (${[...columns, ...primary].join(', ')})`)
   } else {
     for (const one of added) {
-      const column = `${quoteIdentifier(one.name)} ${one.postgresType}`
-      await database.all(`alter table ${place} add column ${column}`)
+      await database.all(`alter table ${place} add column ${definitionOf(one)}`)
     }
   }
   const names = table.columns.map((one) => one.name)
