@@ -211,13 +211,12 @@ export function refuseSchemaChange(
     return logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
   }
   if (acceptSchemaChange) return
-  const [own = [], found = []] = [true, false].map((mine) =>
-    incompatibilities(
-      before.tables.filter(({ name }) => isOwn(name) === mine),
-      now.tables,
-    ),
-  )
-  for (const reason of own) logger.warn({ reason }, 'publish.own_table_changed')
+  const changes = (isOfUser: boolean) => {
+    const tables = before.tables.filter(({ name }) => isOwn(name) === isOfUser)
+    return incompatibilities(tables, now.tables)
+  }
+  for (const reason of changes(true)) logger.warn({ reason }, 'publish.own_table_changed')
+  const found = changes(false)
   if (found.length === 0) return
   const { jobtide: wrote } = before.versions
   if (wrote !== version) {
