@@ -14,6 +14,7 @@ import { taxonomyVersion } from '../titles/version.ts'
 import {
   loadedTables,
   readModelFiles,
+  SHIPPED_MODELS,
   WATCH_ENTRIES,
   type ModelFile,
 } from '../warehouse/catalog.ts'
@@ -71,7 +72,7 @@ export interface OwnProject {
  */
 export async function readProject(
   warehouse: Warehouse,
-  modelFolder: string = join(sqlFolder, 'models'),
+  modelFolder: string = SHIPPED_MODELS,
   checkFolder: string = join(sqlFolder, 'checks'),
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
