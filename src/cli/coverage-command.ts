@@ -83,7 +83,7 @@ export async function coverageCommand(
     values: {
       dataDir: directory.root,
       pipeline: found.pipeline,
-      filters: found.question === '' ? null : found.question,
+      filters: found.question || null,
       at: new Date(now),
       organizations: countOf(found),
       ...coverage,
@@ -139,7 +139,7 @@ function rowValues(row: Row) {
   return {
     organizationId,
     askedAs,
-    filters: question === '' ? null : question,
+    filters: question || null,
     name: known?.name ?? null,
     coveredFrom: dateOrNull(watermark === null ? null : from),
     coveredTo: dateOrNull(watermark),
@@ -225,7 +225,7 @@ function proof({ pipeline, rows, now, shown }: Found): Report {
     stretches.map((one) => ({
       organizationId,
       askedAs,
-      filters: of === '' ? null : of,
+      filters: of || null,
       ...stretchValues(one),
       place: one.place,
     })),

@@ -3,6 +3,7 @@
 import { join, parse, relative, resolve } from 'node:path'
 import { answerOf } from '../report/answer.ts'
 import { OF_DIRECTORS, missingTexts, unknownTexts } from '../report/digest.ts'
+import type { ReportHead } from '../report/read-report.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReportFolder } from '../report/write-folder.ts'
 import { writeReport, type ReportRequest } from '../report/write-report.ts'
@@ -39,7 +40,6 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, { window, list, path, writtenAt: now }),
   )
-  const answer = answerOf(data)
   const counts = Object.fromEntries(data.counts.map((one) => [one.change, one]))
   const figure = (change: string) => {
     const { changes = 0, executives = 0 } = counts[change] ?? {}
@@ -49,25 +49,15 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     title: `report of ${windowText(window)}`,
     sections: [
       [
-        ['people lost', answer],
+        ['people lost', answerOf(data)],
         ['joined', figure('joined')],
         ['left', figure('left')],
         ['rose', figure('rose')],
         ['page', placeText(path, bytes)],
       ],
     ],
-    notes: [...missingTexts(data), ...unknownTexts(data), ...outsideNotes(directory.root, path)],
-    values: {
-      path,
-      bytes,
-      pages: 1,
-      fromAt: new Date(window.from),
-      toAt: new Date(window.to),
-      year: data.year,
-      answer,
-      changes: data.counts,
-      unknownOrganizations: data.scope?.unknown ?? [],
-    },
+    notes: notesOf(data, directory.root, path),
+    values: { path, bytes, pages: 1, ...valuesOf(data) },
   })
   return EXIT.done
 }
@@ -82,34 +72,21 @@ async function writeFolder(context: Context, request: ReportRequest): Promise<Ex
       context.progress.show({ stage: 'report', done, total })
     }),
   )
-  const answer = answerOf(head)
   const some = pages < organizations ? `the first ${numberText(pages)} of ` : ''
   output.report({
     title: `report by organisation of ${windowText(window)}`,
     sections: [
       [
-        ['people lost', answer],
+        ['people lost', answerOf(head)],
         ['pages', `${some}${countText(organizations, 'organisation')}`],
         ['index', placeText(join(path, 'index.html'), bytes)],
       ],
     ],
     notes: [
       ...(some === '' ? [] : ['The others have no page: name them with --organizations.']),
-      ...missingTexts(head),
-      ...unknownTexts(head),
-      ...outsideNotes(directory.root, path),
+      ...notesOf(head, directory.root, path),
     ],
-    values: {
-      path,
-      bytes,
-      pages,
-      fromAt: new Date(window.from),
-      toAt: new Date(window.to),
-      year: head.year,
-      answer,
-      changes: head.counts,
-      unknownOrganizations: head.scope?.unknown ?? [],
-    },
+    values: { path, bytes, pages, ...valuesOf(head) },
   })
   return EXIT.done
 }
@@ -119,7 +96,23 @@ function placeText(path: string, bytes: number): string {
   return `${below.startsWith('..') ? path : below} (${bytesText(bytes)})`
 }
 
-function outsideNotes(root: string, path: string): string[] {
+function notesOf(head: ReportHead, root: string, path: string): string[] {
   const isOutside = relative(root, path).startsWith('..')
-  return isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : []
+  return [
+    ...missingTexts(head),
+    ...unknownTexts(head),
+    ...(isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : []),
+  ]
+}
+
+function valuesOf(head: ReportHead) {
+  const { window, year, counts, scope } = head
+  return {
+    fromAt: new Date(window.from),
+    toAt: new Date(window.to),
+    year,
+    answer: answerOf(head),
+    changes: counts,
+    unknownOrganizations: scope?.unknown ?? [],
+  }
 }
