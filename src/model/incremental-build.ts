@@ -263,21 +263,25 @@ class IncrementalBuild {
     readonly skipped: number
   }> {
     const { warehouse, project, finished } = this.#work
-    const isRead = ({ reads }: Check) =>
-      reads.length === 0 || reads.some((name) => (this.#selected ?? this.#changed).has(name))
-    const unmade = project.nodes.filter((node) => !this.#isThere(node)).map(({ name }) => name)
+    const selected = this.#selected
+    const made = selected ?? this.#changed
+    const isRead = ({ reads }: Check) => reads.length === 0 || reads.some((name) => made.has(name))
+    // A table that was never made, and is not selected, cannot be read.
+    const missing = new Set(
+      project.nodes.flatMap((node) =>
+        this.#isThere(node) || selected?.has(node.name) === true ? [] : node.name,
+      ),
+    )
     const isDue = (check: Check) =>
-      this.#selected === null
+      selected === null
         ? check.isNew === true || isRead(check)
-        : isRead(check) &&
-          !check.reads.some((name) => unmade.includes(name) && !this.#selected?.has(name))
+        : isRead(check) && !check.reads.some((name) => missing.has(name))
     const due = project.checks.filter(isDue)
     const ran = await runChecks(warehouse, due, finished)
-    if (this.#selected !== null) {
-      return { outcomes: ran, skipped: project.checks.length - due.length }
-    }
+    const skipped = project.checks.length - due.length
+    if (selected !== null) return { outcomes: ran, skipped }
     const byName = new Map(ran.map((outcome) => [outcome.name, outcome]))
     const outcomes = project.checks.map((check) => byName.get(check.name) ?? passed(check))
-    return { outcomes, skipped: project.checks.length - due.length }
+    return { outcomes, skipped }
   }
 }
