@@ -51,9 +51,8 @@ export async function attachFiles(warehouse: Warehouse, given: readonly string[]
 }
 
 /**
- * Reads a CSV file the way lists are read: any of their encodings, cells trimmed, ids unchanged. A column is a number or a
- * date only
- * where each of its cells is written as one: `73928e05` and `007` are text.
+ * Reads a CSV file the way lists are read: any of their encodings, cells trimmed, ids unchanged. A column is a number
+ * or a date only where each of its cells is written as one: `73928e05` and `007` are text.
  */
 async function attachCsv(warehouse: Warehouse, path: string, name: string): Promise<void> {
   const { readTable } = await import('../plan/organizations.ts')

@@ -29,9 +29,8 @@ export interface Output {
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
   /**
-   * Writes a part of a long result, unchanged unless a terminal shows it. Resolves when there is room for the next part;
-   * false when the reader is
-   * gone, or `signal` aborts first.
+   * Writes a part of a long result, unchanged unless a terminal shows it. Resolves when there is room for the next
+   * part; false when the reader is gone, or `signal` aborts first.
    */
   stream(text: string, signal: AbortSignal): Promise<boolean>
   note(text: string): void

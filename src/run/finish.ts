@@ -272,9 +272,8 @@ async function close({ session, world }: RunParts, record: RunFinished): Promise
 const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected: load.rejected })
 
 /**
- * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk)
- * the run
- * counts as killed, and is resumed all the same.
+ * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full
+ * disk) the run counts as killed, and is resumed all the same.
  */
 export async function closeFailed(
   parts: RunParts,

@@ -1,7 +1,7 @@
 /**
- * Simulates the career of one person between two days; world.ts decides when the service notices changes and how it spells
- * them. Two
- * changes of one kind of one person at one organisation are at least two months apart: dates are rounded to months.
+ * Simulates the career of one person between two days; world.ts decides when the service notices changes and how it
+ * spells them. Two changes of one kind of one person at one organisation are at least two months apart: dates are
+ * rounded to months.
  */
 
 import { sum } from '../support/numbers.ts'

@@ -1,7 +1,6 @@
 /**
- * Makes up how the offices of one organisation are handed on: to a colleague the same day, for good or until a successor
- * comes, or
- * to an outsider, at once or after months.
+ * Makes up how the offices of one organisation are handed on: to a colleague the same day, for good or until a
+ * successor comes, or to an outsider, at once or after months.
  */
 
 import { MONTH, SHORTEST_STEP, YEAR, History, type Stage, type Post, type Role } from './careers.ts'

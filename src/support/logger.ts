@@ -72,9 +72,8 @@ function atAnyDepth(spelling: string, isSecret: boolean): string {
   }).join(isSecret ? BETWEEN : '')
 }
 
-// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit a long row of them would be looked
-// through from
-// each of them.
+// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit a long row of them would be
+// looked through from each of them.
 const DEPTH = 15
 
 // Invisible characters and ends of lines, as they are, as bytes or as JSON escapes: they go where the text is shown or kept. Not

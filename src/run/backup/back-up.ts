@@ -248,9 +248,8 @@ export function refuseOther(
 }
 
 /**
- * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in the
- * log, and in
- * `status`; the next run tries again.
+ * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in
+ * the log, and in `status`; the next run tries again.
  */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
   for (const target of knownBackups(world.directory.root, journal)) {

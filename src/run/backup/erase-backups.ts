@@ -1,7 +1,6 @@
 /**
- * Erases people from the backups of the journal, in every place that may hold one, even if journal.backup.json is lost. Such
- * places
- * are noted in the journal, named by pipelines, or lie below a destination.
+ * Erases people from the backups of the journal, in every place that may hold one, even if journal.backup.json is lost.
+ * Such places are noted in the journal, named by pipelines, or lie below a destination.
  */
 
 import { journalIdentity } from '../../journal/identity.ts'
