@@ -49,41 +49,30 @@ leavings as (
     group by organization_id, cast(extract(year from month_start_on) as integer)
 ),
 
-sources as (
-    select from_organization_id, year, sum(moves) as moves
+-- Sums beside the rows: joined as tables of their own by year, the optimizer of DuckDB once crossed all sources with all targets of a year.
+summed as (
+    select
+        *,
+        sum(moves) over (partition by from_organization_id, year) as moves_from,
+        sum(moves) over (partition by to_organization_id, year) as moves_to,
+        sum(moves) over (partition by year) as moves_of_all
     from flows
-    group by from_organization_id, year
-),
-
-targets as (
-    select to_organization_id, year, sum(moves) as moves
-    from flows
-    group by to_organization_id, year
-),
-
-years as (
-    select year, sum(moves) as moves
-    from flows
-    group by year
 )
 
 select
-    flows.from_organization_id,
-    flows.to_organization_id,
-    flows.year,
-    flows.from_organization_name,
-    flows.to_organization_name,
-    flows.people,
-    flows.moves,
+    summed.from_organization_id,
+    summed.to_organization_id,
+    summed.year,
+    summed.from_organization_name,
+    summed.to_organization_name,
+    summed.people,
+    summed.moves,
     cast(leavings.leavers as integer) as leavers,
-    cast(sources.moves as integer) as known_leavers,
-    cast(sources.moves as double) / leavings.leavers as known_share,
-    cast(flows.moves as double) / sources.moves as share_of_known,
-    cast(flows.moves as double) / leavings.leavers as share_of_leavers,
-    cast(sources.moves as double) * targets.moves / years.moves as expected_moves,
-    cast(flows.moves as double) * years.moves / sources.moves / targets.moves as lift
-from flows
-inner join sources on sources.from_organization_id = flows.from_organization_id and sources.year = flows.year
-inner join targets on targets.to_organization_id = flows.to_organization_id and targets.year = flows.year
-inner join years on years.year = flows.year
-inner join leavings on leavings.organization_id = flows.from_organization_id and leavings.year = flows.year
+    cast(summed.moves_from as integer) as known_leavers,
+    cast(summed.moves_from as double) / leavings.leavers as known_share,
+    cast(summed.moves as double) / summed.moves_from as share_of_known,
+    cast(summed.moves as double) / leavings.leavers as share_of_leavers,
+    cast(summed.moves_from as double) * summed.moves_to / summed.moves_of_all as expected_moves,
+    cast(summed.moves as double) * summed.moves_of_all / summed.moves_from / summed.moves_to as lift
+from summed
+inner join leavings on leavings.organization_id = summed.from_organization_id and leavings.year = summed.year
