@@ -306,6 +306,8 @@ describe('a title in short forms', () => {
     ['Prod. Supv.', 'operations', 'production management'],
     ['Prod. Mgmt. Dir.', 'product', 'product management'],
     ['Bus Driver', 'supply_chain', 'bus driver'],
+    ['Anlagenmechaniker SHK (m/w/d)', 'operations', 'plumber'],
+    ['SHK am Lehrstuhl', 'research', 'research assistant lehrstuhl'],
     ['Chef des ventes', 'sales', 'sales management'],
   ])('means what its neighbours say: %s is of %s', (title, name, core) => {
     expect(understandTitle(title)).toMatchObject({ function: name, core })
