@@ -184,12 +184,7 @@ async function stage(
   const temporary = `pg_temp.${quoteIdentifier(table.name)}`
   return withScratchFile(scratchFolder, async (path) => {
     // Sorted, so that the same rows are the same bytes.
-    const rows = await writeCsv(
-      warehouse,
-      table,
-      path,
-      key.map(quoteIdentifier).join(', ') || 'all',
-    )
+    const rows = await writeCsv(warehouse, table, path, `order by ${listOf(key) || 'all'}`)
     const hash = createHash('sha256').update(JSON.stringify([table, key]))
     await pipeline(createReadStream(path), hash)
     const content = hash.digest('hex')
