@@ -126,7 +126,7 @@ export function versionsOf(keys: readonly string[]): { commits: number[]; checkp
 /** How long a log is kept, the default of `delta.logRetentionDuration`. */
 const LOG_RETENTION_DAYS = 30
 
-/** The keys of a table's log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no version of those needs them. */
+/** The keys of a log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no younger version needs them. */
 export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
   const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY
   const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
@@ -136,17 +136,17 @@ export function expiredLogFiles(objects: readonly StoredObject[], now: number): 
   return logFilesBefore(keys, checkpoint ?? 0)
 }
 
-/**
- * The keys of commits and checkpoints of versions before `version`, and of the files that other engines keep next to
- * them.
- */
+/** The keys of commits and checkpoints of earlier versions, and of the files that other engines keep next to them. */
 export function logFilesBefore(keys: readonly string[], version: number): string[] {
   return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
 }
 
-export interface LogState extends Pick<Action, 'protocol' | 'metaData' | 'txn'> {
+export interface LogState {
   /** -1: a log without a commit. */
   readonly version: number
+  readonly protocol?: Action['protocol']
+  readonly metaData?: Action['metaData']
+  readonly txn?: Action['txn']
   /** By path; so are removed files. */
   readonly files: ReadonlyMap<string, AddFile>
   readonly tombstones: ReadonlyMap<string, NonNullable<Action['remove']>>
@@ -181,14 +181,7 @@ export function applyActions(
     files.set(action.add.path, action.add)
     tombstones.delete(action.add.path)
   }
-  return {
-    version,
-    files,
-    tombstones,
-    ...(protocol && { protocol }),
-    ...(metaData && { metaData }),
-    ...(txn && { txn }),
-  }
+  return { version, protocol, metaData, txn, files, tombstones }
 }
 
 export interface LogSource extends ObjectSource {
@@ -216,10 +209,10 @@ export async function readStoredLog(
   if (checkpoint !== null) {
     state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
   }
-  for (const version of commits.filter((commit) => commit > state.version)) {
+  while (state.version < (commits.at(-1) ?? -1)) {
     const next = state.version + 1
     const key = commitKey(table, next)
-    const stored = version === next ? await store.get(key) : null
+    const stored = await store.get(key)
     if (stored === null) {
       const folder = store.urlOf(logFolder(table).slice(0, -1))
       throw new DamagedLogError(`the Delta log ${folder} has lost its version ${next}`)
