@@ -27,7 +27,7 @@ import {
   type NamedObject,
   type SnapshotTotals,
 } from './manifest.ts'
-import { readManifests, snapshotIds } from './read-snapshot.ts'
+import { changedManifests, readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -138,16 +138,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
     report('missing', pointer.manifest_key, `${POINTER_KEY} names it but it is missing`)
   }
-  const links = [...found.values()].map(({ manifest: { previous, snapshot_id: after } }) => {
-    return { ...previous, who: `the snapshot after it, ${after},` }
-  })
-  for (const link of [{ ...pointer, who: POINTER_KEY }, ...links]) {
-    const { snapshot_id: of = '', manifest_sha256: sha256, who } = link
-    const own = found.get(of)?.sha256
-    if (own === undefined || own === sha256) continue
-    const message = `its SHA-256 is ${own}, but ${who} says ${sha256}: it was changed after it was published`
-    report('manifest', snapshotKeys(of).manifest, message)
-  }
+  for (const [key, message] of changedManifests(found, pointer)) report('manifest', key, message)
   return {
     subject: found.get(id)?.manifest,
     /** The version of the pointer, where it names the subject. */

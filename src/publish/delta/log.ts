@@ -127,13 +127,14 @@ export function versionsOf(keys: readonly string[]): { commits: number[]; checkp
 const LOG_RETENTION_DAYS = 30
 
 /** The keys of a log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no younger version needs them. */
-export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
+export function expiredLogFiles(objects: readonly StoredObject[], now: number): StoredObject[] {
   const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY
   const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
   const lastCommit = versionsOf(old).commits.at(-1) ?? -1
   const keys = objects.map(({ key }) => key)
   const checkpoint = versionsOf(keys).checkpoints.findLast((version) => version <= lastCommit)
-  return logFilesBefore(keys, checkpoint ?? 0)
+  const expired = new Set(logFilesBefore(keys, checkpoint ?? 0))
+  return objects.filter(({ key }) => expired.has(key))
 }
 
 /** The keys of commits and checkpoints of earlier versions, and of the files that other engines keep next to them. */
