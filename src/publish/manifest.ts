@@ -26,7 +26,7 @@ const nameSchema = z.string().regex(PLAIN_NAME)
 const snapshotIdSchema = z.string().regex(/^[0-9A-Z]{26}$/)
 const instantSchema = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
 
-const fileSchema = z.object({
+export const fileSchema = z.object({
   /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),

@@ -27,6 +27,8 @@ export interface ExportTable {
   readonly columns: readonly ExportColumn[]
 }
 
+type Commented = Pick<ExportColumn, 'name' | 'comment'>
+
 export interface ExportColumn {
   readonly name: string
   readonly comment: string | null
@@ -94,7 +96,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
   UUID: 'uuid',
 }
 
-type Column = Pick<ExportColumn, 'name' | 'comment'> & { readonly type: string }
+type Column = Commented & { readonly type: string }
 
 /** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
 function inPostgres({ name, comment, type }: Column): ExportColumn {
@@ -132,7 +134,10 @@ export async function writeCsv(
  * Statements that set the comments of a table and its columns; SQL of DuckDB and PostgreSQL. @param place the table,
  * quoted
  */
-export function commentsOn(place: string, { comment, columns }: ExportTable): string {
+export function commentsOn(
+  place: string,
+  { comment, columns }: { comment: string | null; columns: readonly Commented[] },
+): string {
   const ofColumns = columns.map(
     ({ name, comment: text }) =>
       `comment on column ${place}.${quoteIdentifier(name)} is ${text === null ? 'null' : quoteText(text)};`,
