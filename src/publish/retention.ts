@@ -205,6 +205,7 @@ export interface Keep {
 
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 const MOST = 100_000
+const RULE = /^\s*(last|daily|weekly|monthly)\s*=\s*(\d+)\s*$/
 
 /** The retention rules, from a pipeline file, whose schema has checked them, or `--keep`: `30` or `last=7,daily=30`. */
 export function parseKeep(
@@ -215,28 +216,22 @@ export function parseKeep(
     const { last = 0, daily = 0, weekly = 0, monthly = 0 } = value
     return { last, daily, weekly, monthly }
   }
+  const refuse = (what: string) => {
+    throw new ConfigError(`which snapshots to keep: ${what}`, {
+      hint: 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,monthly=24.',
+    })
+  }
   const rules = new Map<string, number>()
   for (const part of /^\s*\d+\s*$/.test(value) ? [`last=${value}`] : value.split(',')) {
-    const [, name = '', digits] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
-    if (name === '') throw badKeep(`expected rule=number, got ${JSON.stringify(part)}`)
-    if (!Object.hasOwn(NONE, name)) {
-      const known = Object.keys(NONE).join(', ')
-      throw badKeep(`there is no rule ${JSON.stringify(name)}, only ${known}`)
-    }
-    if (rules.has(name)) throw badKeep(`${name} is there twice`)
-    if (Number(digits) > MOST) {
-      throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${digits}`)
+    const [, name = '', digits] = RULE.exec(part) ?? []
+    if (name === '' || rules.has(name) || Number(digits) > MOST) {
+      const each = `${Object.keys(NONE).join(', ')}, each once, with a number up to ${MOST}`
+      refuse(`expected ${each}, got ${JSON.stringify(part)}`)
     }
     rules.set(name, Number(digits))
   }
-  if (sum([...rules.values()]) === 0) throw badKeep('at least 1 snapshot must be kept')
+  if (sum([...rules.values()]) === 0) refuse('at least 1 snapshot must be kept')
   return { ...NONE, ...Object.fromEntries(rules) }
-}
-
-function badKeep(what: string): ConfigError {
-  return new ConfigError(`which snapshots to keep: ${what}`, {
-    hint: 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,monthly=24.',
-  })
 }
 
 /**
