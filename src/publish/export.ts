@@ -11,8 +11,9 @@ import { pipeline } from 'node:stream/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
-import { IN_TIERS, type TableDefinition } from '../warehouse/catalog.ts'
+import type { TableDefinition } from '../warehouse/catalog.ts'
 import { changesSince, yearSql, type ChangedTables } from '../warehouse/changed-tables.ts'
+import { columnsOfAll, type StoredColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { schemaString } from './delta/sync.ts'
@@ -111,7 +112,7 @@ interface Work extends ExportOptions {
   readonly changes: ChangedTables | null
   readonly files: ScratchFile[]
   /** Of all tables, read with the first that is copied. */
-  columns: TableColumns | null
+  columns: ReadonlyMap<string, readonly StoredColumn[]> | null
 }
 
 /** Exports one table. @param known in the snapshot before */
@@ -125,7 +126,7 @@ async function exportTable(
   const changed = changes === null ? 'all' : (changes.get(name) ?? new Set<number | null>())
   const isSame = changed !== 'all' && changed.size === 0
   if (isSame && known !== undefined && areThere(work, known.files)) return known
-  work.columns ??= await readColumns(warehouse)
+  work.columns ??= await columnsOfAll(warehouse)
   const { columns, lastFieldId } = publishedColumns(work.columns, definition, known)
   const isKept =
     known !== undefined && hasSameColumns(known, columns) && known.key.join() === key.join()
@@ -313,27 +314,13 @@ type PublishedColumn = ManifestTable['schema'][number]
 /** The columns of a published table, with their permanent ids. */
 export type PublishedColumns = ReturnType<typeof publishedColumns>
 
-type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
-type TableColumns = ReadonlyMap<string, readonly Column[]>
-
-/** The columns of every table and view for analysts, in order, by its name. */
-export async function readColumns(warehouse: Warehouse): Promise<TableColumns> {
-  const rows = await warehouse.all<{ name: string; columns: Column[] }>(
-    `select table_name as name, list({name: column_name, type: data_type, comment: comment} order by column_index) as columns
-     from duckdb_columns()
-     where database_name = current_database() and schema_name in ${IN_TIERS} and not internal
-     group by table_name`,
-  )
-  return new Map(rows.map(({ name, columns }) => [name, columns]))
-}
-
 /**
  * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
  *   cannot hold exactly, or whose name is not plain
  */
 export function publishedColumns(
-  of: TableColumns,
+  of: ReadonlyMap<string, readonly StoredColumn[]>,
   { name: table, key, partitionByYearOf, leftOut }: TableDefinition,
   previous: ManifestTable | undefined,
 ) {
@@ -362,7 +349,7 @@ export function publishedColumns(
     }
   }
   // Of another type it is another column.
-  const idOf = (column: Column) => `${column.name} ${column.type}`
+  const idOf = (column: StoredColumn) => `${column.name} ${column.type}`
   const known = new Map(previous?.schema.map((column) => [idOf(column), column.field_id]))
   let lastFieldId = previous?.last_field_id ?? 0
   const columns = kept.map((column): PublishedColumn => {

@@ -249,7 +249,7 @@ function isFarLess(now: number, before: number): boolean {
 }
 
 /** The first few, and how many more there are. */
-function firstOf(all: readonly string[], most: number): string {
+export function firstOf(all: readonly string[], most: number): string {
   const more = all.length > most ? `; and ${all.length - most} more` : ''
   return all.slice(0, most).join('; ') + more
 }

@@ -15,6 +15,7 @@ import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { DamagedSnapshotError } from './errors.ts'
 import { listOfColumns } from './export.ts'
+import { firstOf } from './guard.ts'
 import { POINTER_KEY, totalsOf, type Manifest, type ManifestTable } from './manifest.ts'
 import { withScratch, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
@@ -52,9 +53,8 @@ export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOpti
     return manifest === null || !(kind === 'current' || kind === 'delta' || isPointer || isOther)
   })
   if (manifest !== null && own.length === 0) return { store, manifest }
-  const first = own.slice(0, 3).map(({ object, message }) => `${object}: ${message}`)
-  if (own.length > first.length) first.push(`and ${own.length - first.length} more`)
-  throw new DamagedSnapshotError(first.join('; '), { context: { findings: own } })
+  const faults = own.map(({ object, message }) => `${object}: ${message}`)
+  throw new DamagedSnapshotError(firstOf(faults, 3), { context: { findings: own } })
 }
 
 export function refuseExisting(path: string): void {
