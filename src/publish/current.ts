@@ -131,8 +131,3 @@ async function bringTo(
   logger.debug({ copied: missing.length, removed: gone.length }, 'publish.current_copied')
   return true
 }
-
-/** Removes all of it: a destination that should not have it must not go on showing an old day. */
-export async function removeCurrent(store: ObjectStore): Promise<void> {
-  await store.remove((await store.list(CURRENT_FOLDER)).map(({ key }) => key))
-}

@@ -9,7 +9,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { removeCurrent, updateCurrent } from './current.ts'
+import { updateCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
@@ -38,7 +38,7 @@ import {
 } from './manifest.ts'
 import { readCurrent, readPointer, type CurrentSnapshot } from './read-snapshot.ts'
 import { withScratch } from './scratch.ts'
-import type { ObjectStore } from './store/object-store.ts'
+import { removeFolder, type ObjectStore } from './store/object-store.ts'
 
 export interface PublishChoices extends LossChoices, Pick<ExportOptions, 'compact'> {
   /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
@@ -141,7 +141,8 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest: shown, listed, known })
   if (options.hasCurrent ?? true) await updateCurrent(options, shown, syncLogs)
   else {
-    await removeCurrent(store)
+    // It must not go on showing an old day.
+    await removeFolder(store, 'current')
     await syncLogs()
   }
   return report

@@ -88,28 +88,15 @@ export function parseActions(text: string, where: string): Action[] {
   })
 }
 
-/** The folder of a table's data files; ends in a slash. */
-export function tableFolder(table: string): string {
-  return `tables/${table}/`
-}
-
-export function logFolder(table: string): string {
-  return `${tableFolder(table)}_delta_log/`
-}
-
-export function commitKey(table: string, version: number): string {
-  return `${logFolder(table)}${padded(version)}.json`
-}
-
-export function checkpointKey(table: string, version: number): string {
-  return `${logFolder(table)}${padded(version)}.checkpoint.parquet`
-}
-
-export function lastCheckpointKey(table: string): string {
-  return `${logFolder(table)}_last_checkpoint`
-}
-
 const padded = (version: number) => String(version).padStart(20, '0')
+/** The folder of a table's data files; ends in a slash. */
+export const tableFolder = (table: string) => `tables/${table}/`
+export const logFolder = (table: string) => `${tableFolder(table)}_delta_log/`
+const keyIn = (table: string, name: string) => logFolder(table) + name
+export const commitKey = (table: string, version: number) => keyIn(table, `${padded(version)}.json`)
+export const checkpointKey = (table: string, version: number) =>
+  keyIn(table, `${padded(version)}.checkpoint.parquet`)
+export const lastCheckpointKey = (table: string) => keyIn(table, '_last_checkpoint')
 
 /** The versions of a log's commits and checkpoints, each ascending; keys of other kinds are ignored. */
 export function versionsOf(keys: readonly string[]): { commits: number[]; checkpoints: number[] } {
