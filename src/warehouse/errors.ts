@@ -49,15 +49,6 @@ export class NotOneReadingError extends JobtideError {
   }
 }
 
-/** A statement failed after its first rows were fetched. The engine's client reports that it failed, but not why. */
-export class BrokenOffError extends JobtideError {
-  constructor() {
-    super(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
-      hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',
-    })
-  }
-}
-
 const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
 const DISK =
