@@ -23,9 +23,7 @@ export interface CurrentSnapshot {
 }
 
 /** Reads `latest.json` alone; null when nothing was published yet. @throws PublishError when it is not Jobtide's */
-export async function readPointer(
-  store: ObjectStore,
-): Promise<Pick<CurrentSnapshot, 'pointer' | 'version'> | null> {
+export async function readPointer(store: ObjectStore) {
   const stored = await store.get(POINTER_KEY)
   if (stored === null) return null
   return { pointer: parsePointer(stored.bytes, store.urlOf(POINTER_KEY)), version: stored.version }

@@ -15,11 +15,6 @@ import { SqlError, WarehouseDamagedError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-export interface ExportedTable {
-  readonly name: string
-  readonly rows: number
-}
-
 /** A table for analysts, as it is to be written. */
 export interface ExportTable {
   readonly name: string
@@ -178,7 +173,7 @@ export async function exportTables(
   to: string,
   names: readonly string[] | null,
   format: Format = 'csv',
-): Promise<readonly ExportedTable[]> {
+) {
   const chosen = await tablesToExport(warehouse, names)
   const isDatabase = to.endsWith('.duckdb')
   if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
@@ -229,12 +224,8 @@ async function isExportedFile(path: string): Promise<boolean> {
   }
 }
 
-async function writeDatabase(
-  warehouse: Warehouse,
-  path: string,
-  tables: readonly ExportTable[],
-): Promise<ExportedTable[]> {
-  const written: ExportedTable[] = []
+async function writeDatabase(warehouse: Warehouse, path: string, tables: readonly ExportTable[]) {
+  const written: { name: string; rows: number }[] = []
   await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
   try {
     const names = tables.map(({ name }) => `(${quoteText(name)})`).join(', ')
@@ -259,8 +250,8 @@ async function writeFolder(
   folder: string,
   tables: readonly ExportTable[],
   format: Format,
-): Promise<ExportedTable[]> {
-  const written: ExportedTable[] = []
+) {
+  const written: { name: string; rows: number }[] = []
   const write = format === 'csv' ? writeCsv : writeParquet
   onDisk(folder, () => makeFolders(folder))
   for (const table of tables) {
