@@ -30,14 +30,14 @@ const openHere = new Set<string>()
 const looks = new Map<string, Promise<boolean>>()
 
 /**
- * Takes the lock `path`, in a folder that exists; the file is made where it is missing, and stays forever.
+ * Takes the lock `path`, in a folder that exists; the file is made where it is missing or damaged, and stays forever.
  * @returns null when another process, or this one, holds it or looks at it
  * @throws StorageError when the disk refuses, or the file system has no locks
  */
 export async function tryProcessLock(path: string): Promise<ProcessLock | null> {
   return onlyHere(path, async (real, done) => {
     if (!existsSync(real)) await createLockFile(real)
-    const close = await openOrNull(real, 'write')
+    const close = await openOrNull(real, 'write').catch((error: unknown) => repair(real, error))
     if (close === null) return null
     // The holder keeps the file open, so that no other one gets its number.
     const mine = fileAt(real)
@@ -60,9 +60,8 @@ export async function isProcessLockHeld(path: string): Promise<boolean> {
   if (underWay !== undefined) return underWay
   const look = onlyHere(path, async (_, done) => {
     const close = await openOrNull(real, 'read').catch((error: unknown) => {
-      const isDamaged = (error as Error).cause instanceof WarehouseDamagedError
       // It may have gone meanwhile, with the folder that it is for.
-      if (isDamaged || !existsSync(real)) return () => undefined
+      if (isDamaged(error) || !existsSync(real)) return () => undefined
       throw error
     })
     close?.()
@@ -113,6 +112,33 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
       hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,
     })
+  }
+}
+
+const REPAIR = '.repair'
+const MOST_REPAIRS = 3
+
+const isDamaged = (error: unknown) =>
+  error instanceof StorageError && error.cause instanceof WarehouseDamagedError
+
+// The engine takes the kernel's lock before it reads: so no process holds a damaged file, or ever will. When several
+// processes find it damaged, one at a time looks again, because another one may hold a new file by now.
+async function repair(path: string, error: unknown): Promise<(() => void) | null> {
+  if (!isDamaged(error) || path.endsWith(REPAIR)) throw error
+  const turn = await tryProcessLock(`${path}${REPAIR}`)
+  if (turn === null) return null
+  try {
+    for (let repairs = 0; ; repairs += 1) {
+      try {
+        return await openOrNull(path, 'write')
+      } catch (again) {
+        if (!isDamaged(again) || repairs === MOST_REPAIRS) throw again
+        removeDatabase(path)
+        await createLockFile(path)
+      }
+    }
+  } finally {
+    turn.release()
   }
 }
 
