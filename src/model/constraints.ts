@@ -4,7 +4,7 @@
  */
 
 import { EVENT_TYPES } from '../journal/records.ts'
-import { type AcceptedValues, type ModelFile, type Reference } from '../warehouse/catalog.ts'
+import type { ModelFile } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 
 /** One rule and the select that returns the rows that break it. */
@@ -88,7 +88,7 @@ function keyCheck(table: string, columns: readonly string[], nullable?: string):
 function valuesCheck(
   table: string,
   key: readonly string[],
-  { column, values, orNull }: AcceptedValues,
+  { column, values, orNull }: ModelFile['values'][number],
 ): Check {
   const name = quoteIdentifier(column)
   const unknown = `${name} not in (${values.map(quoteText).join(', ')})`
@@ -102,7 +102,11 @@ function valuesCheck(
 }
 
 // A hash misses a missing row rarely, by one chance in 10^12 for each row: it would have to meet another one.
-function referenceCheck(table: string, key: readonly string[], reference: Reference): Check {
+function referenceCheck(
+  table: string,
+  key: readonly string[],
+  reference: ModelFile['references'][number],
+): Check {
   const { column, targetTable, targetColumn } = reference
   const [source, name] = [table, column].map(quoteIdentifier)
   const [target, targetName] = [targetTable, targetColumn].map(quoteIdentifier)

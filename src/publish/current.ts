@@ -37,22 +37,21 @@ export interface CurrentOptions {
 
 /** The files of a snapshot under stable names, and the files that they are copies of. */
 export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, NamedObject> {
-  return new Map(
-    tables.flatMap(({ name, files }) => {
-      const counts = new Map<string, number>()
-      return files.map((file): [string, NamedObject] => {
-        const nth = (counts.get(file.partition) ?? 0) + 1
-        counts.set(file.partition, nth)
-        const [, year = null] = /_year=(.*)$/.exec(file.partition) ?? []
-        const ofYear = year === null ? [] : [/^-?\d+$/.test(year) ? year : 'no-year']
-        const parts = [name, ...ofYear, ...(nth > 1 ? [`part-${nth}`] : [])]
-        return [`${CURRENT_FOLDER}${name}/${parts.join('-')}.parquet`, file]
-      })
-    }),
-  )
+  const found = new Map<string, NamedObject>()
+  for (const { name, files } of tables) {
+    for (const file of files) {
+      const [, year = null] = /_year=(.*)$/.exec(file.partition) ?? []
+      const ofYear = year === null ? '' : `-${/^-?\d+$/.test(year) ? year : 'no-year'}`
+      const keyOf = (part: string) => `${CURRENT_FOLDER}${name}/${name}${ofYear}${part}.parquet`
+      let key = keyOf('')
+      for (let nth = 2; found.has(key); nth += 1) key = keyOf(`-part-${nth}`)
+      found.set(key, file)
+    }
+  }
+  return found
 }
 
-/** The content of `current/` according to its record; null where there is none, or it is empty. */
+/** The content of `current/` according to its record; null where there is none. */
 export async function readCurrentRecord(store: ObjectStore) {
   const stored = await store.get(RECORD_KEY)
   const text = Buffer.from(stored?.bytes ?? []).toString()
@@ -78,7 +77,8 @@ export async function updateCurrent(
   const found = await readCurrentRecord(store)
   /** The files copied here: an older record about the same file does not count. */
   const copied = new Map<string, string>()
-  const hasChanged = await bringTo(options, manifest, { record: found.record, copied, again })
+  const show = (of: Manifest) => bringTo(options, of, again ? null : found.record, copied)
+  const hasChanged = await show(manifest)
   let shown = manifest
   // A slow publisher must not leave older files over newer ones.
   for (;;) {
@@ -87,7 +87,7 @@ export async function updateCurrent(
     const now = await readCurrent(store)
     if (now === null) break
     shown = ofThisFormat(now.manifest, store.destination)
-    await bringTo(options, shown, { record: found.record, copied, again: false })
+    await show(shown)
   }
   const logs = await syncLogs(found.record?.logs ?? {})
   const files = [...currentFiles(manifest)].map(([key, { sha256 }]) => [key, sha256] as const)
@@ -100,18 +100,12 @@ export async function updateCurrent(
   await store.replace(RECORD_KEY, Buffer.from(`${stableJson(record, 2)}\n`), found.version)
 }
 
-interface Known {
-  readonly record: Record | null
-  /** SHA-256 by key. */
-  readonly copied: Map<string, string>
-  readonly again: boolean
-}
-
-/** @returns whether anything was copied or removed */
+/** Copies what is missing and removes the rest; says whether there was any. @param copied here, SHA-256 by key */
 async function bringTo(
   { store, signal, logger }: CurrentOptions,
   manifest: Manifest,
-  { record, copied, again }: Known,
+  record: Record | null,
+  copied: Map<string, string>,
 ): Promise<boolean> {
   const wanted = currentFiles(manifest)
   const listed = new Map((await store.list(CURRENT_FOLDER)).map((object) => [object.key, object]))
@@ -122,7 +116,7 @@ async function bringTo(
     const own = copied.get(key)
     if (own !== undefined) return own === sha256
     // Who changed it since has changed its time as well.
-    return !again && record?.files[key] === sha256 && found.modifiedAt <= writtenAt
+    return record?.files[key] === sha256 && found.modifiedAt <= writtenAt
   }
   const missing = [...wanted].filter(([key, file]) => !isThere(key, file))
   await atOnce(missing, AT_ONCE, async ([key, file]) => {
@@ -136,9 +130,4 @@ async function bringTo(
   if (missing.length + gone.length === 0) return false
   logger.debug({ copied: missing.length, removed: gone.length }, 'publish.current_copied')
   return true
-}
-
-/** Removes all of it: a destination that should not have it must not go on showing an old day. */
-export async function removeCurrent(store: ObjectStore): Promise<void> {
-  await store.remove((await store.list(CURRENT_FOLDER)).map(({ key }) => key))
 }

@@ -8,10 +8,12 @@ import { createHash } from 'node:crypto'
 import { createReadStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
-import { IN_TIERS, type TableDefinition } from '../warehouse/catalog.ts'
+import type { TableDefinition } from '../warehouse/catalog.ts'
 import { changesSince, yearSql, type ChangedTables } from '../warehouse/changed-tables.ts'
+import { columnsOfAll, type StoredColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { schemaString } from './delta/sync.ts'
@@ -85,8 +87,11 @@ export async function exportTables(
   sizes: ReadonlyMap<string, number>,
   versions: Manifest['versions'],
 ): Promise<{ tables: ManifestTable[]; files: readonly ScratchFile[] }> {
-  const { made, tables: definitions, signal, onProgress } = options
-  const changes = await changesOf(options, before, versions)
+  const { warehouse, made, tables: definitions, compact = false, signal, onProgress } = options
+  // Another version may describe the same rows otherwise, or write other bytes for them.
+  const isOfThisVersion = isDeepStrictEqual(before?.versions, versions)
+  const builtFrom = compact || !isOfThisVersion ? undefined : before?.checks?.build_id
+  const changes = builtFrom === undefined ? null : await changesSince(warehouse, builtFrom)
   const work: Work = { ...options, sizes, changes, files: [], columns: null }
   const tables: ManifestTable[] = []
   for (const definition of definitions) {
@@ -101,27 +106,13 @@ export async function exportTables(
   return { tables, files: work.files }
 }
 
-/** The changes since the previous snapshot; null where they are unknown. */
-async function changesOf(
-  { warehouse, compact = false }: ExportOptions,
-  before: Manifest | null,
-  versions: Manifest['versions'],
-): Promise<ChangedTables | null> {
-  const builtFrom = before?.checks?.build_id
-  if (builtFrom === undefined || compact) return null
-  // Another version may describe the same rows otherwise, or write other bytes for them.
-  const { jobtide, duckdb } = before?.versions ?? {}
-  if (jobtide !== versions.jobtide || duckdb !== versions.duckdb) return null
-  return changesSince(warehouse, builtFrom)
-}
-
 interface Work extends ExportOptions {
-  /** The objects of the store: key → bytes. */
   readonly sizes: ReadonlyMap<string, number>
+  /** Since the snapshot before; null where they are unknown. */
   readonly changes: ChangedTables | null
   readonly files: ScratchFile[]
   /** Of all tables, read with the first that is copied. */
-  columns: TableColumns | null
+  columns: ReadonlyMap<string, readonly StoredColumn[]> | null
 }
 
 /** Exports one table. @param known in the snapshot before */
@@ -135,7 +126,7 @@ async function exportTable(
   const changed = changes === null ? 'all' : (changes.get(name) ?? new Set<number | null>())
   const isSame = changed !== 'all' && changed.size === 0
   if (isSame && known !== undefined && areThere(work, known.files)) return known
-  work.columns ??= await readColumns(warehouse)
+  work.columns ??= await columnsOfAll(warehouse)
   const { columns, lastFieldId } = publishedColumns(work.columns, definition, known)
   const isKept =
     known !== undefined && hasSameColumns(known, columns) && known.key.join() === key.join()
@@ -230,9 +221,8 @@ async function copyPartition(
   const file = await writeParquet(warehouse, { columns, key, from, rowGroupRows }, path)
   if (file.rows !== (partition.rows ?? file.rows)) {
     // The last line of defence: a wrong count here would be a wrong table for every reader.
-    throw new PublishError(
-      `${name}: ${file.rows} rows would be published instead of ${partition.rows}`,
-    )
+    const what = `${file.rows} rows would be published instead of ${partition.rows}`
+    throw new PublishError(`${name}: ${what}`)
   }
   const own = keysOfSnapshot(known, snapshotId)(fileKey(name, partition.name, file.sha256))
   const written = { ...file, key: own, partition: partition.name }
@@ -241,24 +231,13 @@ async function copyPartition(
   return written
 }
 
-interface ParquetSource {
-  readonly columns: readonly PublishedColumn[]
-  /** Columns that are unique together: the order of the rows. */
-  readonly key: readonly string[]
-  /** SQL after `select <columns>`: from where, which rows. */
-  readonly from: string
-  /** Default: {@link ROW_GROUP_ROWS}. */
-  readonly rowGroupRows?: number | undefined
-}
-
-/** A Parquet file, and facts about it that a reader may want without opening it. */
-type WrittenFile = Omit<ManifestFile, 'key' | 'partition'>
-
 // The engine writes as many rows at once as its own row groups have: with others it keeps rows back, and took half as long again
 // for 1.9 million events, for a file that was 3 % smaller.
 const ROW_GROUP_ROWS = 122_880
 const COPY_OPTIONS =
   'format parquet, compression zstd, compression_level 3, use_tmp_file true, return_stats'
+
+type MapEntries<Value> = readonly { readonly key: string; readonly value: Value }[]
 
 interface CopyResult {
   readonly count: bigint
@@ -266,14 +245,21 @@ interface CopyResult {
   readonly column_statistics: MapEntries<MapEntries<string>>
 }
 
-type MapEntries<Value> = readonly { readonly key: string; readonly value: Value }[]
-
-/** Writes the rows to `path`. No rows give a file without rows, so that its columns can be read. */
+/**
+ * Writes rows to `path`, in the order of their key. No rows give a file without rows, so that its columns can be read.
+ * @param source its `from` is SQL after `select <columns>`
+ */
 export async function writeParquet(
   warehouse: Warehouse,
-  { columns, key, from, rowGroupRows = ROW_GROUP_ROWS }: ParquetSource,
+  source: {
+    readonly columns: readonly PublishedColumn[]
+    readonly key: readonly string[]
+    readonly from: string
+    readonly rowGroupRows?: number | undefined
+  },
   path: string,
-): Promise<WrittenFile> {
+): Promise<Omit<ManifestFile, 'key' | 'partition'>> {
+  const { columns, key, from, rowGroupRows = ROW_GROUP_ROWS } = source
   // Without a key rows that differ in nothing are in any order, and give the same bytes.
   const sorted = key.length === 0 ? columns.map(({ name }) => name) : key
   const order = sorted.map(quoteIdentifier).join(', ')
@@ -300,13 +286,15 @@ function statisticsOf(
   columns: readonly PublishedColumn[],
   key: readonly string[],
 ) {
-  const found: Pick<WrittenFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
+  const found: Pick<ManifestFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
   for (const { name, type } of columns) {
     const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value ?? []
-    const said = new Map(own.map(({ key: what, value }) => [what, value]))
-    const [min, max] = [said.get('min'), said.get('max')]
-    const nulls = Number(said.get('null_count') ?? 0)
-    if (nulls > 0) found.nulls[name] = nulls
+    const {
+      min,
+      max,
+      null_count: nulls,
+    } = Object.fromEntries(own.map((one): [string, string | undefined] => [one.key, one.value]))
+    if (Number(nulls ?? 0) > 0) found.nulls[name] = Number(nulls)
     if (min === undefined || max === undefined) continue
     if (type === 'VARCHAR' && !key.includes(name)) continue
     found.min[name] = min
@@ -321,29 +309,10 @@ export async function sha256OfFile(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-export type PublishedColumn = ManifestTable['schema'][number]
+type PublishedColumn = ManifestTable['schema'][number]
 
 /** The columns of a published table, with their permanent ids. */
-export interface PublishedColumns {
-  readonly columns: readonly PublishedColumn[]
-  readonly lastFieldId: number
-}
-
-type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
-
-/** The columns of every table and view for analysts, in order, by its name. */
-export type TableColumns = ReadonlyMap<string, readonly Column[]>
-
-export async function readColumns(warehouse: Warehouse): Promise<TableColumns> {
-  const all = await warehouse.all<Column & { table_name: string }>(
-    `select table_name, column_name as name, data_type as type, comment from duckdb_columns()
-     where database_name = current_database() and schema_name in ${IN_TIERS} and not internal
-     order by table_name, column_index`,
-  )
-  const columns = new Map<string, Column[]>(all.map(({ table_name: table }) => [table, []]))
-  for (const { table_name: table, ...column } of all) columns.get(table)?.push(column)
-  return columns
-}
+export type PublishedColumns = ReturnType<typeof publishedColumns>
 
 /**
  * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
@@ -351,10 +320,10 @@ export async function readColumns(warehouse: Warehouse): Promise<TableColumns> {
  *   cannot hold exactly, or whose name is not plain
  */
 export function publishedColumns(
-  of: TableColumns,
+  of: ReadonlyMap<string, readonly StoredColumn[]>,
   { name: table, key, partitionByYearOf, leftOut }: TableDefinition,
   previous: ManifestTable | undefined,
-): PublishedColumns {
+) {
   const all = of.get(table)
   if (all === undefined) {
     throw new PublishError(`there is no table ${table} in the warehouse`, {
@@ -380,13 +349,12 @@ export function publishedColumns(
     }
   }
   // Of another type it is another column.
-  const idOf = (column: Column) => `${column.name} ${column.type}`
+  const idOf = (column: StoredColumn) => `${column.name} ${column.type}`
   const known = new Map(previous?.schema.map((column) => [idOf(column), column.field_id]))
   let lastFieldId = previous?.last_field_id ?? 0
-  const columns = kept.map((column) => ({
-    ...column,
-    field_id: known.get(idOf(column)) ?? (lastFieldId += 1),
-  }))
+  const columns = kept.map((column): PublishedColumn => {
+    return { ...column, field_id: known.get(idOf(column)) ?? (lastFieldId += 1) }
+  })
   return { columns, lastFieldId }
 }
 

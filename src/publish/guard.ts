@@ -47,11 +47,9 @@ export async function checkDestination(
 ): Promise<void> {
   const { destination } = store
   const before = (await readCurrent(store))?.manifest
-  if (before === undefined) return
-  refuseOtherJournal(before, source, destination, choices)
+  if (before === undefined || canReplace(before, source, destination, choices)) return
   const { total } = before.credits
-  const isAccepted = choices.acceptShrink === true || isOfAnotherJournal(before, source)
-  if (isAccepted || credits >= total) return
+  if (credits >= total) return
   throw refusal(
     before,
     destination,
@@ -68,9 +66,7 @@ export function assertNoDataLoss(
   destination: string,
   choices: Choices,
 ): void {
-  refuseOtherJournal(before, now, destination, choices)
-  // An operator who adopts a destination has seen the counts of both sides.
-  if (choices.acceptShrink === true || isOfAnotherJournal(before, now)) return
+  if (canReplace(before, now, destination, choices)) return
   const losses = lossesOf(before, now)
   if (losses.length === 0) return
   throw refusal(
@@ -82,22 +78,26 @@ export function assertNoDataLoss(
   )
 }
 
-/** Refuses what could take the place of what readers see, whatever it holds: another journal, or an older suppression list. */
-function refuseOtherJournal(
+/**
+ * Refuses another journal or an older suppression list, whatever they hold. Says whether fewer rows are accepted: who adopts a
+ * destination has seen the counts of both sides.
+ */
+function canReplace(
   before: StoredManifest,
   now: Source | StoredManifest,
   destination: string,
-  { adoptDestination = false, lists }: Choices,
-): void {
-  if (isOfAnotherJournal(before, now) && !adoptDestination) {
-    throw anotherJournal(before, now, destination)
-  }
-  // A list knows what all before it knew. Who adopts a destination has nothing but the numbers: a suppression list only ever
-  // grows, and the one of an older backup lets people come back, whatever the operator accepts.
+  { adoptDestination = false, acceptShrink = false, lists }: Choices,
+): boolean {
+  const isAnother = isOfAnotherJournal(before, now)
+  if (isAnother && !adoptDestination) throw anotherJournal(before, now, destination)
+  // A list knows what all before it knew. Who adopts a destination has only the numbers: the list of an older backup lets people
+  // come back, whatever the operator accepts.
   const [was, is] = [before.not_kept, now.not_kept]
   const isLater = was.list === null || lists.includes(was.list) || adoptDestination
   const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
-  if (isLater && is.people >= was.people && since(is) >= since(was)) return
+  if (isLater && is.people >= was.people && since(is) >= since(was)) {
+    return acceptShrink || isAnother
+  }
   const erased = ({ people, events_before: day }: NotKept) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
   throw refusal(
@@ -149,10 +149,7 @@ export function isEmpty({ tables, coverage }: StoredManifest): boolean {
 
 /** The table whose rows never become fewer on their own: events are merged, and only erased on purpose. */
 const EVENTS = 'job_change_events'
-/**
- * The share of events or organisations that may disappear silently: events that a newer version rejects, ids that
- * merge.
- */
+/** The share of events or organisations that may disappear: events that a newer version rejects, ids that merge. */
 const SMALL_SHARE = 0.05
 /** A table with fewer rows can lose all of them by one correction. */
 const FEW_ROWS = 20
@@ -252,7 +249,7 @@ function isFarLess(now: number, before: number): boolean {
 }
 
 /** The first few, and how many more there are. */
-function firstOf(all: readonly string[], most: number): string {
+export function firstOf(all: readonly string[], most: number): string {
   const more = all.length > most ? `; and ${all.length - most} more` : ''
   return all.slice(0, most).join('; ') + more
 }

@@ -26,7 +26,7 @@ const nameSchema = z.string().regex(PLAIN_NAME)
 const snapshotIdSchema = z.string().regex(/^[0-9A-Z]{26}$/)
 const instantSchema = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
 
-const fileSchema = z.object({
+export const fileSchema = z.object({
   /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
@@ -40,20 +40,6 @@ const fileSchema = z.object({
   nulls: z.record(z.string(), z.int().positive()),
 })
 
-const partitionSchema = z.object({
-  name: z.string(),
-  rows: z.int().nonnegative(),
-  /** Of rows that Spark wrote: the same for the same rows in any order. Null for DuckDB: the same rows are the same bytes. */
-  fingerprint: z.string().nullable(),
-})
-
-const columnSchema = z.object({
-  name: nameSchema,
-  type: z.string(),
-  field_id: z.int().positive(),
-  comment: z.string().nullable(),
-})
-
 const tableSchema = z
   .object({
     name: nameSchema,
@@ -61,12 +47,28 @@ const tableSchema = z
     key: z.array(z.string()),
     /** Files hold one calendar year (UTC) of this column; null for a table in one file. */
     partition_by: z.object({ column: z.string(), unit: z.literal('year') }).nullable(),
-    schema: z.array(columnSchema),
+    schema: z.array(
+      z.object({
+        name: nameSchema,
+        type: z.string(),
+        field_id: z.int().positive(),
+        comment: z.string().nullable(),
+      }),
+    ),
     /** The highest field id ever given in this table. */
     last_field_id: z.int().nonnegative(),
     rows: z.int().nonnegative(),
     bytes: z.int().nonnegative(),
-    partitions: z.array(partitionSchema).min(1),
+    partitions: z
+      .array(
+        z.object({
+          name: z.string(),
+          rows: z.int().nonnegative(),
+          /** Of rows that Spark wrote: the same in any order. Null for DuckDB: the same rows are the same bytes. */
+          fingerprint: z.string().nullable(),
+        }),
+      )
+      .min(1),
     /** One for each partition; several where Spark wrote them. */
     files: z.array(fileSchema).min(1),
   })
@@ -141,10 +143,7 @@ const objectSchema = z
   .object({ key: z.string().refine(isPlainKey), bytes: z.int(), sha256: sha256Schema })
   .refine(({ key }) => FILE_KEY.test(key))
 
-/**
- * The fields of a manifest where its rows do not matter, and of one of an older Jobtide: its objects and its
- * predecessor.
- */
+/** A manifest where its rows do not matter, and one of an older Jobtide: its objects and its predecessor. */
 const outlineSchema = z.object({
   ...commonFields,
   format_version: z.int().min(OLDEST_FORMAT).max(FORMAT_VERSION),
@@ -175,7 +174,7 @@ const pointerSchema = z
   })
 
 export type Manifest = z.infer<typeof manifestSchema>
-export type ManifestOutline = z.infer<typeof outlineSchema>
+type ManifestOutline = z.infer<typeof outlineSchema>
 /** A manifest as it is found in a store: in outline, where an older Jobtide wrote it. */
 export type StoredManifest = Manifest | ManifestOutline
 export type ManifestTable = Manifest['tables'][number]
@@ -195,13 +194,6 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   return content(a) === content(b)
 }
 
-export interface SnapshotTotals {
-  readonly tables: number
-  readonly files: number
-  readonly rows: number
-  readonly bytes: number
-}
-
 /** An object that a manifest names. */
 export type NamedObject = Readonly<z.infer<typeof objectSchema>>
 
@@ -210,7 +202,9 @@ export function objectsOf({ tables }: Pick<StoredManifest, 'tables'>): NamedObje
   return tables.flatMap<NamedObject>(({ files }) => files)
 }
 
-export function totalsOf({ tables }: Pick<StoredManifest, 'tables'>): SnapshotTotals {
+export type SnapshotTotals = Readonly<ReturnType<typeof totalsOf>>
+
+export function totalsOf({ tables }: Pick<StoredManifest, 'tables'>) {
   return {
     tables: tables.length,
     files: objectsOf({ tables }).length,

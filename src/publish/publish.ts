@@ -9,7 +9,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { removeCurrent, updateCurrent } from './current.ts'
+import { updateCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
@@ -38,7 +38,7 @@ import {
 } from './manifest.ts'
 import { readCurrent, readPointer, type CurrentSnapshot } from './read-snapshot.ts'
 import { withScratch } from './scratch.ts'
-import type { ObjectStore } from './store/object-store.ts'
+import { removeFolder, type ObjectStore } from './store/object-store.ts'
 
 export interface PublishChoices extends LossChoices, Pick<ExportOptions, 'compact'> {
   /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
@@ -96,7 +96,7 @@ export interface PublishReport extends SnapshotTotals {
  * @throws RefusedError when the destination shows the rows of another journal, or more than this warehouse holds
  * @throws JobtideError with exit code 6 when the last build failed a check
  */
-export async function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
+export function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
   return withScratch(options.scratchFolder, () => publishFromScratch(options))
 }
 
@@ -110,12 +110,11 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   const { manifest, files, newFiles } = await options.warehouse.transaction(() =>
     exportSnapshot(options, current, sizes),
   )
-  const nothingNew = { unchanged: true, newFiles: 0, newBytes: 0 }
+  const nothingNew = { unchanged: true, newFiles: 0, newBytes: 0, destination }
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
     // An empty snapshot would tell readers that nothing ever happened.
-    const snapshotId = before?.snapshot_id ?? null
-    const nothing = { ...totalsOf({ tables: [] }), ...nothingNew, nothingRead: true, destination }
-    return { ...nothing, snapshotId, replacedFormat: null }
+    const seen = { snapshotId: before?.snapshot_id ?? null, replacedFormat: null }
+    return { ...totalsOf({ tables: [] }), ...nothingNew, ...seen, nothingRead: true }
   }
   if (before !== null) {
     assertNoDataLoss(before, manifest, destination, options)
@@ -130,14 +129,22 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     nothingRead: false,
     replacedFormat: before === null || isOfThisFormat(before) ? null : before.format_version,
     ...totalsOf(shown),
-    ...(unchanged ? nothingNew : { unchanged, newFiles, newBytes: manifest.new_bytes }),
-    destination,
+    ...nothingNew,
+    ...(unchanged ? {} : { unchanged, newFiles, newBytes: manifest.new_bytes }),
   }
   if (!unchanged) {
     await putSnapshot(options, manifest, current)
     await options.onPublished?.(report)
   }
-  await showToOthers(options, shown, [...sizes.keys()])
+  // For readers that do not know manifests. Also of an earlier snapshot: its publisher may have been killed before.
+  const listed = [...sizes.keys()]
+  const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest: shown, listed, known })
+  if (options.hasCurrent ?? true) await updateCurrent(options, shown, syncLogs)
+  else {
+    // It must not go on showing an old day.
+    await removeFolder(store, 'current')
+    await syncLogs()
+  }
   return report
 }
 
@@ -153,7 +160,7 @@ async function exportSnapshot(
   sizes: ReadonlyMap<string, number>,
 ) {
   const { warehouse, runId, clock, snapshotId, made, version } = options
-  const checks = await readChecks(warehouse, current !== null)
+  const checks = await readChecks(warehouse)
   const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
   const versions = { jobtide: version, duckdb }
   const before = current !== null && isOfThisFormat(current.manifest) ? current.manifest : null
@@ -224,15 +231,13 @@ const CHECKS_SQL = `
          (select cast(count(*) as double) from ops.build_state where key = 'partial') as partial
   from ops.checks`
 
+const NOTHING_PUBLISHED = 'Nothing was published; readers see what they saw.'
+
 /**
  * The last build's report about its tables; null when nothing was ever built.
- * @param hasReaders whether a snapshot was published before
  * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
  */
-export async function readChecks(
-  warehouse: Warehouse,
-  hasReaders: boolean,
-): Promise<Manifest['checks']> {
+export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks']> {
   type Row = NonNullable<Manifest['checks']> & {
     readonly failed: string | null
     readonly changed: number
@@ -241,12 +246,9 @@ export async function readChecks(
   const [row] = await warehouse.all<Row>(CHECKS_SQL)
   if (row === undefined || (row.passed === 0 && row.partial === 0)) return null
   const { build_id, passed, checked_at, failed, changed, partial } = row
-  const kept = hasReaders
-    ? 'Nothing was published; readers keep the snapshot before.'
-    : 'Nothing was published.'
   if (failed !== null) {
     throw new JobtideError(EXIT.checkFailed, `the last build failed: ${failed}`, {
-      hint: `${kept} Fix what the check found and run \`jobtide build\`.`,
+      hint: `${NOTHING_PUBLISHED} Fix what the check found and run \`jobtide build\`.`,
     })
   }
   if (changed > 0 || partial > 0) {
@@ -254,22 +256,9 @@ export async function readChecks(
       changed > 0
         ? 'there are events that were loaded after the last build'
         : 'the last build made some models only (--select), and checked no others'
-    throw new ConfigError(what, { hint: `${kept} Run \`jobtide build\` first.` })
+    throw new ConfigError(what, { hint: `${NOTHING_PUBLISHED} Run \`jobtide build\` first.` })
   }
   return { build_id, passed, checked_at }
-}
-
-/** For readers that do not know manifests. Also for an earlier snapshot: its publisher may have been killed before. */
-async function showToOthers(
-  options: PublishOptions,
-  manifest: Manifest,
-  listed: readonly string[],
-): Promise<void> {
-  const { store, hasCurrent = true } = options
-  const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest, listed, known })
-  if (hasCurrent) return updateCurrent(options, manifest, syncLogs)
-  await removeCurrent(store)
-  await syncLogs()
 }
 
 const AT_ONCE = 4
@@ -307,7 +296,7 @@ async function putSnapshot(
   const lost = stored === text ? missing?.key : keys.manifest
   if (lost !== undefined) {
     throw new PublishError(`${store.urlOf(lost)} was written but is missing`, {
-      hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
+      hint: `Does something else delete there? ${NOTHING_PUBLISHED} Run publish again.`,
     })
   }
   signal?.throwIfAborted()
@@ -315,13 +304,8 @@ async function putSnapshot(
   if (!(await store.replace(POINTER_KEY, pointer, current?.version ?? null))) {
     const from = current?.pointer.snapshot_id ?? 'no snapshot'
     const to = (await readPointer(store))?.pointer.snapshot_id ?? 'no snapshot'
-    throw new PublishError(
-      `another publisher moved ${store.urlOf(POINTER_KEY)} from ${from} to ${to}`,
-      {
-        hint: 'Run publish again.',
-        context: { from, to },
-      },
-    )
+    const what = `another publisher moved ${store.urlOf(POINTER_KEY)} from ${from} to ${to}`
+    throw new PublishError(what, { hint: 'Run publish again.', context: { from, to } })
   }
   logger.info({ snapshot: id, at: store.destination }, 'publish.pointer_moved')
 }

@@ -23,9 +23,7 @@ export interface CurrentSnapshot {
 }
 
 /** Reads `latest.json` alone; null when nothing was published yet. @throws PublishError when it is not Jobtide's */
-export async function readPointer(
-  store: ObjectStore,
-): Promise<Pick<CurrentSnapshot, 'pointer' | 'version'> | null> {
+export async function readPointer(store: ObjectStore) {
   const stored = await store.get(POINTER_KEY)
   if (stored === null) return null
   return { pointer: parsePointer(stored.bytes, store.urlOf(POINTER_KEY)), version: stored.version }
@@ -56,13 +54,11 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
 }
 
 /**
- * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. A listed one may be gone: garbage
- * collection deletes it.
+ * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. Garbage collection may have deleted some.
  * @param parse reads it whole or in outline
- * @param onWrong takes the fault of a file that is not a manifest, or is that of another snapshot; by default it is
- *   thrown
+ * @param onWrong takes the fault of a file that is not the manifest of its snapshot. Default: it is thrown
  */
-export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
+export async function readManifests<M extends Pick<Manifest, 'snapshot_id' | 'previous'>>(
   store: ObjectStore,
   ids: readonly string[],
   parse: (bytes: Uint8Array, where: string) => M,
@@ -71,12 +67,13 @@ export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
   const manifests = new Map<string, { readonly manifest: M; readonly sha256: string }>()
   for (const id of ids) {
     const { manifest: key } = snapshotKeys(id)
+    const where = store.urlOf(key)
     const stored = await store.get(key)
     if (stored === null) continue
     try {
-      const manifest = parse(stored.bytes, store.urlOf(key))
+      const manifest = parse(stored.bytes, where)
       const { snapshot_id: said } = manifest
-      if (said !== id) throw new PublishError(`${store.urlOf(key)} is the manifest of ${said}`)
+      if (said !== id) throw new PublishError(`${where} is the manifest of ${said}`)
       manifests.set(id, { manifest, sha256: sha256Hex(stored.bytes) })
     } catch (error) {
       if (!(error instanceof PublishError) || onWrong === undefined) throw error
@@ -86,6 +83,23 @@ export async function readManifests<M extends Pick<Manifest, 'snapshot_id'>>(
   return manifests
 }
 
+/** The manifests whose bytes are not those that the pointer, or the snapshot after them, names: by key, with the reason. */
+export function changedManifests(
+  found: Awaited<ReturnType<typeof readManifests>>,
+  pointer: Pointer | null,
+): [key: string, message: string][] {
+  const links = [...found.values()].map(({ manifest: { previous, snapshot_id: after } }) => {
+    return { ...previous, who: `the snapshot after it, ${after},` }
+  })
+  return [{ ...pointer, who: POINTER_KEY }, ...links].flatMap((link) => {
+    const { snapshot_id: id = '', manifest_sha256: sha256, who } = link
+    const own = found.get(id)?.sha256
+    if (own === undefined || own === sha256) return []
+    const message = `its SHA-256 is ${own}, but ${who} says ${sha256}: it was changed after it was published`
+    return [[snapshotKeys(id).manifest, message]]
+  })
+}
+
 /** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
 export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[]> {
   const ids = snapshotIds(await store.list('snapshots/'))
@@ -93,10 +107,7 @@ export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[
   return [...found.values()].map(({ manifest }) => manifest)
 }
 
-/**
- * Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null for the snapshot that readers
- * see.
- */
+/** Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; without an id it is what readers see. */
 export function splitSnapshotUrl(url: string): { destination: string; snapshotId: string | null } {
   const parts = /^(.+)\/snapshots\/([0-9A-Z]{26})\/?$/.exec(url) ?? []
   const [, destination = url, snapshotId = null] = parts

@@ -10,14 +10,16 @@ import { makeFolders } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { loadedTables, schemasOfModels } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
-import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
+import { commentsOn } from '../warehouse/export-tables.ts'
+import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { DamagedSnapshotError } from './errors.ts'
 import { listOfColumns } from './export.ts'
+import { firstOf } from './guard.ts'
 import { POINTER_KEY, totalsOf, type Manifest, type ManifestTable } from './manifest.ts'
-import { withObject, withScratch, type ObjectSource, type Step } from './scratch.ts'
+import { withScratch, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { proveBytes, verifySnapshot, type VerifyOptions } from './verify.ts'
+import { verifySnapshot, withProven, type VerifyOptions } from './verify.ts'
 
 export interface RestoreOptions {
   /** As {@link proveSnapshot} gives it. */
@@ -51,9 +53,8 @@ export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOpti
     return manifest === null || !(kind === 'current' || kind === 'delta' || isPointer || isOther)
   })
   if (manifest !== null && own.length === 0) return { store, manifest }
-  const first = own.slice(0, 3).map(({ object, message }) => `${object}: ${message}`)
-  if (own.length > first.length) first.push(`and ${own.length - first.length} more`)
-  throw new DamagedSnapshotError(first.join('; '), { context: { findings: own } })
+  const faults = own.map(({ object, message }) => `${object}: ${message}`)
+  throw new DamagedSnapshotError(firstOf(faults, 3), { context: { findings: own } })
 }
 
 export function refuseExisting(path: string): void {
@@ -69,8 +70,8 @@ export function refuseExisting(path: string): void {
  * @throws DamagedSnapshotError when an object is not what the manifest says
  */
 export async function restoreSnapshot(options: RestoreOptions) {
-  const { path, scratchFolder } = options
-  const { manifest } = options.snapshot
+  const { path, scratchFolder, snapshot } = options
+  const { manifest } = snapshot
   const tempPath = `${path}.restore`
   try {
     refuseExisting(path)
@@ -116,10 +117,11 @@ async function fillTable(
   const target = `${source.schemas.get(table.name) ?? 'main'}.${quoteIdentifier(table.name)}`
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
   for (const [at, file] of table.files.entries()) {
-    await withObject(source, file.key, async (path) => {
-      const wrong = await proveBytes({ ...file, store: source.store }, path)
-      if (wrong !== null) throw new DamagedSnapshotError(`${file.key}: ${wrong.message}`)
-      const stored = `select ${listOfColumns(table.schema)} from read_parquet(${quotePath(path ?? '')}, hive_partitioning = false)`
+    const onFault = (_: string, message: string) => {
+      throw new DamagedSnapshotError(`${file.key}: ${message}`)
+    }
+    await withProven(source, file, onFault, async (path) => {
+      const stored = `select ${listOfColumns(table.schema)} from read_parquet(${quotePath(path)}, hive_partitioning = false)`
       const rows = isLoaded ? await withLeftOut(warehouse, table, stored, jobtide) : stored
       const verb =
         isLoaded || at > 0
@@ -138,11 +140,7 @@ async function fillTable(
   if (isLoaded) return
   // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
   const text = `${table.grain} Key: ${table.key.join(', ')}. Model: marts/${table.name}.sql`
-  const comments = table.schema.map(({ name, comment }) => {
-    const is = comment === null ? 'null' : quoteText(comment)
-    return `comment on column ${target}.${quoteIdentifier(name)} is ${is};`
-  })
-  await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
+  await warehouse.run(commentsOn(target, { comment: text, columns: table.schema }))
 }
 
 // The reason why data stays out of snapshots, from their content: the closest that is certain.

@@ -1,11 +1,9 @@
 /**
  * Deletes unneeded objects from a store: expired snapshots, objects older than a day that no kept manifest names, and
  * files of Delta logs that no version of the last 30 days needs. It needs no lock:
- * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes all others under new
- * keys.
+ * - A publisher reuses only files of the snapshot that the pointer named when it began, and writes others under new keys.
  * - Age is measured by the store's own clock, back from when the pointer last moved. A publisher that wrote an object
- * before that
- *   and has not published it can no longer win the compare-and-swap of the pointer.
+ *   before that and has not published it can no longer win the compare-and-swap of the pointer.
  */
 
 import { isoInstant } from '../support/clock.ts'
@@ -25,7 +23,13 @@ import {
   snapshotKeys,
   type StoredManifest,
 } from './manifest.ts'
-import { ofThisFormat, readCurrent, readManifests, snapshotIds } from './read-snapshot.ts'
+import {
+  changedManifests,
+  ofThisFormat,
+  readCurrent,
+  readManifests,
+  snapshotIds,
+} from './read-snapshot.ts'
 import { removeFolder, type ObjectStore, type StoredObject } from './store/object-store.ts'
 
 export interface GcOptions {
@@ -61,8 +65,8 @@ export async function collectGarbage(options: GcOptions): Promise<GcReport> {
     typeof inventory === 'string'
       ? { reason: inventory, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
       : await collect(options, inventory, inventory.pointerMovedAt - olderThanMs)
-  const done = { ...report, snapshots: report.snapshots.length, older_than_ms: olderThanMs }
-  logger.info({ ...done, at: store.destination }, 'gc.done')
+  const facts = { older_than_ms: olderThanMs, at: store.destination }
+  logger.info({ ...report, snapshots: report.snapshots.length, ...facts }, 'gc.done')
   return report
 }
 
@@ -99,10 +103,8 @@ async function collect(
     const isData = known?.kind === 'file' || known?.kind === 'views'
     return isData && !named.has(object.key) && isOld(object)
   })
-  const oldLogFiles = new Set(
-    [...logs.values()].flatMap((log) => expiredLogFiles(log, pointerMovedAt)),
-  )
-  steps.push([...garbage, ...objects.filter(({ key }) => oldLogFiles.has(key))])
+  const ofLogs = [...logs.values()].flatMap((log) => expiredLogFiles(log, pointerMovedAt))
+  steps.push([...garbage, ...ofLogs])
   for (const step of steps) {
     for (let from = 0; from < step.length; from += OBJECTS_AT_ONCE) {
       signal?.throwIfAborted()
@@ -120,39 +122,34 @@ async function collect(
 }
 
 /**
- * Lists a store, reads every manifest, and proves each that another one names with its hash.
- * @returns the reason not to delete anything, in a store with a damaged manifest: a file would look as if no snapshot named it
+ * Lists a store, reads every manifest, and proves each that another one names with its hash. In a store with a damaged one, where
+ * a file would look as if no snapshot named it: the reason to delete nothing.
  */
 async function takeInventory(store: ObjectStore) {
   // The listings come before the pointer is read: anything newer than they are is ignored.
-  const [pointer] = await store.list(POINTER_KEY)
+  const [moved] = await store.list(POINTER_KEY)
   const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
   const current = await readCurrent(store)
-  if (pointer === undefined || current === null) return 'nothing is published there'
-  const currentId = current.manifest.snapshot_id
+  if (moved === undefined || current === null) return 'nothing is published there'
+  const { pointer, manifest } = current
+  const { snapshot_id: currentId } = manifest
   const wrong: string[] = []
   const ids = snapshotIds(objects).filter((id) => id !== currentId)
-  const found = await readManifests(store, ids, parseOutline, (_, { message }) =>
+  const found = await readManifests<StoredManifest>(store, ids, parseOutline, (_, { message }) =>
     wrong.push(message),
   )
-  // Reading the current one has proved it.
-  const hashes = new Map([...found].map(([id, { sha256 }]) => [id, sha256]))
-  hashes.set(currentId, current.pointer.manifest_sha256)
-  const manifests = [current.manifest, ...[...found.values()].map(({ manifest }) => manifest)]
-  for (const { previous } of manifests) {
-    if (previous === null) continue
-    const { snapshot_id: id, manifest_sha256: sha256 } = previous
-    if ((hashes.get(id) ?? sha256) === sha256) continue
-    const where = store.urlOf(snapshotKeys(id).manifest)
-    wrong.push(`${where} differs from its record in the snapshot after it`)
-  }
   // Another collection may have deleted one: then that one does the work.
-  const lost = wrong.length > 0 ? undefined : ids.find((id) => !found.has(id))
-  if (lost !== undefined) {
-    wrong.push(`${store.urlOf(snapshotKeys(lost).manifest)} is listed but missing`)
+  const lost = ids.filter((id) => !found.has(id)).map((id) => snapshotKeys(id).manifest)
+  // Reading the current one has proved it.
+  found.set(currentId, { manifest, sha256: pointer.manifest_sha256 })
+  for (const [key, message] of changedManifests(found, null)) {
+    wrong.push(`${store.urlOf(key)}: ${message}`)
   }
+  if (wrong.length === 0)
+    wrong.push(...lost.map((key) => `${store.urlOf(key)} is listed but missing`))
   if (wrong.length > 0) return `${wrong[0]}; nothing is deleted until that is fixed`
-  return { manifests, currentId, pointerMovedAt: pointer.modifiedAt, objects }
+  const manifests = [...found.values()].map((one) => one.manifest)
+  return { manifests, currentId, pointerMovedAt: moved.modifiedAt, objects }
 }
 
 /**
@@ -208,6 +205,7 @@ export interface Keep {
 
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 const MOST = 100_000
+const RULE = /^\s*(last|daily|weekly|monthly)\s*=\s*(\d+)\s*$/
 
 /** The retention rules, from a pipeline file, whose schema has checked them, or `--keep`: `30` or `last=7,daily=30`. */
 export function parseKeep(
@@ -218,28 +216,22 @@ export function parseKeep(
     const { last = 0, daily = 0, weekly = 0, monthly = 0 } = value
     return { last, daily, weekly, monthly }
   }
+  const refuse = (what: string) => {
+    throw new ConfigError(`which snapshots to keep: ${what}`, {
+      hint: 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,monthly=24.',
+    })
+  }
   const rules = new Map<string, number>()
   for (const part of /^\s*\d+\s*$/.test(value) ? [`last=${value}`] : value.split(',')) {
-    const [, name = '', digits] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
-    if (name === '') throw badKeep(`expected rule=number, got ${JSON.stringify(part)}`)
-    if (!Object.hasOwn(NONE, name)) {
-      const known = Object.keys(NONE).join(', ')
-      throw badKeep(`there is no rule ${JSON.stringify(name)}, only ${known}`)
-    }
-    if (rules.has(name)) throw badKeep(`${name} is there twice`)
-    if (Number(digits) > MOST) {
-      throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${digits}`)
+    const [, name = '', digits] = RULE.exec(part) ?? []
+    if (name === '' || rules.has(name) || Number(digits) > MOST) {
+      const each = `${Object.keys(NONE).join(', ')}, each once, with a number up to ${MOST}`
+      refuse(`expected ${each}, got ${JSON.stringify(part)}`)
     }
     rules.set(name, Number(digits))
   }
-  if (sum([...rules.values()]) === 0) throw badKeep('at least 1 snapshot must be kept')
+  if (sum([...rules.values()]) === 0) refuse('at least 1 snapshot must be kept')
   return { ...NONE, ...Object.fromEntries(rules) }
-}
-
-function badKeep(what: string): ConfigError {
-  return new ConfigError(`which snapshots to keep: ${what}`, {
-    hint: 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,monthly=24.',
-  })
 }
 
 /**

@@ -6,7 +6,13 @@ import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { PublishError } from './errors.ts'
 import { hasSameColumns, type PublishedColumns } from './export.ts'
-import { fileKey, keysOfSnapshot, type ManifestFile, type ManifestTable } from './manifest.ts'
+import {
+  fileKey,
+  fileSchema,
+  keysOfSnapshot,
+  type ManifestFile,
+  type ManifestTable,
+} from './manifest.ts'
 import { isPlainKey, type ObjectStore } from './store/object-store.ts'
 
 export const JOB_FORMAT = 2
@@ -18,24 +24,17 @@ export function workFolder(snapshotId: string): string {
 
 const count = z.int().nonnegative()
 const rowSchema = z.record(z.string(), z.unknown())
-
-const fileSchema = z.object({
-  /** Of the destination, below the folder of the job. */
-  key: z.string().refine(isPlainKey),
-  rows: count,
-  bytes: count,
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  min: z.record(z.string(), z.string()),
-  max: z.record(z.string(), z.string()),
-  nulls: z.record(z.string(), z.int().positive()),
-})
+// The key is of the destination, below the folder of the job.
+const writtenSchema = fileSchema
+  .omit({ partition: true })
+  .extend({ key: z.string().refine(isPlainKey) })
 
 const partitionSchema = z.object({
   name: z.string().regex(/^(?:all|[a-z0-9_]+_year=(?:-?\d+|__HIVE_DEFAULT_PARTITION__))$/),
   rows: count,
   /** Of the rows, whatever their order and their files. */
   fingerprint: z.string().regex(/^spark-[0-9A-F]+:-?\d+$/),
-  files: z.array(fileSchema).min(1),
+  files: z.array(writtenSchema).min(1),
 })
 
 const resultSchema = z.object({

@@ -27,7 +27,7 @@ import {
   type NamedObject,
   type SnapshotTotals,
 } from './manifest.ts'
-import { readManifests, snapshotIds } from './read-snapshot.ts'
+import { changedManifests, readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -95,14 +95,9 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
   }
   const { destination } = store
   const from = manifest?.destination ?? destination
-  return {
-    snapshotId,
-    destination,
-    ...totalsOf(subject ?? { tables: [] }),
-    manifest,
-    copiedFrom: from === destination ? null : from,
-    findings,
-  }
+  const copiedFrom = from === destination ? null : from
+  const totals = totalsOf(subject ?? { tables: [] })
+  return { snapshotId, destination, ...totals, manifest, copiedFrom, findings }
 }
 
 /**
@@ -138,16 +133,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
     report('missing', pointer.manifest_key, `${POINTER_KEY} names it but it is missing`)
   }
-  const links = [...found.values()].map(({ manifest: { previous, snapshot_id: after } }) => {
-    return { ...previous, who: `the snapshot after it, ${after},` }
-  })
-  for (const link of [{ ...pointer, who: POINTER_KEY }, ...links]) {
-    const { snapshot_id: of = '', manifest_sha256: sha256, who } = link
-    const own = found.get(of)?.sha256
-    if (own === undefined || own === sha256) continue
-    const message = `its SHA-256 is ${own}, but ${who} says ${sha256}: it was changed after it was published`
-    report('manifest', snapshotKeys(of).manifest, message)
-  }
+  for (const [key, message] of changedManifests(found, pointer)) report('manifest', key, message)
   return {
     subject: found.get(id)?.manifest,
     /** The version of the pointer, where it names the subject. */
@@ -203,47 +189,50 @@ export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): st
     ['bytes', bytes, sum(files.map((file) => file.bytes))],
     ['files', files.length, new Set(files.map(({ key }) => key)).size],
   ]
-  return sums
-    .filter(([, said, summed]) => said !== summed)
-    .map(([what, said, summed]) => `it says ${said} ${what}, but its parts add up to ${summed}`)
+  return sums.flatMap(([what, said, summed]) =>
+    said === summed ? [] : `it says ${said} ${what}, but its parts add up to ${summed}`,
+  )
 }
 
-/** The fault in the bytes of an object; null for none. */
-export async function proveBytes(
-  { store, key, bytes, sha256 }: NamedObject & { readonly store: ObjectStore },
-  path: string | null,
-): Promise<{ readonly kind: 'missing' | 'size' | 'sha256'; readonly message: string } | null> {
-  if (path === null) {
-    const isLink = existsSync(store.localPath(key) ?? '')
-    const link = 'it is behind a symbolic link, which is not followed'
-    return { kind: 'missing', message: isLink ? link : 'it is missing' }
-  }
-  const { size } = statSync(path)
-  if (size !== bytes) {
-    const what = size < bytes ? 'cut short' : 'changed'
-    return { kind: 'size', message: `it has ${size} bytes where ${bytes} belong: it was ${what}` }
-  }
-  const found = await sha256OfFile(path)
-  if (found === sha256) return null
-  return { kind: 'sha256', message: `its bytes differ: their SHA-256 is ${found}` }
+/** Gives `work` the path of an object with the bytes that it should have; `onFault` gets what is wrong with another. */
+export function withProven(
+  source: ObjectSource,
+  { key, bytes, sha256 }: NamedObject,
+  onFault: (kind: 'missing' | 'size' | 'sha256', message: string) => void,
+  work: (path: string) => Promise<void>,
+): Promise<void> {
+  return withObject(source, key, async (path) => {
+    if (path === null) {
+      const isLink = existsSync(source.store.localPath(key) ?? '')
+      const link = 'it is behind a symbolic link, which is not followed'
+      return onFault('missing', isLink ? link : 'it is missing')
+    }
+    const { size } = statSync(path)
+    if (size !== bytes) {
+      const what = size < bytes ? 'cut short' : 'changed'
+      return onFault('size', `it has ${size} bytes where ${bytes} belong: it was ${what}`)
+    }
+    const found = await sha256OfFile(path)
+    if (found === sha256) return work(path)
+    return onFault('sha256', `its bytes differ: their SHA-256 is ${found}`)
+  })
 }
 
 /** Whether a file has the bytes, rows and columns that the manifest says. */
-async function verifyFile(
+function verifyFile(
   source: LogSource,
   { schema }: ManifestTable,
   file: ManifestFile,
   report: Report,
 ): Promise<void> {
-  await withObject(source, file.key, async (path) => {
-    const wrong = await proveBytes({ ...file, store: source.store }, path)
-    if (wrong !== null) return report(wrong.kind, file.key, wrong.message)
-    const from = quotePath(path ?? '')
+  const reportOf = (kind: FindingKind, message: string) => report(kind, file.key, message)
+  return withProven(source, file, reportOf, async (path) => {
+    const from = quotePath(path)
     try {
       const count = `select num_rows from parquet_file_metadata(${from})`
       const rows = await source.warehouse.number(count)
       if (rows !== file.rows) {
-        return report('rows', file.key, `it has ${rows} rows where ${file.rows} belong`)
+        return reportOf('rows', `it has ${rows} rows where ${file.rows} belong`)
       }
       const found = await source.warehouse.all<{ name: string; type: string; id: number | null }>(
         `select column_name as name, column_type as type, field_id::integer as id
@@ -252,11 +241,11 @@ async function verifyFile(
       )
       const is = found.map(({ name, type, id }) => `${name} ${type} ${id}`).join(', ')
       const belong = schema.map((own) => `${own.name} ${own.type} ${own.field_id}`).join(', ')
-      if (is !== belong) report('columns', file.key, `its columns are ${is} instead of ${belong}`)
+      if (is !== belong) reportOf('columns', `its columns are ${is} instead of ${belong}`)
     } catch (error) {
       // A full disk or memory says nothing about the file.
       if (error instanceof StorageError) throw error
-      report('rows', file.key, `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`)
+      reportOf('rows', `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`)
     }
   })
 }
@@ -299,10 +288,8 @@ async function verifyCurrent(source: ObjectSource, manifest: Manifest, report: R
   const wanted = currentFiles(manifest)
   for (const [key, file] of wanted) {
     source.signal?.throwIfAborted()
-    await withObject(source, key, async (path) => {
-      const wrong = await proveBytes({ ...file, key, store }, path)
-      if (wrong !== null) report('current', key, `${wrong.message}; ${MEND}`)
-    })
+    const onFault = (_: string, message: string) => report('current', key, `${message}; ${MEND}`)
+    await withProven(source, { ...file, key }, onFault, () => Promise.resolve())
   }
   for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one))) {
     report('current', key, `no table of the snapshot has it; ${MEND}`)

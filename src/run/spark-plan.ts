@@ -2,13 +2,14 @@
 
 import { readProject } from '../model/project.ts'
 import { partitionStem, isOfThisFormat, type Manifest } from '../publish/manifest.ts'
-import { SPLIT_ABOVE_ROWS, publishedColumns, readColumns } from '../publish/export.ts'
+import { SPLIT_ABOVE_ROWS, publishedColumns } from '../publish/export.ts'
 import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
 import { PublishError } from '../publish/errors.ts'
 import type { PublishOptions } from '../publish/publish.ts'
 import type { CurrentSnapshot } from '../publish/read-snapshot.ts'
 import { JOB_FORMAT, type ExpectedTable } from '../publish/spark-result.ts'
 import { prefixedStore } from '../publish/store/object-store.ts'
+import { columnsOfAll } from '../warehouse/columns.ts'
 import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 
 /** The inputs of the models are published below this prefix of a destination, as a separate snapshot. */
@@ -25,7 +26,7 @@ export async function planSparkBuild(
   const { warehouse, splitAboveRows = SPLIT_ABOVE_ROWS } = options
   const project = await readProject(warehouse)
   const shown = current !== null && isOfThisFormat(current.manifest) ? current.manifest : null
-  const columnsOf = await readColumns(warehouse)
+  const columnsOf = await columnsOfAll(warehouse)
   const rowsOf = new Map(inputs.tables.map(({ name, rows }) => [name, rows]))
   const isLarge = (rowsOf.get('job_change_events') ?? 0) > splitAboveRows
   // Models that read a table that is not an input, such as the watch-lists, stay in the warehouse.

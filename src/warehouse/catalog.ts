@@ -39,7 +39,7 @@ export interface TableDefinition {
   readonly leftOut: readonly string[]
   /** Rows of a row group in snapshots, where a row can have many kilobytes: a writer and a reader hold all rows of one. */
   readonly rowGroupRows?: number
-  /** A view stores no rows of its own: it is computed where it is read. Default: a table. */
+  /** A view stores no rows: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
   /** Default: `main`. */
   readonly schema?: Tier | 'core'
@@ -56,35 +56,27 @@ export interface ModelFile extends TableDefinition {
   readonly isByPerson: boolean
   /** The same of organisations, in all it reads that has the column: `-- incremental_by: organization_id`. */
   readonly isByOrganization: boolean
-  /** A view stores no rows of its own: it is computed where it is read. */
   readonly kind: 'table' | 'view'
   /** `core` holds steps on the way that analysts need not see; the others see {@link Tier}. */
   readonly schema: Tier | 'core'
   /** Whether snapshots hold it: only the models in `marts/`. */
   readonly isPublished: boolean
-  /** Columns that hold only certain values. */
-  readonly values: readonly AcceptedValues[]
-  /** Columns whose values are found in another table. */
-  readonly references: readonly Reference[]
+  /** Columns that hold only certain values, or null where `orNull`. */
+  readonly values: readonly {
+    readonly column: string
+    readonly values: readonly string[]
+    readonly orNull: boolean
+  }[]
+  /** Columns whose values, null apart, are found in a column of another table. */
+  readonly references: readonly {
+    readonly column: string
+    readonly targetTable: string
+    readonly targetColumn: string
+  }[]
   /** Whether it is one of the user's own, rather than one that ships. Default: it ships. */
   readonly isOwn?: boolean
   readonly sql: string
   readonly path: string
-}
-
-/** The only values that a column may hold. */
-export interface AcceptedValues {
-  readonly column: string
-  readonly values: readonly string[]
-  /** Whether it may also be null. */
-  readonly orNull: boolean
-}
-
-/** Every value of `column`, null apart, is found in `targetColumn` of `targetTable`. */
-export interface Reference {
-  readonly column: string
-  readonly targetTable: string
-  readonly targetColumn: string
 }
 
 /** The tables that `load` fills, and views over what it filled; sql/schema creates them. */
@@ -156,11 +148,8 @@ let shipped: readonly ModelFile[] | undefined
  * @throws JobtideError naming file and header line when a header is incomplete
  */
 export function readModelFiles(folder: string = SHIPPED_MODELS): readonly ModelFile[] {
-  return folder === SHIPPED_MODELS ? (shipped ??= modelsIn(folder)) : modelsIn(folder)
-}
-
-function modelsIn(folder: string): ModelFile[] {
-  return LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
+  const read = () => LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
+  return folder === SHIPPED_MODELS ? (shipped ??= read()) : read()
 }
 
 /** The names of all tables that a load fills or a shipped model makes; reads no file. */
@@ -235,33 +224,40 @@ export function parseModelFile(
   wrong: (problem: string) => Error,
   isOwn: boolean,
 ): ModelFile {
+  const header = sql.split('\n').filter((line) => line.startsWith('--'))
+  const linesOf = (name: string) => {
+    const start = `-- ${name}: `
+    return header.flatMap((line) => (line.startsWith(start) ? line.slice(start.length).trim() : []))
+  }
   const field = (name: string): string => {
-    const [value] = headerOf(sql, name)
+    const [value] = linesOf(name)
     if (value === undefined && !isOwn) throw wrong(`no "-- ${name}:" line`)
     return value ?? ''
   }
-  const each = <T>(name: string, form: string, parse: (line: string) => T | null): T[] =>
-    headerOf(sql, name).map((line) => {
-      const parsed = parse(line)
-      if (parsed === null) throw wrong(`"-- ${name}: ${line}" is not "${form}"`)
-      return parsed
+  /** What the groups of `pattern` match in each line. */
+  const each = (name: string, form: string, pattern: RegExp): string[][] =>
+    linesOf(name).map((line) => {
+      const match = pattern.exec(line)
+      if (match === null) throw wrong(`"-- ${name}: ${line}" is not "${form}"`)
+      return match.slice(1)
     })
-  const [kind = 'table'] = each('kind', 'view', (line) => (line === 'view' ? line : null))
-  const [tier = 'main'] = each('tier', 'detail', (line) => (line === 'detail' ? line : null))
-  const [partition = null] = each(
-    'partition',
-    'year of column',
-    (line) => /^year of ([a-z0-9_]+)$/.exec(line)?.[1] ?? null,
+  const kind = each('kind', 'view', /^view$/).length > 0 ? 'view' : 'table'
+  const tier = each('tier', 'detail', /^detail$/).length > 0 ? 'detail' : 'main'
+  const [[partition = null] = []] = each('partition', 'year of column', /^year of ([a-z0-9_]+)$/)
+  const values = each('values', 'column: a | b', /^([a-z0-9_]+): (.+?)( \(or null\))?$/)
+  const references = each(
+    'references',
+    'column -> table.column',
+    /^([a-z0-9_]+) -> ([a-z0-9_]+)\.([a-z0-9_]+)$/,
   )
-  const header = sql.split('\n').filter((line) => line.startsWith('--'))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
     .map((line) => /^-- {3}([a-z0-9_]+): (.+)$/.exec(line))
     .filter((match) => match !== null)
   if (columns.length === 0 && !isOwn) throw wrong('no "-- columns:" list')
   const layer = basename(dirname(path))
-  const incrementalBy = headerOf(sql, 'incremental_by')
-  const endpoints = headerOf(sql, 'endpoint').flatMap((line) => line.split(/,\s*/))
+  const incrementalBy = linesOf('incremental_by')
+  const endpoints = linesOf('endpoint').flatMap((line) => line.split(/,\s*/))
   const model: ModelFile = {
     name: basename(path, '.sql'),
     grain: field('grain'),
@@ -269,8 +265,13 @@ export function parseModelFile(
     purpose: field('purpose'),
     isByPerson: incrementalBy.includes(PERSON),
     isByOrganization: incrementalBy.includes(ORGANIZATION),
-    values: each('values', 'column: a | b', parseValues),
-    references: each('references', 'column -> table.column', parseReference),
+    values: values.map(([column = '', list = '', orNull]) => {
+      const allowed = list.split('|').map((value) => value.trim())
+      return { column, values: allowed, orNull: orNull !== undefined }
+    }),
+    references: references.map(([column = '', targetTable = '', targetColumn = '']) => {
+      return { column, targetTable, targetColumn }
+    }),
     partitionByYearOf: partition,
     leftOut: [],
     kind,
@@ -279,11 +280,14 @@ export function parseModelFile(
     schema: layer === 'core' && !isOwn ? 'core' : endpoints.length > 0 ? 'service' : tier,
     isPublished: isOwn || layer === 'marts',
     ...(isOwn ? { isOwn } : {}),
-    columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
+    columns: new Map(columns.map(([, name = '', comment = '']) => [name, comment])),
     sql,
     path,
   }
-  if (incrementalBy.length > 1 || incrementalBy.some((column) => !KEYS.has(column))) {
+  if (
+    incrementalBy.length > 1 ||
+    incrementalBy.some((by) => by !== PERSON && by !== ORGANIZATION)
+  ) {
     throw wrong('a model is incremental_by profile_id or organization_id, or rebuilt')
   }
   const constrained = [...model.values, ...model.references].map(({ column }) => column)
@@ -303,28 +307,3 @@ export const PERSON = 'profile_id'
 
 /** The column that names an organisation. */
 export const ORGANIZATION = 'organization_id'
-
-const KEYS: ReadonlySet<string> = new Set([PERSON, ORGANIZATION])
-
-/** The values of the `-- name: …` lines of a model, in order. */
-export function headerOf(sql: string, name: string): string[] {
-  const start = `-- ${name}: `
-  const lines = sql.split('\n').filter((line) => line.startsWith(start))
-  return lines.map((line) => line.slice(start.length).trim())
-}
-
-function parseValues(line: string): AcceptedValues | null {
-  const match = /^([a-z0-9_]+): (.+?)( \(or null\))?$/.exec(line)
-  if (match === null) return null
-  return {
-    column: match[1] ?? '',
-    values: (match[2] ?? '').split('|').map((value) => value.trim()),
-    orNull: match[3] !== undefined,
-  }
-}
-
-function parseReference(line: string): Reference | null {
-  const match = /^([a-z0-9_]+) -> ([a-z0-9_]+)\.([a-z0-9_]+)$/.exec(line)
-  if (match === null) return null
-  return { column: match[1] ?? '', targetTable: match[2] ?? '', targetColumn: match[3] ?? '' }
-}

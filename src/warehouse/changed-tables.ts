@@ -17,7 +17,7 @@ export function yearSql(column: string): string {
   return `cast(year(${quoteIdentifier(column)}) as integer)`
 }
 
-/** Whether changes are noted: there was a full refresh to go on from. */
+/** Whether changes are noted: there was a full refresh. */
 export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
 }

@@ -9,12 +9,16 @@ export interface TypedColumn {
   readonly type: string
 }
 
-/** The columns of every table that a build or a load makes, by its name, in order. */
+export interface StoredColumn extends TypedColumn {
+  readonly comment: string | null
+}
+
+/** The columns of every table and view that a build or a load makes, by its name, in order. */
 export async function columnsOfAll(
   warehouse: Warehouse,
-): Promise<ReadonlyMap<string, readonly TypedColumn[]>> {
-  const rows = await warehouse.all<{ table: string; columns: TypedColumn[] }>(
-    `select table_name as table, list({name: column_name, type: data_type} order by column_index) as columns
+): Promise<ReadonlyMap<string, readonly StoredColumn[]>> {
+  const rows = await warehouse.all<{ table: string; columns: StoredColumn[] }>(
+    `select table_name as table, list({name: column_name, type: data_type, comment: comment} order by column_index) as columns
      from duckdb_columns()
      where database_name = current_database() and schema_name in ${IN_BUILT}
      group by table_name`,

@@ -5,7 +5,9 @@
 
 import { createRequire } from 'node:module'
 import type * as Client from '@duckdb/node-api'
+import type { DuckDBValue } from '@duckdb/node-api'
 import type Accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
+import type { SqlParameters, SqlValue } from './rows.ts'
 
 export type {
   DuckDBConnection,
@@ -14,7 +16,6 @@ export type {
   DuckDBInstance,
   DuckDBResult,
   DuckDBResultReader,
-  DuckDBValue,
 } from '@duckdb/node-api'
 
 // `import` would read all 181 files of this CommonJS package once more, for the names that they export: 0.2 s of each command.
@@ -24,8 +25,7 @@ let loaded: typeof Client | undefined
 
 /** The client. */
 export function engine(): typeof Client {
-  loaded ??= load()
-  return loaded
+  return (loaded ??= load())
 }
 
 function load(): typeof Client {
@@ -33,8 +33,26 @@ function load(): typeof Client {
   const accessors = require('@duckdb/node-api/lib/vectors/dataAccessors.js') as typeof Accessors
   // The client would print instants in the time zone of this process, although SQL counts in UTC.
   client.DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
-  // The client's own reader would strip U+FEFF from the beginning of each text: the id would differ from the stored
-  // one.
+  // The client's own reader would strip U+FEFF from the beginning of each text: an id would differ from the stored one.
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
   return client
+}
+
+/** Turns values, and lists of them, into the engine's. */
+export function toEngine(values: readonly (SqlValue | readonly SqlValue[])[]): DuckDBValue[] {
+  const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()
+  return values.map((value) => {
+    if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
+    if (value instanceof Date) {
+      return new DuckDBTimestampTZValue(BigInt(value.getTime()) * 1_000n)
+    }
+    return typeof value === 'object' && value !== null ? listValue(toEngine(value)) : value
+  })
+}
+
+/** Turns the parameters of a statement into the engine's. */
+export function toBindings(parameters: SqlParameters): DuckDBValue[] | Record<string, DuckDBValue> {
+  const values = toEngine(Object.values(parameters))
+  if (Array.isArray(parameters)) return values
+  return Object.fromEntries(Object.keys(parameters).map((name, at) => [name, values[at] ?? null]))
 }

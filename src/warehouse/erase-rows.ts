@@ -51,9 +51,7 @@ export async function countErasable(
   const tables = await tablesOf(warehouse)
   if (tables.some(({ name }) => name === WATCH_ENTRIES)) await findErasedEntries(warehouse)
   for (const table of tables) {
-    const found = await warehouse.number(
-      `select count(*) from ${table.relation} where ${conditionFor(table, rows)}`,
-    )
+    const found = await warehouse.number(`select count(*) from ${erasable(table, rows)}`)
     if (found > 0) counts[table.name] = found
   }
   return counts
@@ -74,7 +72,7 @@ export async function deleteErasable(
     if (rows.eventsBefore !== null) await dateFirstSightings(warehouse, rows.eventsBefore)
     for (const table of await tablesOf(warehouse)) {
       if (counts[table.name] === undefined) continue
-      await warehouse.run(`delete from ${table.relation} where ${conditionFor(table, rows)}`)
+      await warehouse.run(`delete from ${erasable(table, rows)}`)
     }
     await forgetChanges(warehouse)
     // Samples of check findings may name any person.
@@ -175,31 +173,23 @@ function listSql(texts: readonly string[]): string {
   return `from_json(${quoteText(JSON.stringify(texts))}, '["varchar"]')`
 }
 
-/** SQL: whether a row of a table is not kept; never null. */
-function conditionFor({ name, columns }: StoredTable, { eventsBefore }: ErasableRows): string {
+/** SQL after `from`: the rows of a table that are not kept. */
+function erasable({ name, relation, columns }: StoredTable, { eventsBefore }: ErasableRows) {
   const parts = ['false']
-  if (columns.includes('profile_id')) {
-    // As text, whatever it is in a table of the user's own.
-    const id = 'cast(profile_id as varchar)'
-    parts.push(`coalesce(${id} in (select unnest(getvariable('erased_people'))), false)`)
-  }
-  if (name === 'ops.rejects') {
-    parts.push(`${REJECT_ID} in (select unnest(getvariable('erased_rejects')))`)
-  }
-  if (name === WATCH_ENTRIES) {
-    parts.push(`coalesce(${ENTRY_ID} in (select unnest(getvariable('erased_entries'))), false)`)
-  }
+  const isIn = (id: string, variable: string) =>
+    parts.push(`coalesce(${id} in (select unnest(getvariable('${variable}'))), false)`)
+  // As text, whatever it is in a table of the user's own.
+  if (columns.includes('profile_id')) isIn('cast(profile_id as varchar)', 'erased_people')
+  if (name === 'ops.rejects') isIn(REJECT_ID, 'erased_rejects')
+  if (name === WATCH_ENTRIES) isIn(ENTRY_ID, 'erased_entries')
   if (eventsBefore !== null && OF_EVENTS.has(name)) {
     const isOld = isOldSql(eventsBefore)
     parts.push(isOld)
-    if (name === VERSIONS) {
-      // An event with one remaining version has no earlier one.
-      parts.push(
-        `event_key in (select event_key from ${VERSIONS} where not ${isOld} group by 1 having count(*) = 1)`,
-      )
-    }
+    // An event with one remaining version has no earlier one.
+    const alone = `select event_key from ${VERSIONS} where not ${isOld} group by 1 having count(*) = 1`
+    if (name === VERSIONS) parts.push(`event_key in (${alone})`)
   }
-  return `(${parts.join(' or ')})`
+  return `${relation} where ${parts.join(' or ')}`
 }
 
 /** A table of a database file. */
@@ -213,31 +203,21 @@ interface StoredTable {
 
 /** The tables of the open file, also those that are not Jobtide's. */
 export function tablesOf(warehouse: Warehouse): Promise<StoredTable[]> {
-  return listed(warehouse, '')
+  const tables = `select (schema_name, table_name) from duckdb_tables()
+    where database_name = current_database()`
+  return relationsOf(warehouse, `and (schema_name, table_name) in (${tables})`)
 }
 
-/** As {@link tablesOf}, and the views. */
-export function relationsOf(warehouse: Warehouse): Promise<StoredTable[]> {
-  return listed(
-    warehouse,
-    `union all select (database_name, schema_name, view_name) from duckdb_views()
-     where database_name = current_database() and not temporary and not internal`,
-  )
-}
-
-async function listed(warehouse: Warehouse, also: string): Promise<StoredTable[]> {
-  const rows = await warehouse.all<{ schema: string; table: string; columns: string }>(
-    `select schema_name as "schema", table_name as "table", cast(to_json(list(column_name)) as varchar) as columns
-     from duckdb_columns()
-     where (database_name, schema_name, table_name) in (
-       select (database_name, schema_name, table_name) from duckdb_tables()
-       where database_name = current_database() and not temporary
-       ${also})
+/** As {@link tablesOf}, and the views. @param only SQL that narrows them down */
+export async function relationsOf(warehouse: Warehouse, only = ''): Promise<StoredTable[]> {
+  const rows = await warehouse.all<{ schema: string; name: string; columns: string[] }>(
+    `select schema_name as "schema", table_name as name, list(column_name) as columns
+     from duckdb_columns() where database_name = current_database() and not internal ${only}
      group by all order by all`,
   )
-  return rows.map(({ schema, table, columns }) => ({
-    name: `${schema}.${table}`,
-    relation: `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`,
-    columns: JSON.parse(columns) as string[],
+  return rows.map(({ schema, name, columns }) => ({
+    name: `${schema}.${name}`,
+    relation: `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`,
+    columns,
   }))
 }

@@ -49,15 +49,6 @@ export class NotOneReadingError extends JobtideError {
   }
 }
 
-/** A statement failed after its first rows were fetched. The engine's client reports that it failed, but not why. */
-export class BrokenOffError extends JobtideError {
-  constructor() {
-    super(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
-      hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',
-    })
-  }
-}
-
 const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
 const DISK =
@@ -82,53 +73,51 @@ const ABOUT_THE_SQL =
 const NEWER_FILE =
   /version number (\d+), but we can only read versions? (?:between \d+ and )?(\d+)/i
 
+/** The hint of what a newer Jobtide made. */
+export const NEWER_HINT = 'Use that version of Jobtide, or name another folder with --data-dir.'
+
 /** Turns an engine error about the file `path` into the JobtideError that says what to do. */
 export function asWarehouseError(error: unknown, path: string): unknown {
   if (error instanceof JobtideError) return error
   const message = messageOf(error)
+  const line = firstLine(message)
+  const refusedByDisk = (what: string, hint: string) =>
+    new StorageError(`${what} ${path}: ${line}`, { hint, cause: error })
   if (ABOUT_THE_SQL.test(message)) return new SqlError(message, error)
-  const [, format, ours] = NEWER_FILE.exec(firstLine(message)) ?? []
-  if (format !== undefined && Number(format) > Number(ours)) {
-    return new ConfigError(
-      `the warehouse ${path} was made by a newer Jobtide: its format is ${format}, and this one reads up to ${ours}`,
-      {
-        hint: 'Use that version of Jobtide, or name another folder with --data-dir.',
-        cause: error,
-      },
-    )
+  const [, format, ours] = NEWER_FILE.exec(line) ?? []
+  if (Number(format) > Number(ours)) {
+    const what = `its format is ${format}, and this one reads up to ${ours}`
+    return new ConfigError(`the warehouse ${path} was made by a newer Jobtide: ${what}`, {
+      hint: NEWER_HINT,
+      cause: error,
+    })
   }
   if (LOCKED.test(message)) {
-    const holder = HOLDER.exec(message)?.[1]
-    return new LockedError(
-      `the warehouse ${path} is open in another program${holder === undefined ? '' : `, ${holder}`}`,
-      {
-        hint: 'Close it there and run the command again; pages already bought are safe in the journal.',
-        cause: error,
-      },
-    )
+    const [, holder] = HOLDER.exec(message) ?? []
+    const where = holder === undefined ? '' : `, ${holder}`
+    return new LockedError(`the warehouse ${path} is open in another program${where}`, {
+      hint: 'Close it there and run the command again; pages already bought are safe in the journal.',
+      cause: error,
+    })
   }
-  const filesOpen = FILES_OPEN.exec(message)
-  if (filesOpen !== null) {
-    const code = filesOpen[1] === undefined ? 'EMFILE' : 'ENFILE'
+  const [filesOpen, inSystem] = FILES_OPEN.exec(message) ?? []
+  if (filesOpen !== undefined) {
+    const code = inSystem === undefined ? 'EMFILE' : 'ENFILE'
     return asStorageError(Object.assign(new Error(message, { cause: error }), { code }), path)
   }
   if (DISK.test(message) || (NOT_DONE.test(message) && !DAMAGED.test(message))) {
-    return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {
-      hint: storageHint(SYSTEM_WORDS.find(([words]) => words.test(message))?.[1] ?? ''),
-      cause: error,
-    })
+    const [, code = ''] = SYSTEM_WORDS.find(([words]) => words.test(message)) ?? []
+    return refusedByDisk('the disk refused a write to', storageHint(code))
   }
   if (OUT_OF_MEMORY.test(message)) {
-    return new StorageError(`DuckDB ran out of memory in ${path}: ${firstLine(message)}`, {
-      hint: 'Nothing is lost: what was bought is in the journal. Give it more (the container’s limit, JOBTIDE_MEMORY_LIMIT; where the message names the temporary directory, JOBTIDE_TEMP_LIMIT), or free some on this machine, and run the same command again.',
-      cause: error,
-    })
+    return refusedByDisk(
+      'DuckDB ran out of memory in',
+      'Nothing is lost: what was bought is in the journal. Give it more (the container’s limit, JOBTIDE_MEMORY_LIMIT; where the message names the temporary directory, JOBTIDE_TEMP_LIMIT), or free some on this machine, and run the same command again.',
+    )
   }
   if (NO_ROOM_TO_SPILL.test(message)) {
-    return new StorageError(`the disk has no room next to ${path}: ${firstLine(message)}`, {
-      hint: `${storageHint('ENOSPC')} Where there is room: JOBTIDE_TEMP_LIMIT.`,
-      cause: error,
-    })
+    const hint = `${storageHint('ENOSPC')} Where there is room: JOBTIDE_TEMP_LIMIT.`
+    return refusedByDisk('the disk has no room next to', hint)
   }
   if (DAMAGED.test(message)) return new WarehouseDamagedError(path, error)
   return new SqlError(message, error)

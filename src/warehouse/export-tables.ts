@@ -15,17 +15,14 @@ import { SqlError, WarehouseDamagedError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-export interface ExportedTable {
-  readonly name: string
-  readonly rows: number
-}
-
 /** A table for analysts, as it is to be written. */
 export interface ExportTable {
   readonly name: string
   readonly comment: string | null
   readonly columns: readonly ExportColumn[]
 }
+
+type Commented = Pick<ExportColumn, 'name' | 'comment'>
 
 export interface ExportColumn {
   readonly name: string
@@ -36,22 +33,14 @@ export interface ExportColumn {
   readonly cell: string
 }
 
-interface Column {
-  readonly table_name: string
-  readonly column_name: string
-  readonly data_type: string
-  readonly comment: string | null
-  readonly table_comment: string | null
-}
-
-const COLUMNS = `select c.table_name, c.column_name, c.data_type, c.comment,
-    coalesce(t.comment, v.comment) as table_comment
+const TABLES = `select c.table_name as name, any_value(coalesce(t.comment, v.comment)) as comment,
+    list({name: c.column_name, type: c.data_type, comment: c.comment} order by c.column_index) as columns
   from duckdb_columns() as c
   left join duckdb_tables() as t using (database_name, schema_name, table_name)
   left join duckdb_views() as v on v.database_name = c.database_name
     and v.schema_name = c.schema_name and v.view_name = c.table_name
   where c.database_name = current_database() and c.schema_name in ${IN_TIERS} and not c.internal
-  order by c.table_name, c.column_index`
+  group by c.table_name order by c.table_name`
 
 /**
  * The tables for analysts, by name.
@@ -62,23 +51,17 @@ export async function tablesToExport(
   warehouse: Warehouse,
   names: readonly string[] | null,
 ): Promise<readonly ExportTable[]> {
-  const columns = await warehouse.all<Column>(COLUMNS)
-  const all = new Map<string, ExportColumn[]>()
-  const comments = new Map<string, string | null>()
-  for (const { table_name, column_name: name, data_type, comment, table_comment } of columns) {
-    const column = { name, comment, ...inPostgres(quoteIdentifier(name), data_type) }
-    all.set(table_name, [...(all.get(table_name) ?? []), column])
-    comments.set(table_name, table_comment)
-  }
-  const unknown = names?.find((name) => !all.has(name))
+  const all = await warehouse.all<Omit<ExportTable, 'columns'> & { columns: Column[] }>(TABLES)
+  const known = all.map(({ name }) => name)
+  const unknown = names?.find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    const hint = `${didYouMean(unknown, [...all.keys()])}Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`
+    const hint = `${didYouMean(unknown, known)}Tables: ${known.join(', ') || 'none yet; run a pipeline first'}`
     const missing = `there is no table ${JSON.stringify(unknown)} to export`
     throw unaskedTable(unknown) ?? new ConfigError(missing, { hint })
   }
-  return [...all]
-    .filter(([name]) => names === null || names.includes(name))
-    .map(([name, of]) => ({ name, columns: of, comment: comments.get(name) ?? null }))
+  return all
+    .filter(({ name }) => names?.includes(name) ?? true)
+    .map(({ name, columns, comment }) => ({ name, columns: columns.map(inPostgres), comment }))
 }
 
 /** A column in a `create table` of PostgreSQL. */
@@ -108,30 +91,37 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
   UUID: 'uuid',
 }
 
+type Column = Commented & { readonly type: string }
+
 /** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
-function inPostgres(column: string, type: string): Pick<ExportColumn, 'postgresType' | 'cell'> {
-  if (type === 'JSON' || /\]$|^(?:STRUCT|MAP|UNION)/.test(type)) {
-    // An escaped backslash before `u0000` does not belong to a NUL: it is taken whole, and stays.
-    const cell = String.raw`regexp_replace(to_json(${column})::varchar, '(\\\\)|\\u0000', '\1', 'g')`
-    return { postgresType: 'jsonb', cell }
-  }
-  if (type === 'BLOB') return { postgresType: 'bytea', cell: String.raw`'\x' || hex(${column})` }
+function inPostgres({ name, comment, type }: Column): ExportColumn {
+  const column = quoteIdentifier(name)
   const [, size] = /^DECIMAL(\(.+\))$/.exec(type) ?? []
-  const postgresType = size === undefined ? POSTGRES_TYPES[type] : `numeric${size}`
-  if (postgresType !== undefined) return { postgresType, cell: column }
-  return { postgresType: 'text', cell: `replace(${column}::varchar, chr(0), '')` }
+  let postgresType = size === undefined ? POSTGRES_TYPES[type] : `numeric${size}`
+  let cell = column
+  if (type === 'JSON' || /\]$|^(?:STRUCT|MAP|UNION)/.test(type)) {
+    postgresType = 'jsonb'
+    // An escaped backslash before `u0000` does not belong to a NUL: it is taken whole, and stays.
+    cell = String.raw`regexp_replace(to_json(${column})::varchar, '(\\\\)|\\u0000', '\1', 'g')`
+  } else if (type === 'BLOB') {
+    postgresType = 'bytea'
+    cell = String.raw`'\x' || hex(${column})`
+  } else if (postgresType === undefined) {
+    postgresType = 'text'
+    cell = `replace(${column}::varchar, chr(0), '')`
+  }
+  return { name, comment, postgresType, cell }
 }
 
-/** Writes rows of a table as PostgreSQL reads them with `format csv, header`; returns how many. @param order what follows `order by`; null for any */
+/** Writes rows of a table as PostgreSQL reads them with `format csv, header`; returns how many. @param order SQL after the table */
 export async function writeCsv(
   warehouse: Warehouse,
   { name, columns }: ExportTable,
   path: string,
-  order: string | null,
+  order = '',
 ): Promise<number> {
   const cells = columns.map((column) => `${column.cell} as ${quoteIdentifier(column.name)}`)
-  const sorted = order === null ? '' : ` order by ${order}`
-  const rows = `select ${cells.join(', ')} from ${quoteIdentifier(name)}${sorted}`
+  const rows = `select ${cells.join(', ')} from ${quoteIdentifier(name)} ${order}`
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format csv, header, null '')`)
 }
 
@@ -139,7 +129,10 @@ export async function writeCsv(
  * Statements that set the comments of a table and its columns; SQL of DuckDB and PostgreSQL. @param place the table,
  * quoted
  */
-export function commentsOn(place: string, { comment, columns }: ExportTable): string {
+export function commentsOn(
+  place: string,
+  { comment, columns }: { comment: string | null; columns: readonly Commented[] },
+): string {
   const ofColumns = columns.map(
     ({ name, comment: text }) =>
       `comment on column ${place}.${quoteIdentifier(name)} is ${text === null ? 'null' : quoteText(text)};`,
@@ -152,9 +145,15 @@ export type Format = 'csv' | 'parquet'
 
 /** The script of a folder; by its first line a folder is known to be an export. */
 export const LOAD_SCRIPT = 'load.sql'
-const FIRST_LINES: Readonly<Record<Format, string>> = {
-  csv: `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}\n`,
-  parquet: `-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}\n`,
+const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: string[]]>> = {
+  csv: [
+    `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}`,
+    '-- Who and where: PGHOST, PGDATABASE, PGUSER, PGPASSFILE, as psql reads them.',
+    '\\set ON_ERROR_STOP on',
+    'begin;',
+    'set local client_min_messages = warning;',
+  ],
+  parquet: [`-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}`, 'begin;'],
 }
 // The file of a table, in the script.
 const LOADED =
@@ -174,7 +173,7 @@ export async function exportTables(
   to: string,
   names: readonly string[] | null,
   format: Format = 'csv',
-): Promise<readonly ExportedTable[]> {
+) {
   const chosen = await tablesToExport(warehouse, names)
   const isDatabase = to.endsWith('.duckdb')
   if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
@@ -201,7 +200,7 @@ function isExportedFolder(folder: string): boolean {
   const text = readFileSync(script, 'utf8')
   const files = [...text.matchAll(LOADED)].map(([, csv = '', parquet = csv]) => parquet)
   const own = new Set([LOAD_SCRIPT, ...files.map((file) => file.replaceAll("''", "'"))])
-  const isOurs = Object.values(FIRST_LINES).some((line) => text.startsWith(line))
+  const isOurs = Object.values(BEGINNINGS).some(([line]) => text.startsWith(`${line}\n`))
   return isOurs && readdirSync(folder).every((name) => own.has(name))
 }
 
@@ -225,12 +224,8 @@ async function isExportedFile(path: string): Promise<boolean> {
   }
 }
 
-async function writeDatabase(
-  warehouse: Warehouse,
-  path: string,
-  tables: readonly ExportTable[],
-): Promise<ExportedTable[]> {
-  const written: ExportedTable[] = []
+async function writeDatabase(warehouse: Warehouse, path: string, tables: readonly ExportTable[]) {
+  const written: { name: string; rows: number }[] = []
   await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
   try {
     const names = tables.map(({ name }) => `(${quoteText(name)})`).join(', ')
@@ -255,19 +250,15 @@ async function writeFolder(
   folder: string,
   tables: readonly ExportTable[],
   format: Format,
-): Promise<ExportedTable[]> {
-  const written: ExportedTable[] = []
+) {
+  const written: { name: string; rows: number }[] = []
+  const write = format === 'csv' ? writeCsv : writeParquet
   onDisk(folder, () => makeFolders(folder))
   for (const table of tables) {
-    const path = join(folder, `${table.name}.${format}`)
-    const counted =
-      format === 'csv'
-        ? await writeCsv(warehouse, table, path, null)
-        : await writeParquet(warehouse, table, path)
-    written.push({ name: table.name, rows: counted })
+    const rows = await write(warehouse, table, join(folder, `${table.name}.${format}`))
+    written.push({ name: table.name, rows })
   }
-  const script = format === 'csv' ? psqlScript(tables) : duckdbScript(tables)
-  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), script))
+  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), loadScript(tables, format)))
   return written
 }
 
@@ -286,37 +277,20 @@ function writeParquet(
 }
 
 /** Loads its own folder, in one transaction: readers of the database see the tables before, or all of these. */
-function psqlScript(tables: readonly ExportTable[]): string {
+function loadScript(tables: readonly ExportTable[], format: Format): string {
   const lines = tables.flatMap((table) => {
     const place = quoteIdentifier(table.name)
+    const file = quoteText(`${table.name}.${format}`)
     const columns = table.columns.map((column) => `  ${definitionOf(column)}`)
-    return [
-      `drop table if exists ${place};`,
-      `create table ${place} (\n${columns.join(',\n')}\n);`,
-      `\\copy ${place} from ${quoteText(`${table.name}.csv`)} (format csv, header)`,
-      commentsOn(place, table),
-    ]
+    const filled =
+      format === 'parquet'
+        ? [`create or replace table ${place} as from ${file};`]
+        : [
+            `drop table if exists ${place};`,
+            `create table ${place} (\n${columns.join(',\n')}\n);`,
+            `\\copy ${place} from ${file} (format csv, header)`,
+          ]
+    return [...filled, commentsOn(place, table)]
   })
-  return [
-    FIRST_LINES.csv.trimEnd(),
-    '-- Who and where: PGHOST, PGDATABASE, PGUSER, PGPASSFILE, as psql reads them.',
-    '\\set ON_ERROR_STOP on',
-    'begin;',
-    'set local client_min_messages = warning;',
-    ...lines,
-    'commit;',
-    '',
-  ].join('\n')
-}
-
-/** As {@link psqlScript}, into a file of DuckDB. */
-function duckdbScript(tables: readonly ExportTable[]): string {
-  const lines = tables.flatMap((table) => {
-    const place = quoteIdentifier(table.name)
-    return [
-      `create or replace table ${place} as from ${quoteText(`${table.name}.parquet`)};`,
-      commentsOn(place, table),
-    ]
-  })
-  return [FIRST_LINES.parquet.trimEnd(), 'begin;', ...lines, 'commit;', ''].join('\n')
+  return [...BEGINNINGS[format], ...lines, 'commit;', ''].join('\n')
 }

@@ -1,6 +1,6 @@
 /** One statement that reads, row by row; and what the engine's client says of its rows. */
 
-import { messageOf } from '../support/errors.ts'
+import { EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import {
   engine,
   type DuckDBConnection,
@@ -9,7 +9,7 @@ import {
   type DuckDBResult,
   type DuckDBResultReader,
 } from './engine.ts'
-import { BrokenOffError, NoSqlError, NotOneReadingError } from './errors.ts'
+import { NoSqlError, NotOneReadingError } from './errors.ts'
 import type { ResultTable } from './rows.ts'
 
 const BLANK = String.raw`\s|;|--[^\n]*\n|\/\*.*?\*\/`
@@ -83,5 +83,7 @@ export async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk |
   const chunk = await result.fetchChunk()
   if (chunk !== null && chunk.rowCount > 0) return chunk
   if (result.returnType !== engine().ResultReturnType.INVALID) return null
-  throw new BrokenOffError()
+  throw new JobtideError(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
+    hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',
+  })
 }

@@ -7,23 +7,14 @@ const TABLES: Readonly<Record<string, string>> = {
   promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
 }
 
-/** The removed columns: their tables (none: any), and what holds the same now. */
+/** The removed columns, and what holds the same now. */
 const COLUMNS: Readonly<Record<string, string>> = {
   is_future: 'was_announced',
   future_events: 'announced_events',
 }
 
-/** The removed columns of one table; other tables have columns of these names. */
-const COLUMNS_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  organizations: {
-    joiners: 'joiners_ever',
-    leavers: 'leavers_ever',
-    promotions: 'promotions_ever',
-    boomerangs: 'boomerangs_ever',
-    transfers_in: 'transfers_in_ever',
-    transfers_out: 'transfers_out_ever',
-  },
-}
+/** Columns of organizations whose names end in `_ever` now; other tables have columns of these names. */
+const EVER = ['joiners', 'leavers', 'promotions', 'boomerangs', 'transfers_in', 'transfers_out']
 
 const NO_TABLE =
   /\btable with name "?(\w+)"? does not exist|\btable function with name "?(\w+)_as_known_on"?/i
@@ -41,10 +32,8 @@ export function renamedHint(message: string, sql: string): string | null {
   if (instead !== undefined) return `${table || known} is now ${instead}.`
   const [, plain = '', qualified = ''] = NO_COLUMN.exec(message) ?? []
   const column = (plain || qualified).toLowerCase()
-  const of = Object.entries(COLUMNS_OF).find(
-    ([name, columns]) => column in columns && new RegExp(`\\b${name}\\b`, 'i').test(sql),
-  )
-  const now = of === undefined ? COLUMNS[column] : `${of[1][column]} (in ${of[0]})`
+  const isEver = EVER.includes(column) && /\borganizations\b/i.test(sql)
+  const now = isEver ? `${column}_ever (in organizations)` : COLUMNS[column]
   return now === undefined ? null : `The column ${column} is now ${now}.`
 }
 

@@ -25,6 +25,6 @@ export function asObjects({ columns, rows }: ResultTable): Readonly<Record<strin
 /** A result that is fetched as it is read: neither side holds more of it than a few thousand rows. */
 export interface RowStream {
   readonly columns: ResultTable['columns']
-  /** Some rows at a time, to be read once. @throws BrokenOffError */
+  /** Some rows at a time, to be read once. @throws JobtideError where the statement fails midway */
   readonly batches: AsyncIterable<ResultTable['rows']>
 }

@@ -4,12 +4,13 @@
  * reading the file outside the engine drops its lock. Knows nothing of HTTP.
  */
 
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support/errors.ts'
+import { sha256Hex } from '../support/hash.ts'
 import { TIERS } from './catalog.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
@@ -18,17 +19,17 @@ import {
   spillLimitFor,
   type WarehouseOptions,
 } from './engine-settings.ts'
-import { toBindings, toEngine } from './engine-values.ts'
 import {
   engine,
+  toBindings,
+  toEngine,
   type DuckDBConnection,
   type DuckDBInstance,
   type DuckDBResult,
   type DuckDBResultReader,
 } from './engine.ts'
-import { asWarehouseError, hasNoLocks } from './errors.ts'
+import { NEWER_HINT, asWarehouseError, hasNoLocks } from './errors.ts'
 import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
-import { applySchema, newFiles } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
@@ -62,17 +63,17 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   const warehouse = await (mode === 'write'
     ? connectWhenFree(path, options)
     : connect(path, options))
-  if (mode === 'write') {
-    try {
+  try {
+    if (mode === 'write') {
       removeSpilled(path)
-      await applySchema(warehouse, SCHEMA_FOLDER)
-      await searchTiers(warehouse)
-    } catch (error) {
-      warehouse.close()
-      throw error
+      await applySchema(warehouse)
     }
-  } else await searchTiers(warehouse)
-  return warehouse
+    await searchTiers(warehouse)
+    return warehouse
+  } catch (error) {
+    warehouse.close()
+    throw error
+  }
 }
 
 /** Lets a table be named without its tier. In a warehouse of before 0.16 all of them are in `main`. */
@@ -93,10 +94,9 @@ export async function lookBefore<T>(
 ): Promise<T | undefined> {
   if (!existsSync(path)) return undefined
   try {
-    return await withWarehouse({ path, mode: 'read' }, async (open) => {
-      const { length } = await newFiles(open, SCHEMA_FOLDER)
-      return look(open, length)
-    })
+    return await withWarehouse({ path, mode: 'read' }, async (open) =>
+      look(open, (await newFiles(open)).length),
+    )
   } catch (error) {
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
     return undefined
@@ -125,7 +125,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   removeDatabase(temporaryPath)
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
-    await applySchema(warehouse, SCHEMA_FOLDER)
+    await applySchema(warehouse)
     // Closing would also write the log into the file, but reports nothing when the disk refuses.
     await warehouse.run('checkpoint')
   } finally {
@@ -348,4 +348,48 @@ class OpenWarehouse {
       throw asWarehouseError(error, this.path)
     }
   }
+}
+
+const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
+
+/**
+ * Brings the fixed tables up to date, from numbered files that are applied once, in order, each in its own transaction.
+ * A file must not change after it was applied: its checksum is kept and compared.
+ * @throws JobtideError when the warehouse was made by a newer Jobtide, or an applied file has changed
+ */
+export async function applySchema(warehouse: Warehouse, folder = SCHEMA_FOLDER): Promise<void> {
+  await warehouse.run(`
+    create schema if not exists ops;
+    create table if not exists ops.schema_files (file_name varchar not null, sha256 varchar not null)`)
+  for (const { name, sql, sha256 } of await newFiles(warehouse, folder)) {
+    await warehouse.transaction(async () => {
+      await warehouse.run(sql)
+      await warehouse.run('insert into ops.schema_files values ($1, $2)', [name, sha256])
+    })
+  }
+}
+
+/** The schema files that it does not have yet; throws as {@link applySchema} does. */
+async function newFiles(warehouse: Warehouse, folder = SCHEMA_FOLDER) {
+  const rows = await warehouse.all<{ file_name: string; sha256: string }>('from ops.schema_files')
+  const applied = new Map(rows.map(({ file_name, sha256 }) => [file_name, sha256]))
+  const names = readdirSync(folder)
+    .filter((name) => FILE_NAME.test(name))
+    .toSorted()
+  const unknown = [...applied.keys()].filter((name) => !names.includes(name))
+  if (unknown.length > 0) {
+    const what = `its schema has ${unknown.join(', ')}, and this one ends with ${names.at(-1)}`
+    throw new ConfigError(`the warehouse ${warehouse.path} was made by a newer Jobtide: ${what}`, {
+      hint: NEWER_HINT,
+    })
+  }
+  const files = names.map((name) => {
+    const sql = readFileSync(join(folder, name), 'utf8')
+    return { name, sql, sha256: sha256Hex(sql) }
+  })
+  const changed = files.find(({ name, sha256 }) => (applied.get(name) ?? sha256) !== sha256)
+  if (changed === undefined) return files.filter(({ name }) => !applied.has(name))
+  throw new JobtideError(EXIT.defect, `schema file ${changed.name} changed after it was applied`, {
+    hint: 'Schema files only go forward: put the change into a new numbered file. `jobtide replay` rebuilds the warehouse from the journal.',
+  })
 }

@@ -88,28 +88,15 @@ export function parseActions(text: string, where: string): Action[] {
   })
 }
 
-/** The folder of a table's data files; ends in a slash. */
-export function tableFolder(table: string): string {
-  return `tables/${table}/`
-}
-
-export function logFolder(table: string): string {
-  return `${tableFolder(table)}_delta_log/`
-}
-
-export function commitKey(table: string, version: number): string {
-  return `${logFolder(table)}${padded(version)}.json`
-}
-
-export function checkpointKey(table: string, version: number): string {
-  return `${logFolder(table)}${padded(version)}.checkpoint.parquet`
-}
-
-export function lastCheckpointKey(table: string): string {
-  return `${logFolder(table)}_last_checkpoint`
-}
-
 const padded = (version: number) => String(version).padStart(20, '0')
+/** The folder of a table's data files; ends in a slash. */
+export const tableFolder = (table: string) => `tables/${table}/`
+export const logFolder = (table: string) => `${tableFolder(table)}_delta_log/`
+const keyIn = (table: string, name: string) => logFolder(table) + name
+export const commitKey = (table: string, version: number) => keyIn(table, `${padded(version)}.json`)
+export const checkpointKey = (table: string, version: number) =>
+  keyIn(table, `${padded(version)}.checkpoint.parquet`)
+export const lastCheckpointKey = (table: string) => keyIn(table, '_last_checkpoint')
 
 /** The versions of a log's commits and checkpoints, each ascending; keys of other kinds are ignored. */
 export function versionsOf(keys: readonly string[]): { commits: number[]; checkpoints: number[] } {
@@ -126,27 +113,28 @@ export function versionsOf(keys: readonly string[]): { commits: number[]; checkp
 /** How long a log is kept, the default of `delta.logRetentionDuration`. */
 const LOG_RETENTION_DAYS = 30
 
-/** The keys of a table's log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no version of those needs them. */
-export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
+/** The keys of a log before the newest checkpoint that was reached before midnight UTC, 30 days ago: no younger version needs them. */
+export function expiredLogFiles(objects: readonly StoredObject[], now: number): StoredObject[] {
   const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY
   const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
   const lastCommit = versionsOf(old).commits.at(-1) ?? -1
   const keys = objects.map(({ key }) => key)
   const checkpoint = versionsOf(keys).checkpoints.findLast((version) => version <= lastCommit)
-  return logFilesBefore(keys, checkpoint ?? 0)
+  const expired = new Set(logFilesBefore(keys, checkpoint ?? 0))
+  return objects.filter(({ key }) => expired.has(key))
 }
 
-/**
- * The keys of commits and checkpoints of versions before `version`, and of the files that other engines keep next to
- * them.
- */
+/** The keys of commits and checkpoints of earlier versions, and of the files that other engines keep next to them. */
 export function logFilesBefore(keys: readonly string[], version: number): string[] {
   return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
 }
 
-export interface LogState extends Pick<Action, 'protocol' | 'metaData' | 'txn'> {
+export interface LogState {
   /** -1: a log without a commit. */
   readonly version: number
+  readonly protocol?: Action['protocol']
+  readonly metaData?: Action['metaData']
+  readonly txn?: Action['txn']
   /** By path; so are removed files. */
   readonly files: ReadonlyMap<string, AddFile>
   readonly tombstones: ReadonlyMap<string, NonNullable<Action['remove']>>
@@ -181,14 +169,7 @@ export function applyActions(
     files.set(action.add.path, action.add)
     tombstones.delete(action.add.path)
   }
-  return {
-    version,
-    files,
-    tombstones,
-    ...(protocol && { protocol }),
-    ...(metaData && { metaData }),
-    ...(txn && { txn }),
-  }
+  return { version, protocol, metaData, txn, files, tombstones }
 }
 
 export interface LogSource extends ObjectSource {
@@ -216,10 +197,10 @@ export async function readStoredLog(
   if (checkpoint !== null) {
     state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
   }
-  for (const version of commits.filter((commit) => commit > state.version)) {
+  while (state.version < (commits.at(-1) ?? -1)) {
     const next = state.version + 1
     const key = commitKey(table, next)
-    const stored = version === next ? await store.get(key) : null
+    const stored = await store.get(key)
     if (stored === null) {
       const folder = store.urlOf(logFolder(table).slice(0, -1))
       throw new DamagedLogError(`the Delta log ${folder} has lost its version ${next}`)

@@ -109,7 +109,12 @@ async function commit(
   state: LogState,
 ): Promise<LogState | null> {
   const { store, manifest, logger } = options
-  if (await isBeyond(options, state)) return state
+  if (sequenceOf(state) > manifest.sequence) {
+    // A later publisher was here while this one was slow. Not so when the pointer, which moves before a log does, names this
+    // snapshot: then the destination was begun again, or the pointer set back.
+    const now = await readPointer(store)
+    if (now?.pointer.snapshot_id !== manifest.snapshot_id) return state
+  }
   const actions = planCommit(state, manifest, table)
   if (actions === null) return state
   const version = state.version + 1
@@ -117,14 +122,6 @@ async function commit(
   if (!(await store.replace(commitKey(table.name, version), bytes, null))) return null
   logger.debug({ table: table.name, version }, 'publish.delta_committed')
   return applyActions(state, version, actions)
-}
-
-// Then a later publisher was here while this one was slow. Not so when the pointer names this snapshot, because it moves
-// before a log does: the destination was begun again, or the pointer set back.
-async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Promise<boolean> {
-  if (sequenceOf(state) <= manifest.sequence) return false
-  const now = await readPointer(store)
-  return now?.pointer.snapshot_id !== manifest.snapshot_id
 }
 
 /**
@@ -138,10 +135,8 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
     const { state, checkpoint, keys } = await readStoredLog(options, name)
     if (checkpoint !== state.version) await writeCheckpoint(options, name, state)
     const old = logFilesBefore(keys, state.version)
-    options.logger.info(
-      { log: logFolder(name), files: old.length },
-      'publish.delta_history_removed',
-    )
+    const facts = { log: logFolder(name), files: old.length }
+    options.logger.info(facts, 'publish.delta_history_removed')
     await options.store.remove(old)
   }
 }
@@ -212,23 +207,20 @@ function fileActions({ files }: LogState, table: ManifestTable, at: number): Act
     const stats = Object(jsonOrNull(known?.stats ?? '')) as { numRecords?: number }
     return known?.size === bytes && stats.numRecords === rows
   }
-  const gone = [...files.values()].filter(({ path }) => !wanted.has(path))
-  const added = [...wanted].filter(([path, file]) => !isNamed(file, path))
   const removal = { deletionTimestamp: at, dataChange: true, extendedFileMetadata: true }
   const addition = { partitionValues: {}, modificationTime: at, dataChange: true }
+  const removed = [...files.values()].flatMap(({ path, size }) =>
+    wanted.has(path) ? [] : { path, ...removal, partitionValues: {}, size },
+  )
+  // Readers find smallest and largest values in the Parquet file.
+  const added = [...wanted].flatMap(([path, file]) => {
+    const stats = JSON.stringify({ numRecords: file.rows })
+    return isNamed(file, path) ? [] : { path, ...addition, size: file.bytes, stats }
+  })
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
   return [
-    ...gone.toSorted(byPath).map(({ path, size }) => ({
-      remove: { path, ...removal, partitionValues: {}, size },
-    })),
-    // Readers find smallest and largest values in the Parquet file.
-    ...added
-      .map(([path, { bytes, rows }]) => {
-        const stats = JSON.stringify({ numRecords: rows })
-        return { path, ...addition, size: bytes, stats }
-      })
-      .toSorted(byPath)
-      .map((add) => ({ add })),
+    ...removed.toSorted(byPath).map((remove) => ({ remove })),
+    ...added.toSorted(byPath).map((add) => ({ add })),
   ]
 }
 

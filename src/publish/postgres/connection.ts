@@ -99,38 +99,33 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
   const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail : ''
   const message = `${shown}: ${messageOf(error)}`
   const context = { database: shown, ...(code === '' ? {} : { code }) }
+  const details = (hint: string) => ({ hint, context, cause: error })
   if (NO_PASSWORD.test(messageOf(error))) {
     const hint = 'Set PGPASSWORD, or PGPASSFILE to a file with mode 0600 that holds it.'
-    return new PublishError(`${shown}: it requires a password for ${user}, but none is set`, {
-      hint,
-      context,
-    })
+    const what = `${shown}: it requires a password for ${user}, but none is set`
+    return new PublishError(what, { hint, context })
   }
   if (code === '55P03') {
     const hint = 'A long statement reads or changes it: end that, and export again.'
-    return new LockedError(message, { hint, context, cause: error })
+    return new LockedError(message, details(hint))
   }
   if (code === '2BP01') {
-    return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, {
-      hint: 'Its columns have changed. Drop the objects named there, export, and create them again. Nothing was changed.',
-      context,
-      cause: error,
-    })
+    const hint =
+      'Its columns have changed. Drop the objects named there, export, and create them again. Nothing was changed.'
+    return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, details(hint))
   }
   // An SQLSTATE has five characters; systems name errors by words.
   if (/^[0-9A-Z]{5}$/.test(code)) {
     const hint =
       HINTS[code] ?? HINTS[code.slice(0, 2)] ?? 'Readers still see the tables as they were.'
     const where = detail === '' ? '' : `: ${detail.split('\n', 1)[0]}`
-    return new PublishError(`${message}${where}`, { hint, context, cause: error })
+    return new PublishError(`${message}${where}`, details(hint))
   }
   if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`)) {
-    return new PublishError(message, { hint: TLS_HINT, context, cause: error })
+    return new PublishError(message, details(TLS_HINT))
   }
   if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
-  return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, {
-    hint: 'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.',
-    context,
-    cause: error,
-  })
+  const hint =
+    'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.'
+  return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, details(hint))
 }

@@ -98,16 +98,20 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
         hint: 'Wait until it has ended, and export again.',
       })
     }
-    await makeSchema(database, schema)
+    const schemas = 'select 1 from pg_namespace where nspname = $1'
+    if ((await database.all(schemas, [schema])).length === 0) {
+      await database.all(`create schema ${quoteIdentifier(schema)}`)
+    }
     const there = new Map((await foundIn(database, schema)).map((found) => [found.name, found]))
     refuseOthers(options, there)
     const staged: Staged[] = []
+    const total = tables.length + 1
     for (const [done, table] of tables.entries()) {
       signal.throwIfAborted()
-      onProgress?.({ done, total: tables.length + 1, name: table.name })
+      onProgress?.({ done, total, name: table.name })
       staged.push(await stage(options, database, table, there.get(table.name)))
     }
-    onProgress?.({ done: tables.length, total: tables.length + 1, name: 'replacing' })
+    onProgress?.({ done: tables.length, total, name: 'replacing' })
     const loaded: LoadedTable[] = []
     for (const one of staged) {
       signal.throwIfAborted()
@@ -118,7 +122,6 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
     for (const { name, rowsChanged } of loaded) {
       if ((rowsChanged ?? 0) > 0) await database.all(`vacuum (analyze) ${placeOf(schema, name)}`)
     }
-    const total = tables.length + 1
     onProgress?.({ done: total, total, name: `${tables.length} tables` })
     return loaded
   })
@@ -132,11 +135,6 @@ export async function postgresTables(
 ): Promise<string[]> {
   const found = await withPostgres(address, signal, (database) => foundIn(database, schema))
   return found.filter(isOurs).map(({ name }) => name)
-}
-
-async function makeSchema(database: Postgres, schema: string): Promise<void> {
-  const there = await database.all('select 1 from pg_namespace where nspname = $1', [schema])
-  if (there.length === 0) await database.all(`create schema ${quoteIdentifier(schema)}`)
 }
 
 function foundIn(database: Postgres, schema: string): Promise<Found[]> {
@@ -160,48 +158,33 @@ function refuseOthers(
 }
 
 /** A table that is in a temporary one, or has this content already. */
-interface Staged {
-  readonly table: ExportTable
-  readonly key: readonly string[]
-  readonly rows: number
-  readonly content: string
-  readonly temporary: string
-  /** Whether a table of the name is there: one of ours. */
-  readonly isThere: boolean
-  /** Columns that it lacks; null where it must be made, or made again. */
-  readonly added: ExportTable['columns'] | null
-  readonly isSame: boolean
-}
+type Staged = Awaited<ReturnType<typeof stage>>
 
 async function stage(
   { warehouse, keys, scratchFolder }: LoadOptions,
   database: Postgres,
   table: ExportTable,
   found: Found | undefined,
-): Promise<Staged> {
+) {
   const key = await keyOf(warehouse, table, keys.get(table.name) ?? [])
+  /** Columns that it lacks; null where it must be made, or made again. */
   const added = found === undefined ? null : changeOf(found, table, key)
   const temporary = `pg_temp.${quoteIdentifier(table.name)}`
   return withScratchFile(scratchFolder, async (path) => {
     // Sorted, so that the same rows are the same bytes.
-    const rows = await writeCsv(
-      warehouse,
-      table,
-      path,
-      key.map(quoteIdentifier).join(', ') || 'all',
-    )
+    const rows = await writeCsv(warehouse, table, path, `order by ${listOf(key) || 'all'}`)
     const hash = createHash('sha256').update(JSON.stringify([table, key]))
     await pipeline(createReadStream(path), hash)
     const content = hash.digest('hex')
     const isSame = added?.length === 0 && MARK.exec(found?.comment ?? '')?.[1] === content
     if (!isSame) {
-      await database.all(
-        `create temporary table ${quoteIdentifier(table.name)} (${table.columns.map(definitionOf).join(', ')}) on commit drop`,
-      )
+      const columns = table.columns.map(definitionOf).join(', ')
+      await database.all(`create temporary table ${temporary} (${columns}) on commit drop`)
       await database.copyFrom(`copy ${temporary} from stdin (format csv, header)`, path)
       await database.all(`analyze ${temporary}`)
     }
-    return { table, key, rows, content, temporary, isThere: found !== undefined, added, isSame }
+    const isThere = found !== undefined
+    return { table, key, rows, content, temporary, isThere, added, isSame }
   })
 }
 
@@ -249,11 +232,10 @@ async function replace(
       await database.all(`alter table ${place} add column ${definitionOf(one)}`)
     }
   }
-  const names = table.columns.map((one) => one.name)
-  const all = (of: string) => names.map((one) => `${of}.${quoteIdentifier(one)}`).join(', ')
-  const isSameKey = key
-    .map((one) => `made.${quoteIdentifier(one)} = kept.${quoteIdentifier(one)}`)
-    .join(' and ')
+  const names: readonly string[] = table.columns.map((one) => one.name)
+  const all = (of: string, some = names) =>
+    some.map((one) => `${of}.${quoteIdentifier(one)}`).join()
+  const isSameKey = `(${all('made', key)}) = (${all('kept', key)})`
   const withSame = (other: string, condition: string) =>
     key.length === 0 ? '' : ` where not exists (select from ${other} where ${condition})`
   const sameRow = `${isSameKey} and (${all('made')}) is not distinct from (${all('kept')})`

@@ -44,6 +44,7 @@ const LOCKED_AT_MOST_MS = 10 * SECOND
 const LOOK_AGAIN_MS = 20
 // A folder that becomes empty is removed, perhaps right before an object is put into it.
 const PLACE_TRIES = 5
+const NEW = { flag: 'wx' }
 
 /**
  * Opens the store in the absolute folder `root`; for writing, creates a missing one.
@@ -82,7 +83,7 @@ class FolderStore implements ObjectStore {
     makeFolder(this.#incoming(), this.#modes)
     const [file, link] = [this.#incoming(randomUUID()), this.#incoming(randomUUID())]
     try {
-      writeFileSync(file, '', { flag: 'wx' })
+      writeFileSync(file, '', NEW)
       linkOnce(file, link)
     } finally {
       for (const path of [link, file]) rmSync(path, { force: true })
@@ -104,7 +105,7 @@ class FolderStore implements ObjectStore {
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    await this.#write(key, (temporary) => writeFile(temporary, bytes, { flag: 'wx' }))
+    await this.#write(key, (temporary) => writeFile(temporary, bytes, NEW))
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
@@ -118,12 +119,12 @@ class FolderStore implements ObjectStore {
   }
 
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
-    const write = (temporary: string) => writeFile(temporary, bytes, { flag: 'wx' })
+    const write = (temporary: string) => writeFile(temporary, bytes, NEW)
     return this.#write(key, write, async (temporary, path) => {
       if (expected === null) return this.#name(temporary, path, linkSync)
       const lock = await this.#lock()
       try {
-        if (this.#read(key)?.version !== expected) return false
+        if ((await this.get(key))?.version !== expected) return false
         return this.#name(temporary, path, renameSync)
       } finally {
         lock.release()
@@ -179,23 +180,19 @@ class FolderStore implements ObjectStore {
       if (lock !== null && isNew && this.#modes !== null) chmodSync(path, this.#modes.file)
       if (lock !== null) return lock
       if (this.#clock.monotonic() >= giveUpAt) {
-        throw new PublishError(`another publisher holds the lock of the pointer: ${path}`, {
-          hint: 'Run publish again when it is done.',
-        })
+        const what = `another publisher holds the lock of the pointer: ${path}`
+        throw new PublishError(what, { hint: 'Run publish again when it is done.' })
       }
       await this.#clock.sleep(LOOK_AGAIN_MS)
     }
   }
 
-  async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
-    return guarded(this.localPath(key), () => this.#read(key))
-  }
-
   // A file has no version of its own: the hash of its bytes stands for one.
-  #read(key: string): { bytes: Uint8Array; version: ObjectVersion } | null {
-    if (this.#find(key) === undefined) return null
-    const bytes = undefinedIfMissing(() => readFileSync(this.localPath(key)))
-    return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
+  async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
+    const path = this.localPath(key)
+    const read = () => (this.#find(key) && undefinedIfMissing(() => readFileSync(path))) ?? null
+    const bytes = guarded(path, read)
+    return bytes && { bytes, version: sha256Hex(bytes) }
   }
 
   /** The plain file of a key. A symbolic link is refused, as are files behind one: it could lead anywhere. */
@@ -237,8 +234,8 @@ class FolderStore implements ObjectStore {
   // While it walks, others put and remove objects: an object that is gone when it gets there was removed.
   *#walk(folder: string): Generator<StoredObject> {
     const path = join(this.destination, folder)
-    for (const entry of undefinedIfMissing(() => readdirSync(path, { withFileTypes: true })) ??
-      []) {
+    const entries = undefinedIfMissing(() => readdirSync(path, { withFileTypes: true }))
+    for (const entry of entries ?? []) {
       const key = folder + entry.name
       if (entry.isDirectory()) {
         if (key !== INCOMING) yield* this.#walk(`${key}/`)

@@ -9,10 +9,7 @@ import { onDisk } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { PublishError } from '../errors.ts'
 
-/** Encryption at rest that the server should apply to every object; `none` leaves it to the bucket. */
-export type ServerSideEncryption = 'none' | 'AES256' | 'aws:kms'
-
-/** How to reach a bucket and how to store objects in it, by the names of a pipeline file. Everything has a default. */
+/** How to reach a bucket and store objects in it, by the names of a pipeline file. Everything has a default. */
 export interface S3Options {
   /** Default: the AWS SDK decides; with an endpoint us-east-1. */
   readonly region?: string | undefined
@@ -20,7 +17,8 @@ export interface S3Options {
   readonly endpoint?: string | undefined
   /** The bucket in the path instead of the host name. Default: true with an endpoint, false without. */
   readonly path_style?: boolean | undefined
-  readonly sse?: ServerSideEncryption | undefined
+  /** Encryption at rest that the server should apply to every object. Default: `none`, which leaves it to the bucket. */
+  readonly sse?: 'none' | 'AES256' | 'aws:kms' | undefined
   /** Only with `aws:kms`; default the account's own key. */
   readonly kms_key_id?: string | undefined
   /** For data; the small objects that coordinate publishers use the bucket's default class. */
@@ -37,7 +35,6 @@ export interface StoreOptions {
   readonly clock: Clock
   /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
   readonly s3Endpoint?: string | undefined
-  /** How to reach a bucket and store objects in it; ignored for a folder. */
   readonly s3?: S3Options | undefined
   /** Default `write`: a missing folder is made, a bucket's conditional writes are tried. With `read` nothing is written. */
   readonly access?: 'read' | 'write' | undefined
@@ -57,9 +54,7 @@ export interface StoredObject {
 
 /** Objects that no listing shows, and which of them are removed. */
 export interface Purge {
-  /**
-   * Parts of uploads that began before (milliseconds since 1970 UTC, by the store's clock) and were never completed.
-   */
+  /** Parts of uploads that began before (milliseconds since 1970 UTC, by the store's clock) and were never completed. */
   readonly uploadsBegunBefore: number
   /** Also versions that are not the latest, and markers of removed objects. Default: false. */
   readonly versions?: boolean
@@ -87,10 +82,7 @@ export interface ObjectStore {
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
   /** Reads a small object; null when there is none. */
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
-  /**
-   * Writes an object of any size to the local file `path`, and leaves nothing there when it fails; false when there is
-   * no such object.
-   */
+  /** Writes an object of any size to the local file `path`, where a failure leaves nothing; false for no such object. */
   download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
   /** The size of an object; null when there is none. */
   head(key: string): Promise<{ bytes: number } | null>
@@ -106,7 +98,7 @@ export interface ObjectStore {
 const LONGEST_KEY = 900
 const SEGMENT = /^[A-Za-z0-9_=-][A-Za-z0-9._=-]*$/
 
-/** Whether a key means the same in a folder, in a URL and in SQL: segments of `A-Z a-z 0-9 . _ = -` without a dot at the start. */
+/** Whether a key means the same in a folder, in a URL and in SQL. */
 export function isPlainKey(key: string): boolean {
   return key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))
 }
@@ -119,9 +111,7 @@ export function checkKey(key: string): void {
   })
 }
 
-/**
- * A part of a store as a separate store: everything below a prefix. @param prefix one segment of a key, without a slash
- */
+/** Everything below a prefix of a store as a store. @param prefix one segment of a key, without a slash */
 export function prefixedStore(store: ObjectStore, prefix: string): ObjectStore {
   const at = (key: string) => `${prefix}/${key}`
   return {

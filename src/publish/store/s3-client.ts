@@ -74,32 +74,28 @@ export class S3Connection {
       `the bucket ${this.bucket} is in another region than the one asked (${code})`,
       'Set AWS_REGION to the region of the bucket.',
     ] as const
-    const known: Readonly<Record<string, readonly [string, string]>> = {
-      CredentialsProviderError: [
-        `there are no AWS credentials to ${does}`,
-        'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or give the machine a role.',
-      ],
-      InvalidAccessKeyId: credentials,
-      SignatureDoesNotMatch: credentials,
-      InvalidToken: credentials,
-      ExpiredToken: credentials,
-      RequestTimeTooSkewed: [
-        `${server} says that this machine's clock is more than 15 minutes off`,
-        'Set the clock.',
-      ],
-      NoSuchBucket: [
-        `there is no bucket ${this.bucket} at ${server}`,
-        'Create it, or name another with --snapshot-to.',
-      ],
-      NotImplemented: [
-        `${server} does not implement the operations needed to ${does}`,
-        'It must support If-None-Match and If-Match on PutObject.',
-      ],
-      PermanentRedirect: region,
-      AuthorizationHeaderMalformed: region,
-      IllegalLocationConstraintException: region,
-    }
-    if (Object.hasOwn(known, name)) return known[name] ?? [does]
+    const missing = [
+      `there are no AWS credentials to ${does}`,
+      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or give the machine a role.',
+    ] as const
+    const clock = `${server} says that this machine's clock is more than 15 minutes off`
+    const noBucket = `there is no bucket ${this.bucket} at ${server}`
+    const lacking = `${server} does not implement the operations needed to ${does}`
+    const known = new Map<string, readonly [string, string]>([
+      ['CredentialsProviderError', missing],
+      ['InvalidAccessKeyId', credentials],
+      ['SignatureDoesNotMatch', credentials],
+      ['InvalidToken', credentials],
+      ['ExpiredToken', credentials],
+      ['RequestTimeTooSkewed', [clock, 'Set the clock.']],
+      ['NoSuchBucket', [noBucket, 'Create it, or name another with --snapshot-to.']],
+      ['NotImplemented', [lacking, 'It must support If-None-Match and If-Match on PutObject.']],
+      ['PermanentRedirect', region],
+      ['AuthorizationHeaderMalformed', region],
+      ['IllegalLocationConstraintException', region],
+    ])
+    const explained = known.get(name)
+    if (explained !== undefined) return explained
     if (status === 403) {
       const may = `the AWS credentials may not ${does} (403 ${code})`
       return [may, `They need ${PERMISSIONS[action]}.`]

@@ -21,12 +21,12 @@ import {
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { randomUUID } from 'node:crypto'
-import { createReadStream, rmSync } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { createReadStream, rmSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../support/clock.ts'
-import { asStorageError, JobtideError, messageOf } from '../../support/errors.ts'
+import { JobtideError, asStorageError, messageOf, onDisk } from '../../support/errors.ts'
 import { MIB, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import {
@@ -85,17 +85,13 @@ class S3Store implements ObjectStore {
   /** How `If-Match` must spell an ETag: quoted, as S3 gives it, or bare, as older Ceph wants it. */
   #quote = '"'
 
-  constructor(
-    s3: S3Connection,
-    { sse, kms_key_id: key, storage_class: storageClass }: S3Options,
-    clock: Clock,
-  ) {
+  constructor(s3: S3Connection, { sse = 'none', ...options }: S3Options, clock: Clock) {
     this.destination = s3.url
     this.#s3 = s3
     this.#clock = clock
     this.#encryption =
-      sse === undefined || sse === 'none' ? {} : { ServerSideEncryption: sse, SSEKMSKeyId: key }
-    this.#ofData = { StorageClass: storageClass as StorageClass | undefined }
+      sse === 'none' ? {} : { ServerSideEncryption: sse, SSEKMSKeyId: options.kms_key_id }
+    this.#ofData = { StorageClass: options.storage_class as StorageClass | undefined }
   }
 
   /**
@@ -176,9 +172,7 @@ class S3Store implements ObjectStore {
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
-    const { size } = await stat(path).catch((error: unknown) => {
-      throw asStorageError(error, path)
-    })
+    const { size } = onDisk(path, () => statSync(path))
     signal?.throwIfAborted()
     const body = createReadStream(path)
     // Stopped before it is read: reading it fails then.
@@ -228,17 +222,16 @@ class S3Store implements ObjectStore {
     const refuse = (error: unknown) => {
       throw asStorageError(error, path)
     }
-    const take = async (body: Readable) => {
-      const file = await open(path, 'w').catch(refuse)
-      try {
-        for await (const chunk of body) await file.appendFile(chunk as Uint8Array).catch(refuse)
-        return true
-      } finally {
-        await file.close()
-      }
-    }
     try {
-      return (await this.#read(key, signal, take)) !== null
+      const found = await this.#read(key, signal, async (body) => {
+        const file = await open(path, 'w').catch(refuse)
+        try {
+          for await (const chunk of body) await file.appendFile(chunk as Uint8Array).catch(refuse)
+        } finally {
+          await file.close()
+        }
+      })
+      return found !== null
     } catch (error) {
       rmSync(path, { force: true })
       throw error
@@ -353,13 +346,16 @@ class S3Store implements ObjectStore {
 
   // A second attempt requests all of them again: objects that are gone by then count as removed.
   async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
-    for (let at = 0, attempt = 1; at < objects.length; attempt += 1) {
-      const failures = await this.#removeOnce(objects.slice(at, at + REMOVE_AT_ONCE))
-      const [first] = failures
-      if (first === undefined) {
-        at += REMOVE_AT_ONCE
-        attempt = 0
-      } else if (attempt === ATTEMPTS) {
+    for (let at = 0; at < objects.length; at += REMOVE_AT_ONCE) {
+      const some = objects.slice(at, at + REMOVE_AT_ONCE)
+      for (let attempt = 1; ; attempt += 1) {
+        const failures = await this.#removeOnce(some)
+        const [first] = failures
+        if (first === undefined) break
+        if (attempt < ATTEMPTS) {
+          await this.#clock.sleep(PAUSE_MS * attempt)
+          continue
+        }
         const others = failures.length === 1 ? '' : ` and ${failures.length - 1} others`
         const what = `s3://${this.#s3.bucket}/${first.Key}${others}`
         throw new PublishError(`${what} could not be removed (${first.Code})`, {
@@ -369,21 +365,20 @@ class S3Store implements ObjectStore {
               : 'Try again later.',
           context: { failures: failures.slice(0, 100) },
         })
-      } else await this.#clock.sleep(PAUSE_MS * attempt)
+      }
     }
   }
 
   /** Removes at most 1,000 objects or versions; returns those that were refused. Missing ones count as removed. */
-  async #removeOnce(objects: readonly ObjectIdentifier[]) {
+  async #removeOnce(objects: ObjectIdentifier[]) {
     const command = new DeleteObjectsCommand({
       Bucket: this.#s3.bucket,
-      Delete: { Objects: objects.map(({ Key, VersionId }) => ({ Key, VersionId })), Quiet: true },
+      Delete: { Objects: objects, Quiet: true },
       ChecksumAlgorithm: 'SHA256',
     })
     const first = objects[0]?.Key?.slice(this.#s3.prefix.length) ?? ''
-    const { Errors = [] } = await this.#s3.call('remove', first, () =>
-      this.#s3.client.send(command),
-    )
+    const send = () => this.#s3.client.send(command)
+    const { Errors = [] } = await this.#s3.call('remove', first, send)
     return Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
   }
 
@@ -392,12 +387,10 @@ class S3Store implements ObjectStore {
     const found = pages.flatMap(({ Versions = [] }) => Versions)
     const old = found.filter(({ IsLatest }) => IsLatest !== true)
     const markers = pages.flatMap(({ DeleteMarkers = [] }) => DeleteMarkers)
-    const namesOf = (
-      some: readonly { Key?: string | undefined; VersionId?: string | undefined }[],
-    ) => some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId }))
     // Delete markers go last, separately: without its marker a removed object would reappear.
-    await this.#removeAll(namesOf(old))
-    await this.#removeAll(namesOf(markers))
+    for (const some of [old, markers]) {
+      await this.#removeAll(some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId })))
+    }
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
   }
 
@@ -420,10 +413,7 @@ class S3Store implements ObjectStore {
     const pages = await this.#pages(
       '',
       (input) => client.send(new ListMultipartUploadsCommand(input)),
-      ({ NextKeyMarker, NextUploadIdMarker }) => ({
-        KeyMarker: NextKeyMarker,
-        UploadIdMarker: NextUploadIdMarker,
-      }),
+      (page) => ({ KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }),
     )
     let abandoned = 0
     for (const { Key = '', UploadId, Initiated } of pages.flatMap(({ Uploads = [] }) => Uploads)) {

@@ -69,7 +69,7 @@ describe('a build of some models', () => {
     expect(some).toMatchObject({ selected: ['staff'], models: [{ name: 'staff', rowsChanged: 2 }] })
     expect(some.checks).not.toContain('total_is_small')
     expect(await site.rows('from total')).toEqual([{ people: 2n }])
-    const publishing = () => readChecks(site.warehouse, true)
+    const publishing = () => readChecks(site.warehouse)
     await expect(publishing()).rejects.toMatchObject({
       exitCode: EXIT.usage,
       message: 'the last build made some models only (--select), and checked no others',

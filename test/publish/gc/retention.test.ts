@@ -4,6 +4,7 @@ import { expiredSnapshots, parseKeep, type Keep } from '../../../src/publish/ret
 import { isoInstant } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 
+const EXPECTED = 'expected last, daily, weekly, monthly, each once, with a number up to 100000'
 const NOTHING: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 
 describe('what to keep', () => {
@@ -19,11 +20,11 @@ describe('what to keep', () => {
 
   it.each([
     ['last=0', 'at least 1 snapshot must be kept'],
-    ['daily=100001', 'daily must be a whole number from 0 to 100000, got 100001'],
-    ['yearly=3', 'there is no rule "yearly", only last, daily, weekly, monthly'],
-    ['last=7,', 'expected rule=number, got ""'],
-    ['last=7,last=8', 'last is there twice'],
-    ['-3', 'expected rule=number, got "-3"'],
+    ['daily=100001', `${EXPECTED}, got "daily=100001"`],
+    ['yearly=3', `${EXPECTED}, got "yearly=3"`],
+    ['last=7,', `${EXPECTED}, got ""`],
+    ['last=7,last=8', `${EXPECTED}, got "last=8"`],
+    ['-3', `${EXPECTED}, got "-3"`],
   ])('is refused as %j', (value, message) => {
     expect(() => parseKeep(value)).toThrow(
       expect.objectContaining({
