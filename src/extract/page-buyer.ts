@@ -12,12 +12,12 @@ import type { Answer } from '../api/transport.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
 import type { Budget } from './budget.ts'
-import type { PageAttempts } from './failed-attempt.ts'
 import { IdLearner, type LearntId } from './learn-ids.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
 import { RequestBuyer, type Bought, type SentRequest } from './request-buyer.ts'
+import { noAttempts, type PageAttempts } from './retries.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
 
@@ -129,8 +129,7 @@ export class PageBuyer {
   }
 
   #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<BoughtPage> {
-    const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
-    const attempts: PageAttempts = { page, batchId: batch.batch_id, ...counts }
+    const attempts = noAttempts(batch.batch_id, page)
     const body = requestBody(batch, page)
     const request = { path: SEARCH_PATH, body, credits: CREDITS_PER_PAGE, attempts }
     const question = { batch, page, isFreeProbe, attempts }
