@@ -4,10 +4,8 @@
  */
 
 import { DAY, HOUR, SECOND } from '../support/units.ts'
-import type { Uptime } from '../support/clock.ts'
-import { elapsedSince } from './clock-history.ts'
 import type { BatchRecord } from './records.ts'
-import { CLOCK_TOLERANCE_MS, type ClockDispute } from './service-time.ts'
+import type { ClockDispute } from './clock-history.ts'
 
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
@@ -38,8 +36,6 @@ export interface ReadPage {
   readonly serverAt: number
   /** Where clocks do not agree on `serverAt`: between which times it was. */
   readonly clocks?: Omit<ClockDispute, 'date'>
-  /** How long the machine was up; absent where that is unknown. */
-  readonly uptime?: Uptime
 }
 
 /** Evidence that the list moved between two pages of a batch. */
@@ -113,12 +109,8 @@ export function coveredTime(
 ): { from: number | null; to: number } {
   const [only] = read
   const start = only === undefined ? nowMs : earliestOf(only)
-  // A page after the first may show that its clocks were wrong, by more than clocks may differ.
-  const firstBy = (page: ReadPage): number => {
-    const by = earliestOf(page) - elapsedSince(only?.uptime ?? null, page.uptime ?? null)
-    return by < start - CLOCK_TOLERANCE_MS ? by : earliestOf(page)
-  }
-  const first = read.reduce((a, page) => Math.min(a, firstBy(page)), start)
+  // A page after the first may show that its clocks were wrong.
+  const first = Math.min(start, ...read.map(earliestOf))
   const end = read.at(-1)
   const last = Math.max(first, end === undefined ? first : latestOf(end))
   // Time may have passed unseen between two pages, and what left the window then is not known to have shifted others.

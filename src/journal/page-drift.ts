@@ -30,7 +30,7 @@ import {
 } from './batch-history.ts'
 import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
-import { CLOCK_TOLERANCE_MS } from './service-time.ts'
+import { CLOCK_TOLERANCE_MS } from './clock-history.ts'
 
 // Chosen. Where a service shows an event together with its correction, every pair within this time before a page was
 // read has the pages between them read again, so it must not be long.
@@ -147,7 +147,7 @@ export function isDisordered({ read, events }: BatchHistory): boolean {
 
 function addPage(history: BatchHistory, record: PageReceived, marks: readonly EventMark[]): void {
   const { read, drift } = history
-  const { page, events, server_at: serverAt, clocks, uptime } = record
+  const { page, events, server_at: serverAt, clocks } = record
   const seq = (drift.seq += 1)
   const isAfterPause = serverAt - (read.at(-1)?.serverAt ?? 0) > PAUSE_MS
   const repeats = isAfterPause ? 0 : marks.filter((mark) => isRepeated(history, mark)).length
@@ -158,7 +158,6 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
     seq,
     serverAt,
     ...(clocks === undefined ? {} : { clocks }),
-    ...(uptime === undefined ? {} : { uptime }),
   })
   history.pages = page
   history.events += events

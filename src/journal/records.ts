@@ -3,12 +3,12 @@
  * everything that was requested, bought and covered; only `load` needs the payloads of pages.
  *
  * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time,
- * as far as it is believed (service-time.ts).
+ * as far as it is believed (clock-history.ts).
  */
 
 import type { ExitCode } from '../support/errors.ts'
 import type { Uptime } from '../support/clock.ts'
-import type { ClockDispute } from './service-time.ts'
+import type { ClockDispute } from './clock-history.ts'
 
 /** One batch of at most 50 organisations × one window × the event types asked × the filters. */
 export interface BatchRecord {
@@ -136,8 +136,6 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly server_at: number
   /** Where the answer's `Date` and other clocks did not agree; absent where they did. */
   readonly clocks?: ClockDispute
-  /** How long this machine was up; absent where that is unknown. */
-  readonly uptime?: Uptime
   readonly status: number
   readonly events: number
   /** The credits that the page counts as. */
