@@ -12,9 +12,8 @@
 import { onAbort } from '../support/abort.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
-import { RateLimiter, rateLimitOf } from './rate-limiter.ts'
+import { RateLimiter, ServiceQuota, rateLimitOf } from './rate-limits.ts'
 import type { RateReport } from './retry-after.ts'
-import { ServiceQuota } from './service-quota.ts'
 
 /**
  * The outcome of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not
