@@ -156,7 +156,7 @@ export class Pacer {
   #ended({ sentAt, isHalfOpen: isTrial }: InFlight, outcome: RequestOutcome): void {
     const now = this.#clock.monotonic()
     this.#limiter?.ended(sentAt, now)
-    if (outcome === 'throttled') this.#limiter?.throttled()
+    if (outcome === 'throttled' && this.#limiter !== null) this.#limiter.isTrusted = false
     if (outcome === 'undecided') return
     if (outcome === 'answered' || outcome === 'failed') {
       const failed = outcome === 'failed' ? 1 : 0

@@ -5,14 +5,14 @@
  * Ours is strict: at most a number of requests in any window, as the service counts them, and evenly spaced. The service
  * counts a request when it arrives, which is some time after it was sent and at the latest when it was answered. So a
  * request keeps its place in the window for as long, beyond the window itself, as its round trip took longer than the
- * shortest one known. A service that refuses a request all the same makes the window longer for a while.
+ * shortest one known.
  *
  * Of the service's count (`X-RateLimit-Remaining` and `-Reset`) only the last report is trusted, which works for windows
  * that begin at a fixed time and for sliding ones: how many more requests are accepted until when. At the reset one
  * request goes ahead and finds out what is taken now. Requests in flight may not be in a count yet, so all of them are
  * taken off it. Answers overtake each other: a report is out of date only when it had come before the request of a later
- * one was sent; of the others the lowest counts. Who keeps a limit as strict as the service's, and was refused nothing
- * lately, goes by that limit alone.
+ * one was sent; of the others the lowest counts. Who keeps a limit as strict as the service's goes by that limit alone,
+ * until a request is refused all the same.
  */
 
 import { SECOND } from '../support/units.ts'
@@ -38,12 +38,6 @@ const LONGEST_HOLD_MS = SECOND
 const CATCH_UP_MS = 50
 // Until this many round trips are known, the shortest may be one that opened its connection, and would be too long.
 const ROUND_TRIPS_TO_TRUST = 20
-// The share of the window that one refusal adds, and how much of it remains after each answer: half of it after 700.
-const SHARE_PER_REFUSAL = 0.02
-const LARGEST_SHARE = 0.5
-const SHARE_KEPT = 0.999
-// Above this the service has refused requests lately.
-const SHARE_TO_TRUST = 0.005
 
 /**
  * The limit for a number of requests per second: whole requests in the shortest window of a second or more.
@@ -63,16 +57,11 @@ export class RateLimiter {
   #dueAt = Number.NEGATIVE_INFINITY
   #roundTrips = 0
   #fastestMs = Number.POSITIVE_INFINITY
-  /** The share of the window that refusals have added. */
-  #throttledShare = 0
+  /** False once the service has refused a request that should have been within the limit. */
+  isTrusted = true
 
   constructor(limit: RateLimit) {
     this.limit = limit
-  }
-
-  /** False when the service has refused requests lately that were within the limit. */
-  get isTrusted(): boolean {
-    return this.#throttledShare < SHARE_TO_TRUST
   }
 
   /** When the next request may be sent; minus infinity for at once. */
@@ -92,18 +81,12 @@ export class RateLimiter {
   ended(sentAt: number, now: number): void {
     this.#roundTrips += 1
     this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
-    this.#throttledShare *= SHARE_KEPT
     const leftAt = now - this.#windowMs
     this.#arrived = [...this.#arrived.filter((at) => at > leftAt), this.#arrivalOf(sentAt, now)]
   }
 
-  /** Takes note that the service refused a request that should have been within the limit. */
-  throttled(): void {
-    this.#throttledShare = Math.min(LARGEST_SHARE, this.#throttledShare + SHARE_PER_REFUSAL)
-  }
-
   get #windowMs(): number {
-    return this.limit.windowMs * (1 + SURE_SHARE + this.#throttledShare)
+    return this.limit.windowMs * (1 + SURE_SHARE)
   }
 
   get #spacingMs(): number {
