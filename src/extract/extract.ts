@@ -30,7 +30,7 @@ import { PageBuyer, type BoughtPage } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { respectStoredRetryAfter } from './retries.ts'
-import { UntrackedCompanies, isAbout } from './untracked.ts'
+import { UntrackedCompanies, isNamed } from './untracked.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
@@ -226,7 +226,7 @@ class Extraction {
       const parts = halve(batch).map((part) => ({ ...part, part_of_wide: true as const }))
       return this.#replace(history, parts, reason)
     }
-    await this.#quarantine([organization], `${reason}: not coverable in this window`)
+    await this.#quarantine(organization, `${reason}: not coverable in this window`)
     await this.#replace(history, [], 'not coverable')
     this.#notCoverable += 1
     if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
@@ -242,24 +242,22 @@ class Extraction {
     const reason = shortened(refusal.serverMessage)
     const untracked = await this.#untracked.find(batch, refusal)
     for (const company of untracked) {
-      const isOwn = isAbout(refusal.serverMessage, company, batch.organizations)
-      await this.#quarantine([company], isOwn ? reason : NOT_TRACKED)
+      const isOwn = isNamed(refusal.serverMessage, company)
+      await this.#quarantine(company, isOwn ? reason : NOT_TRACKED)
     }
     if (untracked.length === 0) return this.#replace(history, halve(batch), reason)
     const rest = batch.organizations.filter((company) => !untracked.includes(company))
     await this.#replace(history, rest.length === 0 ? [] : [partOf(batch, 1, rest)], reason)
   }
 
-  async #quarantine(organizations: readonly OrganizationRef[], reason: string): Promise<void> {
+  async #quarantine(organization: OrganizationRef, reason: string): Promise<void> {
     const { logger, writer } = this.#options
-    const known = this.#quarantined.map(({ organization }) => organization.value)
-    for (const organization of organizations) {
-      if (known.includes(organization.value)) continue
-      this.#quarantined.push({ organization, reason })
-      logger.info({ organization: organization.value, reason }, 'organization_quarantined')
-      const quarantined = { ...this.#stamp(), organization, reason }
-      await writer.append({ kind: 'organization_quarantined', ...quarantined })
-    }
+    const { value } = organization
+    if (this.#quarantined.some((one) => one.organization.value === value)) return
+    this.#quarantined.push({ organization, reason })
+    logger.info({ organization: value, reason }, 'organization_quarantined')
+    const quarantined = { ...this.#stamp(), organization, reason }
+    await writer.append({ kind: 'organization_quarantined', ...quarantined })
   }
 
   async #replace(

@@ -19,7 +19,7 @@ import { LAST_PAGE, requestBody } from './question.ts'
 import { RequestBuyer, type Bought, type SentRequest } from './request-buyer.ts'
 import { noAttempts, type PageAttempts } from './retries.ts'
 import { ServiceClock } from './service-clock.ts'
-import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
+import { isAboutCompany } from './untracked.ts'
 
 export interface BoughtPage {
   readonly record: PageReceived
@@ -82,16 +82,16 @@ export class PageBuyer {
   }
 
   /**
-   * Asks for free whether the service accepts these companies of `batch`.
+   * Asks for free whether the service accepts these companies of `batch`; null when it does not say.
    * @throws what buy() throws, but for BadRequestError
    */
   async accepts(
     batch: BatchRecord,
     organizations: readonly OrganizationRef[],
-  ): Promise<ProbeAnswer> {
+  ): Promise<boolean | null> {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
-    if ('record' in answer) return answer.record.events === 0 ? 'accepted' : null
-    return isAboutCompany(answer.serverMessage) ? answer : null
+    if ('record' in answer) return answer.record.events === 0 ? true : null
+    return isAboutCompany(answer.serverMessage) ? false : null
   }
 
   /**

@@ -8,14 +8,11 @@ import type { BadRequestError } from '../api/errors.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
 
-/** Whether the service accepts companies; its refusal when it does not track one, null when it does not say. */
-export type ProbeAnswer = 'accepted' | BadRequestError | null
-
-/** Asks for free whether the service accepts these companies of a batch. */
+/** Asks for free whether the service accepts these companies of a batch; null when it does not say. */
 export type Probe = (
   batch: BatchRecord,
   companies: readonly OrganizationRef[],
-) => Promise<ProbeAnswer>
+) => Promise<boolean | null>
 
 // "… is not tracked", "unknown company", "no such organisation": not just any message that speaks of companies.
 const ABOUT_A_COMPANY =
@@ -26,16 +23,8 @@ export function isAboutCompany(message: string): boolean {
   return ABOUT_A_COMPANY.test(message)
 }
 
-/** Whether a message is about this company: it names it, or none of the requested ones. */
-export function isAbout(
-  message: string,
-  company: OrganizationRef,
-  asked: readonly OrganizationRef[],
-): boolean {
-  return isNamed(message, company) || !asked.some((one) => isNamed(message, one))
-}
-
-function isNamed(message: string, { value }: OrganizationRef): boolean {
+/** Whether a message names a company, as it was asked for. */
+export function isNamed(message: string, { value }: OrganizationRef): boolean {
   return message.toLowerCase().includes(companySlug(value) || value.toLowerCase())
 }
 
@@ -93,6 +82,6 @@ export class UntrackedCompanies {
     if (!this.#isAnswered) return false
     const answer = await this.#probe(batch, companies)
     this.#isAnswered = answer !== null
-    return answer !== null && answer !== 'accepted'
+    return answer === false
   }
 }
