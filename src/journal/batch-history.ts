@@ -21,6 +21,8 @@ export interface BatchHistory {
   firstPageAt: number | null
   /** Whether there is more to ask for after page n. */
   hasMore: boolean
+  /** Pages 1 … n that came in this order last, whatever they show: of versions that went back for other reasons. */
+  row: number
   /** Pages 1 … n, the first one first. Empty once the batch is closed. */
   readonly read: ReadPage[]
   readonly drift: Drift
@@ -80,6 +82,7 @@ export function newBatchHistory(batch: BatchRecord): BatchHistory {
     events: 0,
     firstPageAt: null,
     hasMore: true,
+    row: 0,
     read: [],
     drift: { met: new Map(), seq: 0, ...noDrift() },
   }
@@ -163,7 +166,7 @@ export function isStale({ batch, read }: BatchHistory, nowMs: number): boolean {
 /** Forgets the pages of a batch, so that it is read from page 1. */
 export function restartBatch(history: BatchHistory): void {
   forgetPages(history)
-  Object.assign(history, { pages: 0, events: 0, hasMore: true, firstPageAt: null })
+  Object.assign(history, { pages: 0, events: 0, hasMore: true, row: 0, firstPageAt: null })
 }
 
 /** Ends a batch; what was known of its pages is not needed any more. */
