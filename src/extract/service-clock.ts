@@ -5,9 +5,9 @@ import {
   noteReached,
   resolveServerTime,
   trustedUntil,
-  type ClockDispute,
   type ServiceTime,
 } from '../journal/clock-history.ts'
+import type { ClockDispute } from '../journal/records.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'

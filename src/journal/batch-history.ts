@@ -4,8 +4,7 @@
  */
 
 import { DAY, HOUR, SECOND } from '../support/units.ts'
-import type { BatchRecord } from './records.ts'
-import type { ClockDispute } from './clock-history.ts'
+import type { BatchRecord, ClockDispute } from './records.ts'
 
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50

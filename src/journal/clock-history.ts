@@ -7,7 +7,7 @@
  */
 
 import { HOUR, MINUTE } from '../support/units.ts'
-import type { PageReceived } from './records.ts'
+import type { ClockDispute, PageReceived } from './records.ts'
 
 /**
  * Clocks this close agree: an answer may be on its way for a minute, and clocks that are kept right are off by seconds. The
@@ -26,30 +26,6 @@ export interface ClockWitnesses {
   readonly remembered?: number | null
   /** The time that the service has reached, if all answers before were right; null before the first one. */
   readonly reached?: number | null
-}
-
-/** A step back of all clocks, milliseconds since 1970 UTC. */
-export interface WentBack {
-  /** The time that they would show if answers before were right. */
-  readonly from: number
-  readonly to: number
-}
-
-/** Clocks that do not agree. Milliseconds since 1970 UTC. */
-export interface ClockDispute {
-  /** The answer's `Date`; this machine's clock where it has none. */
-  readonly date: number
-  /** The service's time was not before this. */
-  readonly earliest: number
-  /** The service's time was not after this. */
-  readonly latest: number
-  /** The `Date` left the course of those before it, and was not believed. */
-  readonly jump?: true
-  /**
-   * The clocks show less than the time that earlier answers had reached: they were wrong, or are. Coverage after
-   * `earliest` is void.
-   */
-  readonly wentBack?: WentBack
 }
 
 /** The service's time when an answer was made. */

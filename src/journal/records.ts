@@ -8,7 +8,6 @@
 
 import type { ExitCode } from '../support/errors.ts'
 import type { Uptime } from '../support/clock.ts'
-import type { ClockDispute } from './clock-history.ts'
 
 /** One batch of at most 50 organisations × one window × the event types asked × the filters. */
 export interface BatchRecord {
@@ -129,6 +128,30 @@ export interface LookupsPlanned extends OfRun<'lookups_planned'> {
 export interface RequestSent extends OfRequest<'request_sent'> {
   /** The most that it may cost; absent for 10, the price of a page of job changes. */
   readonly price?: number
+}
+
+/** A step back of all clocks, milliseconds since 1970 UTC. */
+export interface WentBack {
+  /** The time that they would show if answers before were right. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Clocks that do not agree. Milliseconds since 1970 UTC. */
+export interface ClockDispute {
+  /** The answer's `Date`; this machine's clock where it has none. */
+  readonly date: number
+  /** The service's time was not before this. */
+  readonly earliest: number
+  /** The service's time was not after this. */
+  readonly latest: number
+  /** The `Date` left the course of those before it, and was not believed. */
+  readonly jump?: true
+  /**
+   * The clocks show less than the time that earlier answers had reached: they were wrong, or are. Coverage after
+   * `earliest` is void.
+   */
+  readonly wentBack?: WentBack
 }
 
 /** A page that was paid for (or was empty). Payload: the body as received. */

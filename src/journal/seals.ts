@@ -189,7 +189,7 @@ function lineOf(line: SealLine): string {
 }
 
 /**
- * Beside the list, `journal.open.<segment>` says how much of an unsealed segment is on the disk: a line as in the list. It
+ * Next to the list, `journal.open.<segment>` says how much of an unsealed segment is on the disk: a line as in the list. It
  * is overwritten after every fsync of the segment, and removed when the segment is listed. It is not synced, which would
  * cost as much as the page: after a kill it is exact; after a power cut it may be older, or gone, and then claims less,
  * never more than what was true.
