@@ -1,16 +1,33 @@
 /**
  * Grants permits to send one request each, to all workers of this process, in the order in which they ask. A permit
- * waits for its slot in the rate, for the end of a pause that the service ordered, for the next trial of an open
- * circuit, and while the service's own count says that it would refuse the request. All state is in memory, because one
- * process buys at a time; the journal also keeps an ordered pause: `#respectStoredRetryAfter` in src/extract/extract.ts.
+ * waits for its slot in the rate, and while the service's own count says that it would refuse the request. All state is
+ * in memory, because one process buys at a time; the journal also keeps an ordered pause.
+ *
+ * The way to the service is a circuit breaker: `closed`, and requests pass; `paused` until a time that the service
+ * ordered; `open` for 30 s after 5 consecutive failures; `half-open` after both: one request alone tests whether the
+ * service answers again, and the others follow when it was answered. The more of the last requests failed, the fewer are
+ * in flight at a time.
  */
 
 import { onAbort } from '../support/abort.ts'
 import type { Clock } from '../support/clock.ts'
-import { CircuitBreaker, type RequestOutcome } from './circuit-breaker.ts'
-import { RateLimiter, rateLimitOf } from './rate-limiter.ts'
+import { SECOND } from '../support/units.ts'
+import { RateLimiter, ServiceQuota, rateLimitOf } from './rate-limits.ts'
 import type { RateReport } from './retry-after.ts'
-import { ServiceQuota } from './service-quota.ts'
+
+/**
+ * The outcome of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not
+ * work (a 5xx other than 503; no answer; a 200 that is not a page). `deferred`: it asks us to retry later (503).
+ * `throttled`: we sent one request too many (429). `undecided`: unknown, because we aborted the request or never sent
+ * it.
+ */
+export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 'undecided'
+
+/** Failures in a row, of all workers, that open the circuit (reliability practice: graphql-hive, Finagle). */
+const FAILURES_TO_OPEN = 5
+const TRIAL_EVERY_MS = 30 * SECOND
+/** The weight of one request in the share of failures: about the last 20 decide. */
+const FAILURE_WEIGHT = 0.05
 
 export interface Permit {
   /**
@@ -47,9 +64,14 @@ export class Pacer {
   readonly #maxWaitMs: number
   readonly #limiter: RateLimiter | null
   readonly #quota = new ServiceQuota()
-  readonly #breaker = new CircuitBreaker()
   readonly #inFlight = new Set<InFlight>()
   #pausedUntil = Number.NEGATIVE_INFINITY
+  #openUntil = Number.NEGATIVE_INFINITY
+  /** Until a trial is answered, no other request is sent. */
+  #isHalfOpen = false
+  #failuresInARow = 0
+  /** The share of requests that failed lately, 0 to 1; the newest count most. */
+  #failureShare = 0
   /** The permit that was asked for last: who asks waits for it first. */
   #last: Promise<unknown> = Promise.resolve()
   /** Lets the first who waits look again. */
@@ -80,7 +102,7 @@ export class Pacer {
   /** Gives no permit for `ms` milliseconds from now; of several pauses the latest end counts. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms)
-    this.#breaker.expectTrial()
+    this.#isHalfOpen = true
   }
 
   async #first(signal: AbortSignal): Promise<Permit> {
@@ -103,16 +125,17 @@ export class Pacer {
     const uncounted = [...this.#inFlight].filter(({ isCounted }) => !isCounted).length
     const at = Math.max(
       this.#pausedUntil,
-      this.#breaker.openUntil,
+      this.#openUntil,
       this.#limiter?.nextSlotAt(this.#inFlight, now) ?? now,
       this.#quota.notBefore(uncounted, this.#limiter, now),
     )
     // A trial is the only request in flight, so that its end cannot be confused with that of an older one.
-    return at <= now && inFlight >= this.#breaker.mostInFlight ? Number.POSITIVE_INFINITY : at
+    const most = this.#isHalfOpen ? 1 : Math.max(1, Math.floor(1 / this.#failureShare))
+    return at <= now && inFlight >= most ? Number.POSITIVE_INFINITY : at
   }
 
   #take(now: number): Permit {
-    const { isHalfOpen } = this.#breaker
+    const isHalfOpen = this.#isHalfOpen
     const request: InFlight = { sentAt: now, isHalfOpen, isCounted: false }
     this.#inFlight.add(request)
     this.#limiter?.sent(now)
@@ -130,11 +153,30 @@ export class Pacer {
     }
   }
 
-  #ended({ sentAt, isHalfOpen }: InFlight, outcome: RequestOutcome): void {
+  #ended({ sentAt, isHalfOpen: isTrial }: InFlight, outcome: RequestOutcome): void {
     const now = this.#clock.monotonic()
     this.#limiter?.ended(sentAt, now)
-    if (outcome === 'throttled') this.#limiter?.throttled()
-    this.#breaker.ended(outcome, isHalfOpen, this.#pausedUntil > now, now)
+    if (outcome === 'throttled' && this.#limiter !== null) this.#limiter.isTrusted = false
+    if (outcome === 'undecided') return
+    if (outcome === 'answered' || outcome === 'failed') {
+      const failed = outcome === 'failed' ? 1 : 0
+      this.#failureShare += (failed - this.#failureShare) * FAILURE_WEIGHT
+    }
+    if (outcome === 'answered') {
+      this.#failuresInARow = 0
+      this.#openUntil = Number.NEGATIVE_INFINITY
+      if (isTrial && this.#pausedUntil <= now) this.#isHalfOpen = false
+      return
+    }
+    // The first order to wait says nothing about the service's health, nor do those to requests that were in flight
+    // with it. When the service orders each trial to wait again, we ask it less often than it allows.
+    if (outcome !== 'failed' && !isTrial) return
+    this.#failuresInARow += 1
+    // Requests in flight when the circuit opened also fail; that does not delay the first trial.
+    const beyond = this.#failuresInARow - FAILURES_TO_OPEN
+    if (beyond < 0 || (beyond > 0 && !isTrial)) return
+    this.#openUntil = now + TRIAL_EVERY_MS
+    this.#isHalfOpen = true
   }
 
   /** Waits until a request has ended, at most for `ms` milliseconds. */

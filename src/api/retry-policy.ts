@@ -1,13 +1,20 @@
 /**
- * Decides what to do after an attempt: when a request, or a run, gives up because of an answer. Pure; one condition is
- * one rule. Three other files also decide: src/extract/retries.ts about an answer that is a page other than the
- * requested one, src/extract/paging-guard.ts about pagination that never ends, pacer.ts about how fast requests follow
- * each other and when a wait is too long.
+ * Decides what follows an attempt, whatever was asked: the only place that does. Pure. The pacer carries out pauses and
+ * trials, src/extract/retries.ts counts, and src/extract/page-limit.ts knows pagination that never ends.
+ *
+ * | outcome | others are answered | nothing is answered | exhausted: the run ends, or one item |
+ * | --- | --- | --- | --- |
+ * | `refused`: 3xx, 4xx | ends the request | ends the request | |
+ * | `order`: 429, 503, any with Retry-After | all pause, then one trial | the same | longer than max_wait, or a day |
+ * | `failed`: 5xx, 408, 425, no answer | backoff | backoff; 5 in a row: one trial every 30 s | 20 attempts; max_wait |
+ * | `unreadable`: 200 and no page, 2xx | backoff | the same | 6 billed attempts; 5 in a row; 2 wrong pages |
+ * | `unreachable`: never a connection | | backoff to 2 s | 2 attempts and 8 s |
  */
 
 import { DAY, SECOND } from '../support/units.ts'
 import { isMistakenWait, obeyedWait } from '../support/waits.ts'
 import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
+import type { RequestOutcome } from './pacer.ts'
 import type { Obstacle } from './unreachable.ts'
 
 /** The outcome of one attempt, other than a good page. */
@@ -67,6 +74,8 @@ export interface RetryState {
    * once.
    */
   readonly unreadableInARow: number
+  /** Answers to this request that were another page, or about others. */
+  readonly wrongPages: number
   /** Waits ordered by the service in a row, over all requests, this one included if it is one; from 1. */
   readonly pausesInARow: number
   /** How long nothing was answered, in milliseconds from the first request that failed since. */
@@ -109,73 +118,109 @@ const OUTAGE_FAILURES_LEAST = 3
 const UNREACHABLE_BACKOFF_CAP_MS = 2 * SECOND
 const BACKOFF_BASE_MS = SECOND
 const BACKOFF_CAP_MS = 30 * SECOND
+// A service that answers with another page than the asked one twice will not do better the third time.
+const WRONG_PAGES_MAX = 2
+// One answer that cannot be read may be cut on its way; the second one is the service's.
+const UNREADABLE_PATIENCE = 2
+/** About the service rather than the question. */
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
+// 400 ends its request alone anyway (BadRequestError). Other refusals may be due to the address, but then nothing is
+// answered.
+const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
-export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
-  const decision = decide(failure, state)
-  const headers = failure.kind === 'not-a-page' ? failure.headers : undefined
-  if (decision.kind !== 'retry' || headers?.['retry-after'] === undefined) return decision
-  // An answer that is not a page may still name a time.
-  return pauseAll(200, headers, state)
-}
+/** What an attempt says: a row of the table above. */
+export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachable'
 
-function decide(failure: Failure, state: RetryState): RetryDecision {
-  if (failure.kind === 'status') {
-    const { status } = failure
-    if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
-    // Every 5xx is retried: gateways have their own in addition to 500, 502 and 504 (520 to 530), and all of them are
-    // free.
-    const isAskedAgain = status >= 500 || isPassing(status) || isUnreadable(failure)
-    if (!isAskedAgain) return { kind: 'refused', status }
+export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
+  if (failure.kind === 'not-a-page') return 'unreadable'
+  if (failure.kind === 'no-answer') {
+    return failure.obstacle !== null && !wasReached ? 'unreachable' : 'failed'
   }
-  if (isUnreadable(failure) && state.unreadableInARow >= UNREADABLE_IN_A_ROW_MAX) {
-    return { kind: 'give-up', why: 'unreadable' }
-  }
-  if (isNeverReached(failure, state)) {
-    const isTried = state.attempts >= UNREACHABLE_ATTEMPTS && state.outageMs >= UNREACHABLE_MS
-    if (isTried) return { kind: 'give-up', why: 'unreachable' }
-    return backoff(state, UNREACHABLE_BACKOFF_CAP_MS)
-  }
-  if (state.attempts >= ATTEMPTS_MAX || state.billable >= BILLABLE_MAX) {
-    return { kind: 'give-up', why: 'page' }
-  }
-  const wasAsked = state.failuresInARow >= OUTAGE_FAILURES_LEAST
-  if (wasAsked && state.outageMs >= state.maxWaitMs) return { kind: 'give-up', why: 'outage' }
-  const wait = backoff(state, BACKOFF_CAP_MS)
-  // While nothing is answered, the attempts that may be billed are spread over the time that a run may wait.
-  const isSpread = state.billable >= SPREAD_FROM && state.outageMs >= BACKOFF_CAP_MS
-  return isSpread
-    ? { ...wait, waitMs: Math.max(wait.waitMs, state.maxWaitMs / BILLABLE_MAX) }
-    : wait
-}
-
-/** Whether there was no connection this time, nor at any time since this attempt at the run began. */
-export function isNeverReached(
-  failure: Failure,
-  { wasReached }: Pick<RetryState, 'wasReached'>,
-): boolean {
-  return failure.kind === 'no-answer' && failure.obstacle !== null && !wasReached
+  const { status, headers } = failure
+  if (status >= 200 && status < 300) return 'unreadable'
+  if (status === 429 || status === 503) return 'order'
+  // Every 5xx: gateways have their own in addition to 500, 502 and 504 (520 to 530), and all of them are free.
+  if (status < 500 && !PASSING_4XX.has(status)) return 'refused'
+  return headers['retry-after'] === undefined ? 'failed' : 'order'
 }
 
 /**
- * Whether the service considers it an answer although it is not a page: a 200 with other content, or a 204 and similar.
+ * Whether it may have been charged. Errors of this endpoint are free. A page that came damaged was sent, and so probably
+ * charged; so may be what came with a status that says success but is not 200.
  */
-export function isUnreadable(failure: Failure): boolean {
-  if (failure.kind === 'status') return failure.status >= 200 && failure.status < 300
-  return failure.kind === 'not-a-page'
+export function isInDoubt(failure: Failure): boolean {
+  if (failure.kind === 'no-answer') return failure.inDoubt
+  return outcomeOf(failure, true) === 'unreadable'
 }
 
-/** 429 and 503, and any other retryable answer that names a time (a gateway's 502): all workers wait. */
-export function isOrderToWait(failure: Failure): boolean {
-  if (failure.kind !== 'status') return false
-  const { status, headers } = failure
-  if (status === 429 || status === 503) return true
-  return (status >= 500 || isPassing(status)) && headers['retry-after'] !== undefined
+/** The failure as evidence of the service's health. */
+export function healthOf(failure: Failure, outcome: Outcome): RequestOutcome {
+  // A request that never left says nothing of the service.
+  if (outcome === 'unreachable') return 'undecided'
+  if (outcome === 'refused') return 'answered'
+  const status = failure.kind === 'status' ? failure.status : 0
+  return status === 429 ? 'throttled' : status === 503 ? 'deferred' : 'failed'
 }
 
-/** Whether a status below 500 is about the service rather than the question. */
-export function isPassing(status: number): boolean {
-  return PASSING_4XX.has(status)
+export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
+  const { attempts, billable, unreadableInARow, wrongPages, outageMs, maxWaitMs } = state
+  const outcome = outcomeOf(failure, state.wasReached)
+  const status = failure.kind === 'status' ? failure.status : 200
+  if (outcome === 'refused') return { kind: 'refused', status }
+  const headers = ('headers' in failure ? failure.headers : undefined) ?? {}
+  if (outcome === 'order') return pauseAll(status, headers, state)
+  if (outcome === 'unreachable') {
+    const isTried = attempts >= UNREACHABLE_ATTEMPTS && outageMs >= UNREACHABLE_MS
+    if (isTried) return { kind: 'give-up', why: 'unreachable' }
+    return { kind: 'retry', waitMs: backoff(state, UNREACHABLE_BACKOFF_CAP_MS) }
+  }
+  const isRubbish = unreadableInARow >= UNREADABLE_IN_A_ROW_MAX || wrongPages >= WRONG_PAGES_MAX
+  if (outcome === 'unreadable' && isRubbish) return { kind: 'give-up', why: 'unreadable' }
+  if (attempts >= ATTEMPTS_MAX || billable >= BILLABLE_MAX) return { kind: 'give-up', why: 'page' }
+  const wasAsked = state.failuresInARow >= OUTAGE_FAILURES_LEAST
+  if (wasAsked && outageMs >= maxWaitMs) return { kind: 'give-up', why: 'outage' }
+  // An answer that is not a page may still name a time.
+  if (headers['retry-after'] !== undefined) return pauseAll(status, headers, state)
+  // While nothing is answered, the attempts that may be billed are spread over the time that a run may wait.
+  const isSpread = billable >= SPREAD_FROM && outageMs >= BACKOFF_CAP_MS
+  const leastMs = isSpread ? maxWaitMs / BILLABLE_MAX : 0
+  return { kind: 'retry', waitMs: Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)) }
+}
+
+/** How often one item is requested before the others are, whatever its failures. */
+export interface Patience {
+  /** Attempts; null for as many as the retry policy allows. */
+  readonly attempts: number | null
+  /** Whether anything was answered: where nothing is, the service is at fault. */
+  readonly isWell: boolean
+  /** Whether every item was requested before. */
+  readonly isAgain: boolean
+}
+
+/**
+ * Whether a failure is due to the requested item, so that no other item has to wait for it.
+ * @param tries attempts at it, including those that test whether the service answers again
+ */
+export function isOfOneThing(
+  failure: Failure,
+  decision: RetryDecision,
+  tries: number,
+  { attempts, isWell, isAgain }: Patience,
+): boolean {
+  switch (decision.kind) {
+    case 'refused':
+      return !OF_THE_ACCOUNT.has(decision.status)
+    case 'pause-all':
+      return false
+    case 'retry': {
+      const most = outcomeOf(failure, true) === 'unreadable' ? UNREADABLE_PATIENCE : Infinity
+      return attempts !== null && tries >= Math.min(attempts, most)
+    }
+    case 'give-up': {
+      const { why } = decision
+      return why === 'page' || (isWell && (why === 'unreadable' || (why === 'outage' && isAgain)))
+    }
+  }
 }
 
 function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {
@@ -189,10 +234,9 @@ function pauseAll(status: number, headers: Headers, state: RetryState): RetryDec
 }
 
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.
-function backoff(state: RetryState, capMs: number): RetryDecision & { readonly kind: 'retry' } {
-  const upper = Math.max(BACKOFF_BASE_MS, state.previousWaitMs * 3)
-  const waitMs = BACKOFF_BASE_MS + state.random * (upper - BACKOFF_BASE_MS)
-  return { kind: 'retry', waitMs: Math.min(capMs, waitMs) }
+function backoff({ previousWaitMs, random }: RetryState, capMs: number): number {
+  const upper = Math.max(BACKOFF_BASE_MS, previousWaitMs * 3)
+  return Math.min(capMs, BACKOFF_BASE_MS + random * (upper - BACKOFF_BASE_MS))
 }
 
 const JITTER_SHARE = 0.1

@@ -69,23 +69,18 @@ function obstacleOf(error: unknown): Obstacle | null {
 
 function wordsFor(obstacle: Obstacle, error: unknown): string {
   const { hostname, address, port } = placeOf(error)
+  const message = messageOf(error)
   const place = address === undefined ? '' : ` by ${address}${port === undefined ? '' : `:${port}`}`
-  switch (obstacle) {
-    case 'name':
-      return `the name ${hostname ?? 'of the host'} is not known`
-    case 'refused':
-      return `the connection was refused${place}`
-    case 'route':
-      return 'no route to it'
-    case 'timeout':
-      return 'the connection timed out'
-    case 'certificate':
-      return `the TLS connection failed: ${messageOf(error).replace(OPENSSL, '$1')}`
-    case 'proxy': {
-      const refusal = PROXY_ANSWER.exec(messageOf(error))?.[1]
-      return `the proxy ${refusal === undefined ? messageOf(error) : `answered ${refusal}`}`
-    }
+  const refusal = PROXY_ANSWER.exec(message)?.[1]
+  const words: Readonly<Record<Obstacle, string>> = {
+    name: `the name ${hostname ?? 'of the host'} is not known`,
+    refused: `the connection was refused${place}`,
+    route: 'no route to it',
+    timeout: 'the connection timed out',
+    certificate: `the TLS connection failed: ${message.replace(OPENSSL, '$1')}`,
+    proxy: `the proxy ${refusal === undefined ? message : `answered ${refusal}`}`,
   }
+  return words[obstacle]
 }
 
 interface Place {

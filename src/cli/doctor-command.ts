@@ -7,7 +7,7 @@ import { askForFree, type FreeAnswer } from '../api/free-question.ts'
 import { NoAnswerError, createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom, proxiesFrom, type ApiKey } from '../config.ts'
 import { holdOf, type Hold } from '../journal/pauses.ts'
-import { CLOCK_TOLERANCE_MS } from '../journal/service-time.ts'
+import { CLOCK_TOLERANCE_MS } from '../journal/clock-history.ts'
 import {
   finding,
   keepPause,

@@ -11,7 +11,7 @@ import {
   type LookupRequest,
 } from '../api/endpoints/endpoint.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
-import type { Failure } from '../api/retry-policy.ts'
+import type { Failure, Patience } from '../api/retry-policy.ts'
 import { errorMessage, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import {
@@ -29,10 +29,9 @@ import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
-import { respectStoredRetryAfter } from './earlier-pause.ts'
-import { UnansweredError, type Patience } from './failed-attempt.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
+import { UnansweredError, noAttempts, respectStoredRetryAfter } from './retries.ts'
 
 export interface CollectOptions extends Omit<
   ExtractOptions,
@@ -214,12 +213,11 @@ class Collection {
     const { lookup } = history
     while (!history.isDone) {
       const page = pageToAsk(history)
-      const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
       const request = {
         ...this.#sentTo(lookup.request, page === 1 ? null : history.next),
         credits: endpoint.price(lookup.request).most,
         statuses: endpoint.statuses ?? [],
-        attempts: { page, batchId: lookup.batch_id, ...counts },
+        attempts: noAttempts(lookup.batch_id, page),
         patience: () => this.#patience(),
       }
       const asked = {

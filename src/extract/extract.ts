@@ -13,25 +13,24 @@ import {
   isBegun,
   isStale,
   newBatchHistory,
-  refetchCount,
+  restartBatch,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { pageAgain, takeRecord } from '../journal/page-drift.ts'
+import { isDisordered, pageAgain, refetchCount, takeRecord } from '../journal/page-drift.ts'
 import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
-import { respectStoredRetryAfter } from './earlier-pause.ts'
-import { KnownNames, hasUrls } from './known-names.ts'
-import { PageLimit } from './page-limit.ts'
+import { KnownNames, hasUrls } from './names.ts'
+import { EndlessListError, PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
-import { EndlessListError, PagingGuard } from './paging-guard.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
-import { UntrackedCompanies, isAbout } from './untracked.ts'
+import { respectStoredRetryAfter } from './retries.ts'
+import { UntrackedCompanies, isNamed } from './untracked.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
@@ -142,7 +141,6 @@ class Extraction {
   /** Reads a batch to its end, or replaces it by others. */
   async #read(history: BatchHistory): Promise<void> {
     const { batch } = history
-    const guard = new PagingGuard()
     // For pages that another process read only the cost is known: they may show another company of that name.
     const isContinued = isBegun(history)
     const unread = isContinued ? batch.organizations : this.#names.unread(batch)
@@ -155,12 +153,19 @@ class Extraction {
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
       const page = await this.#nextPage(history)
+      if (page === null && isDisordered(history) && batch.was_endless !== true) {
+        this.#options.logger.warn(
+          { batch: batch.batch_id, pages: history.pages },
+          'list_read_again',
+        )
+        return this.#replace(history, fromPage1(batch), 'events came on two pages')
+      }
       if (page === null) return this.#finish(history, isContinued)
       await this.#untilPayable(history)
       try {
         if (await limit.isTooWide(page)) return await this.#tooWide(history)
         const bought = await this.#buyer.buy(batch, page)
-        guard.look(history, bought)
+        limit.look(bought)
         takeRecord(history, bought.record)
         this.#count(bought)
         if (history.drift.fault !== null)
@@ -181,13 +186,11 @@ class Extraction {
   async #nextPage(history: BatchHistory): Promise<number | null> {
     const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
-    if (isStale(history, this.#buyer.serviceTime)) return 1
-    // After 1 and then 4 seconds: a momentary fault may be over.
-    const doubts = refetchCount(history)
-    if (doubts > 0) await this.#options.clock.sleep(doubts ** 2 * SECOND, this.#stop)
-    if (again !== null && history.drift.look?.times !== 0)
-      await this.#options.clock.sleep(SECOND, this.#stop)
-    return again ?? history.pages + 1
+    if (isStale(history, this.#buyer.serviceTime)) restartBatch(history)
+    // Not believed, after 1, 4 and 9 seconds: a momentary fault may be over.
+    const waitMs = again === null ? refetchCount(history) ** 2 * SECOND : SECOND
+    if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#stop)
+    return history.pages === 0 ? 1 : (again ?? history.pages + 1)
   }
 
   /** Waits until the remaining budget is expected to last for the batches that began before, and for this one. */
@@ -223,7 +226,7 @@ class Extraction {
       const parts = halve(batch).map((part) => ({ ...part, part_of_wide: true as const }))
       return this.#replace(history, parts, reason)
     }
-    await this.#quarantine([organization], `${reason}: not coverable in this window`)
+    await this.#quarantine(organization, `${reason}: not coverable in this window`)
     await this.#replace(history, [], 'not coverable')
     this.#notCoverable += 1
     if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
@@ -239,24 +242,22 @@ class Extraction {
     const reason = shortened(refusal.serverMessage)
     const untracked = await this.#untracked.find(batch, refusal)
     for (const company of untracked) {
-      const isOwn = isAbout(refusal.serverMessage, company, batch.organizations)
-      await this.#quarantine([company], isOwn ? reason : NOT_TRACKED)
+      const isOwn = isNamed(refusal.serverMessage, company)
+      await this.#quarantine(company, isOwn ? reason : NOT_TRACKED)
     }
     if (untracked.length === 0) return this.#replace(history, halve(batch), reason)
     const rest = batch.organizations.filter((company) => !untracked.includes(company))
     await this.#replace(history, rest.length === 0 ? [] : [partOf(batch, 1, rest)], reason)
   }
 
-  async #quarantine(organizations: readonly OrganizationRef[], reason: string): Promise<void> {
+  async #quarantine(organization: OrganizationRef, reason: string): Promise<void> {
     const { logger, writer } = this.#options
-    const known = this.#quarantined.map(({ organization }) => organization.value)
-    for (const organization of organizations) {
-      if (known.includes(organization.value)) continue
-      this.#quarantined.push({ organization, reason })
-      logger.info({ organization: organization.value, reason }, 'organization_quarantined')
-      const quarantined = { ...this.#stamp(), organization, reason }
-      await writer.append({ kind: 'organization_quarantined', ...quarantined })
-    }
+    const { value } = organization
+    if (this.#quarantined.some((one) => one.organization.value === value)) return
+    this.#quarantined.push({ organization, reason })
+    logger.info({ organization: value, reason }, 'organization_quarantined')
+    const quarantined = { ...this.#stamp(), organization, reason }
+    await writer.append({ kind: 'organization_quarantined', ...quarantined })
   }
 
   async #replace(

@@ -12,14 +12,14 @@ import type { Answer } from '../api/transport.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
 import type { Budget } from './budget.ts'
-import type { PageAttempts } from './failed-attempt.ts'
-import { IdLearner, type LearntId } from './learn-ids.ts'
+import { IdLearner, type LearntId } from './names.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
 import { RequestBuyer, type Bought, type SentRequest } from './request-buyer.ts'
+import { noAttempts, type PageAttempts } from './retries.ts'
 import { ServiceClock } from './service-clock.ts'
-import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
+import { isAboutCompany } from './untracked.ts'
 
 export interface BoughtPage {
   readonly record: PageReceived
@@ -82,16 +82,16 @@ export class PageBuyer {
   }
 
   /**
-   * Asks for free whether the service accepts these companies of `batch`.
+   * Asks for free whether the service accepts these companies of `batch`; null when it does not say.
    * @throws what buy() throws, but for BadRequestError
    */
   async accepts(
     batch: BatchRecord,
     organizations: readonly OrganizationRef[],
-  ): Promise<ProbeAnswer> {
+  ): Promise<boolean | null> {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
-    if ('record' in answer) return answer.record.events === 0 ? 'accepted' : null
-    return isAboutCompany(answer.serverMessage) ? answer : null
+    if ('record' in answer) return answer.record.events === 0 ? true : null
+    return isAboutCompany(answer.serverMessage) ? false : null
   }
 
   /**
@@ -129,8 +129,7 @@ export class PageBuyer {
   }
 
   #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<BoughtPage> {
-    const counts = { failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
-    const attempts: PageAttempts = { page, batchId: batch.batch_id, ...counts }
+    const attempts = noAttempts(batch.batch_id, page)
     const body = requestBody(batch, page)
     const request = { path: SEARCH_PATH, body, credits: CREDITS_PER_PAGE, attempts }
     const question = { batch, page, isFreeProbe, attempts }

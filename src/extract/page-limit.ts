@@ -1,33 +1,50 @@
 /**
- * Full pages of new events look the same in a long list and in a made-up one, so no list is cut for its length. Instead
- * a long list makes the service answer questions: for empty, free pages, where its lists end; and for an enormous list,
- * for a page that was read before.
+ * Stops pagination that never ends. A service that repeats pages under other numbers, or sends nearly empty pages that
+ * promise more, would be paid until the budget is spent. Full pages of new events look the same in a long list and in a
+ * made-up one, so no list is cut for its length: a long one makes the service answer questions for empty, free pages,
+ * where its lists end.
  */
 
-import type { BatchHistory } from '../journal/batch-history.ts'
-import type { BatchRecord } from '../journal/records.ts'
-import type { PageBuyer } from './page-buyer.ts'
-import { EndlessListError, expectSameList } from './paging-guard.ts'
+import { UnavailableError } from '../api/errors.ts'
+import { PAGE_EVENTS, type BatchHistory } from '../journal/batch-history.ts'
+import { earlierPages } from '../journal/page-drift.ts'
+import { decodeMarks } from '../journal/page-keys.ts'
+import type { BatchRecord, PageReceived } from '../journal/records.ts'
+import type { BoughtPage, PageBuyer } from './page-buyer.ts'
 import { LAST_PAGE } from './question.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
 const LONG_FROM = 8
 // A batch with this many pages may have more than the service counts.
 const WIDE_FROM = 64
-// From here on a page that is bought twice costs a thousandth.
-const RECHECK_AFTER_PAGES = 1_000
 // 499,950 events of one organisation in one day. Not the last page itself: a service may cut an endless list there.
 const CONTROL_PAGE = LAST_PAGE - 1
+// Chosen. One page that was cut by accident must not stop the run, and the events of others can fill a page when some
+// arrive above, but hardly three times.
+const FILLED_SHARE = 0.5
+const ODD_PAGES_MAX = 3
+// Wrong clocks may make page 1 the next one again; each time the pages below are paid for again.
+const FIRST_PAGES_MAX = 20
 
-/** Checks the length of one batch while one process reads it. */
+/** A service pages without end: nothing of the batch counts as read. */
+export class EndlessListError extends UnavailableError {
+  constructor(what: string, batchId: string) {
+    super(`batch ${batchId}: ${what}`, null, {
+      hint: 'Pagination never ends: report it to the provider. The pages bought so far are kept.',
+    })
+  }
+}
+
+/** Watches one batch while one process reads it: events that arrived since an earlier day are not a fault. */
 export class PageLimit {
   readonly #history: BatchHistory
   readonly #buyer: PageBuyer
   #isControlled = false
   #isCounted = false
-  #isSame = false
-  /** Whether this process has read a page of it: the list may be another one than on an earlier day. */
-  #isRead = false
+  #repeats = 0
+  #firstPages = 0
+  /** Events of the latest pages in a row that promise more although they are not half full, by page. */
+  readonly #unfilled = new Map<number, number>()
 
   constructor(history: BatchHistory, buyer: PageBuyer) {
     this.#history = history
@@ -40,17 +57,40 @@ export class PageLimit {
    */
   async isTooWide(page: number): Promise<boolean> {
     const { batch } = this.#history
-    const isLong = page > WIDE_FROM
     const controlFrom = batch.was_endless === true ? 0 : LONG_FROM
     if (!this.#isControlled && page > controlFrom) await this.#control(page)
-    const mayBeWide =
-      page > LAST_PAGE || (!this.#isCounted && (isLong || batch.part_of_wide === true))
-    const isTooWide = mayBeWide && (page > LAST_PAGE || (await this.#goesOnAt(batch, LAST_PAGE)))
-    this.#isCounted ||= mayBeWide
-    if (isTooWide || (page > RECHECK_AFTER_PAGES && this.#isRead && !this.#isSame))
-      await this.#expectSame()
-    this.#isRead = true
-    return isTooWide
+    if (page > LAST_PAGE) return true
+    if (this.#isCounted || (page <= WIDE_FROM && batch.part_of_wide !== true)) return false
+    this.#isCounted = true
+    return this.#goesOnAt(batch, LAST_PAGE)
+  }
+
+  /**
+   * Checks a page before it is taken. The same page requested again is not a repeat.
+   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page that
+   *   only has events of other pages, and when page 1 came 21 times
+   */
+  look({ record, limit }: BoughtPage): void {
+    const { page } = record
+    if (page === 1) this.#firstPages += 1
+    if (this.#firstPages > FIRST_PAGES_MAX) this.#end(`page 1 was read ${this.#firstPages} times`)
+    this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
+    if (page <= this.#history.pages) return
+    const others = earlierPages(this.#history, page, decodeMarks(record.keys ?? ''))
+    if (others.length === 0 || isPushedDown(others)) return
+    this.#repeats += 1
+    if (this.#repeats < ODD_PAGES_MAX) return
+    this.#end(`${this.#repeats} pages repeat events of other pages, the last of them page ${page}`)
+  }
+
+  #lookForRoom({ page, events, has_more: hasMore }: PageReceived, fullPage: number): void {
+    if (!hasMore || events >= fullPage * FILLED_SHARE) return this.#unfilled.clear()
+    this.#unfilled.set(page, events)
+    const { size } = this.#unfilled
+    if (size < ODD_PAGES_MAX) return
+    const isEmpty = [...this.#unfilled.values()].every((count) => count === 0)
+    const what = isEmpty ? 'empty pages' : 'pages that are not half full'
+    this.#end(`${size} ${what} promise more, the last of them page ${page}`)
   }
 
   // A service that has this page has any page.
@@ -59,10 +99,8 @@ export class PageLimit {
     const organizations = batch.organizations.slice(0, 1)
     if (await this.#goesOnAt({ ...batch, organizations, days_ago: 1 }, CONTROL_PAGE)) {
       const pages = page === 1 ? 'its pages promised more before' : `${page - 1} pages promise more`
-      throw new EndlessListError(
-        `${pages}, and so does page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`,
-        batch.batch_id,
-      )
+      const control = `page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`
+      this.#end(`${pages}, and so does ${control}`)
     }
     this.#isControlled = true
   }
@@ -73,10 +111,16 @@ export class PageLimit {
     return answer !== null && answer.has_more && answer.events > 0
   }
 
-  async #expectSame(): Promise<void> {
-    const { batch, pages } = this.#history
-    this.#isSame = true
-    const again = pages === 0 ? null : await this.#buyer.probePage(batch, pages)
-    if (again !== null) expectSameList(this.#history, again)
+  #end(what: string): never {
+    throw new EndlessListError(what, this.#history.batch.batch_id)
   }
+}
+
+/**
+ * Whether its events were in this order on a page and the next one: so they appear again when others arrived above. A
+ * service that goes round in circles sends the same pages with the same boundaries.
+ */
+function isPushedDown(pages: readonly number[]): boolean {
+  const [first = 0] = pages
+  return pages.at(-1) === first + 1 && pages.every((page, i) => page >= (pages[i - 1] ?? first))
 }

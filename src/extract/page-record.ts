@@ -14,11 +14,10 @@ import type { Answer } from '../api/transport.ts'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
 import type { BatchRecord, PageReceived, SeenOrganization } from '../journal/records.ts'
-import type { ServiceTime } from '../journal/service-time.ts'
+import type { ServiceTime } from '../journal/clock-history.ts'
 import { RATE_DAYS } from '../journal/sightings.ts'
 import { chargeOfPage } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
-import type { Uptime } from '../support/clock.ts'
 import { receivedJson } from '../support/json.ts'
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -59,7 +58,7 @@ export interface ReceivedPage {
   readonly events: readonly EventFacts[]
   readonly shown: ShownEvents
   /** The service's time when it was read. */
-  readonly time: ServiceTime & { readonly uptime: Uptime | null }
+  readonly time: ServiceTime
 }
 
 export function pageRecord(received: ReceivedPage): PageReceived {
@@ -80,7 +79,6 @@ export function pageRecord(received: ReceivedPage): PageReceived {
     at: answer.receivedAt,
     server_at: time.at,
     ...(time.dispute === null ? {} : { clocks: time.dispute }),
-    ...(time.uptime === null ? {} : { uptime: time.uptime }),
     status: answer.status,
     events: events.length,
     credits_used: charge.credits,

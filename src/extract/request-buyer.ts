@@ -4,11 +4,10 @@
  * answer are arguments.
  */
 
-import type { RequestOutcome } from '../api/circuit-breaker.ts'
 import { UnavailableError } from '../api/errors.ts'
-import { WaitTooLongError, type Permit } from '../api/pacer.ts'
+import { WaitTooLongError, type Permit, type RequestOutcome } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
-import type { Failure } from '../api/retry-policy.ts'
+import { isInDoubt, isOfOneThing, type Failure, type Patience } from '../api/retry-policy.ts'
 import { errorMessage } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
@@ -16,17 +15,14 @@ import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
+import type { BuyingOptions } from './options.ts'
 import {
+  Retries,
   UnansweredError,
-  isInDoubt,
-  isOfOneThing,
   wordsOf,
   type FailedAttempt,
   type PageAttempts,
-  type Patience,
-} from './failed-attempt.ts'
-import type { BuyingOptions } from './options.ts'
-import { Retries } from './retries.ts'
+} from './retries.ts'
 
 // An answer takes a second or so. An operator who starts a run by hand learns within ten seconds that none comes, even
 // on a slow machine.
@@ -103,7 +99,8 @@ export class RequestBuyer {
         return result.bought
       }
       const { attempts, patience } = request
-      if (patience !== undefined && isOfOneThing(result, tries, patience())) {
+      const { failure, decision } = result
+      if (patience !== undefined && isOfOneThing(failure, decision, tries, patience())) {
         throw new UnansweredError(result, this.#retries.endingOf(result, attempts))
       }
       await this.#retries.follow(result, attempts)
@@ -126,7 +123,7 @@ export class RequestBuyer {
           const result = await this.#ask(attempt, read)
           const isBought = 'bought' in result
           charged = isBought ? result.charged : isInDoubt(result.failure) ? request.credits : 0
-          outcome = isBought ? 'answered' : result.outcome
+          outcome = isBought ? 'answered' : result.health
           return result
         } finally {
           permit.release(abort.aborted ? 'undecided' : outcome)

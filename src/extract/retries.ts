@@ -1,27 +1,50 @@
 /**
- * Handles requests that brought no page, for all workers of a run together. The pure retry policy makes the decision,
- * except for wrong pages; it learns here what happened since this attempt at the run began, but nothing of earlier
- * attempts.
+ * Counts the requests of a run that brought no page, for all workers together, and carries out what the retry policy
+ * decides about them. It knows what happened since this attempt at the run began, but nothing of earlier attempts.
  */
 
+import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
+import type { RequestOutcome } from '../api/pacer.ts'
+import { waitWanted } from '../api/retry-after.ts'
 import {
   decideRetry,
-  isNeverReached,
-  isOrderToWait,
-  isUnreadable,
-  type Failure,
-  type RetryDecision,
-} from '../api/retry-policy.ts'
-import {
-  errorOf,
+  healthOf,
   isInDoubt,
   outcomeOf,
-  wordsOf,
-  type FailedAttempt,
-  type PageAttempts,
-} from './failed-attempt.ts'
-import type { JobtideError } from '../support/errors.ts'
-import type { BuyingOptions } from './options.ts'
+  type Failure,
+  type GiveUpReason,
+  type Outcome,
+  type RetryDecision,
+} from '../api/retry-policy.ts'
+import { shortened } from '../api/schemas.ts'
+import { isoInstant } from '../support/clock.ts'
+import { JobtideError } from '../support/errors.ts'
+import { MINUTE, SECOND } from '../support/units.ts'
+import type { BuyingOptions, ExtractOptions } from './options.ts'
+
+/** The attempts at one page so far; see RetryState. */
+export interface PageAttempts {
+  readonly page: number
+  readonly batchId: string
+  failures: number
+  billable: number
+  wrongPages: number
+  previousWaitMs: number
+}
+
+export function noAttempts(batchId: string, page: number): PageAttempts {
+  return { page, batchId, failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
+}
+
+/** A request that brought no page, and the decision about it. */
+export interface FailedAttempt {
+  readonly failure: Failure
+  readonly decision: RetryDecision
+  readonly health: RequestOutcome
+  /** When it happened and when the wait ends that was decided, milliseconds since 1970 UTC. */
+  readonly at: number
+  readonly notBefore: number
+}
 
 export interface FailedRequest {
   /** On the monotonic clock. */
@@ -30,8 +53,49 @@ export interface FailedRequest {
   readonly isHalfOpen: boolean
 }
 
-// A service that answers with another page than the asked one twice will not do better the third time.
-const WRONG_PAGES_MAX = 2
+/** The cause in the words of the service or the network, shortened. */
+export function wordsOf(failure: Failure): string {
+  return shortened(failure.reason)
+}
+
+/**
+ * One item gets no answer, while others may: a run of `kind: collect` continues without it. Its cause is the error that
+ * ends a run in which nothing is answered.
+ */
+export class UnansweredError extends JobtideError {
+  /** In the words of the service or the network. */
+  readonly reason: string
+  /** Whether it may be answered in a moment: an error that passes, and that may not be billed. */
+  readonly isPassing: boolean
+
+  constructor({ failure, decision }: FailedAttempt, ending: JobtideError) {
+    super(ending.exitCode, ending.message, { cause: ending })
+    const words = wordsOf(failure)
+    this.reason = failure.kind === 'status' ? `${failure.status}: ${words}` : words
+    this.isPassing = decision.kind !== 'refused' && outcomeOf(failure, true) !== 'unreadable'
+  }
+}
+
+/**
+ * Lets no request leave before a time that the service named to an earlier run.
+ * @throws UnavailableError when that is longer than the run may wait
+ */
+export function respectStoredRetryAfter(
+  options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
+): void {
+  const { notBefore, clock, maxWaitMs, pacer, logger } = options
+  const waitMs = notBefore - clock.now()
+  if (waitMs <= 0) return
+  const time = isoInstant(notBefore)
+  if (waitMs > maxWaitMs) {
+    throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
+      hint: `Run the same command again after ${time}: it continues where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
+      context: { not_before: time },
+    })
+  }
+  logger.warn({ wait_ms: Math.round(waitMs), not_before: time }, 'waiting')
+  pacer.pause(waitMs)
+}
 
 /** Failures in a row. Requests that were in flight together got the same order, or the same rubbish: they count once. */
 class Streak {
@@ -81,77 +145,15 @@ export class Retries {
 
   /** Decides what follows. Nothing is awaited, so that an order to wait holds from the moment it was read. */
   decide(failure: Failure, attempts: PageAttempts, request: FailedRequest): FailedAttempt {
-    // A request that never left says nothing of the service.
-    const isNever = isNeverReached(failure, { wasReached: this.#wasReached })
-    const outcome = isNever ? 'undecided' : outcomeOf(failure)
-    if (outcome === 'answered') this.answered()
-    else this.#count(failure, attempts, request, isNever)
-    const decision = this.#decisionOf(failure, attempts)
-    const waitMs = 'waitMs' in decision ? decision.waitMs : 0
-    const at = this.#options.clock.now()
-    attempts.previousWaitMs = waitMs
-    return { failure, decision, outcome, at, notBefore: Math.ceil(at + waitMs) }
-  }
-
-  /**
-   * Carries out the decision, and returns when the page may be requested again.
-   * @throws JobtideError when it may not; BadRequestError when only its batch must end
-   */
-  async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {
-    const { clock, logger, maxWaitMs, stop } = this.#options
-    const { decision, failure } = failed
-    const waitMs = 'waitMs' in decision ? Math.round(decision.waitMs) : 0
-    const reason = wordsOf(failure)
-    if (decision.kind === 'pause-all') {
-      logger.warn({ status: decision.status, wait_ms: waitMs, message: reason }, 'paused')
-    }
-    const error = errorOf(failed, attempts, this.#url, maxWaitMs)
-    if (error !== null) throw error
-    // The end of a pause is waited for by the pacer, with all other workers.
-    if (decision.kind !== 'retry') return
-    logger.warn({ page: attempts.page, wait_ms: waitMs, reason }, 'retry')
-    await clock.sleep(decision.waitMs, stop)
-  }
-
-  /** The error that a run ends with in which nothing else is answered. */
-  endingOf(failed: FailedAttempt, attempts: PageAttempts): JobtideError {
-    const ended: FailedAttempt =
-      failed.decision.kind === 'retry'
-        ? { ...failed, decision: { kind: 'give-up', why: 'page' } }
-        : failed
-    const ending = errorOf(ended, attempts, this.#url, this.#options.maxWaitMs)
-    if (ending === null) throw new TypeError(`a run goes on after ${ended.decision.kind}`)
-    return ending
-  }
-
-  // The failure of a trial says nothing of its page; an answer that cannot be read does, and more of them would
-  // be paid for; and before the service was reached there is nothing to probe.
-  #count(
-    failure: Failure,
-    attempts: PageAttempts,
-    { sentAt, isHalfOpen }: FailedRequest,
-    isNever: boolean,
-  ): void {
-    const now = this.#options.clock.monotonic()
-    this.#wasReached ||= !isNever
-    this.#troubleSince ??= Math.max(sentAt, this.#answeredAt)
-    this.#trouble = wordsOf(failure)
-    this.#failures.add(sentAt, now)
-    if (isOrderToWait(failure)) return this.#pauses.add(sentAt, now)
-    // A trial that may be billed costs as much as any request.
-    if (isInDoubt(failure)) attempts.billable += 1
-    if (isUnreadable(failure)) this.#unreadable.add(sentAt, now)
-    else if (isHalfOpen && !isNever) return
-    attempts.failures += 1
-  }
-
-  #decisionOf(failure: Failure, attempts: PageAttempts): RetryDecision {
-    if (attempts.wrongPages >= WRONG_PAGES_MAX) return { kind: 'give-up', why: 'unreadable' }
     const { clock, maxWaitMs, random } = this.#options
-    return decideRetry(failure, {
+    const outcome = outcomeOf(failure, this.#wasReached)
+    if (outcome === 'refused') this.answered()
+    else this.#count(failure, outcome, attempts, request)
+    const decision = decideRetry(failure, {
       attempts: attempts.failures,
       billable: attempts.billable,
       unreadableInARow: this.#unreadable.count,
+      wrongPages: attempts.wrongPages,
       pausesInARow: this.#pauses.count,
       outageMs: clock.monotonic() - (this.#troubleSince ?? clock.monotonic()),
       failuresInARow: this.#failures.count,
@@ -161,5 +163,110 @@ export class Retries {
       previousWaitMs: attempts.previousWaitMs,
       random: random(),
     })
+    const at = clock.now()
+    attempts.previousWaitMs = waitOf(decision)
+    const notBefore = Math.ceil(at + waitOf(decision))
+    return { failure, decision, health: healthOf(failure, outcome), at, notBefore }
+  }
+
+  /**
+   * Carries out the decision, and returns when the page may be requested again.
+   * @throws JobtideError when it may not; BadRequestError when only its batch must end
+   */
+  async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {
+    const { clock, logger, stop } = this.#options
+    const { decision, failure } = failed
+    const wait = { wait_ms: Math.round(waitOf(decision)) }
+    const reason = wordsOf(failure)
+    if (decision.kind === 'pause-all') {
+      logger.warn({ status: decision.status, ...wait, message: reason }, 'paused')
+      // The pacer waits for the end of it, with all other workers.
+      if (decision.giveUp === null) return
+    }
+    if (decision.kind !== 'retry') throw this.endingOf(failed, attempts)
+    logger.warn({ page: attempts.page, ...wait, reason }, 'retry')
+    await clock.sleep(decision.waitMs, stop)
+  }
+
+  /** The error that ends the run, or the batch (BadRequestError), where nothing else is answered. */
+  endingOf({ decision, failure, at, notBefore }: FailedAttempt, attempts: PageAttempts) {
+    if (decision.kind === 'refused') return refusalOf(decision.status, failure.reason, this.#url)
+    const why = decision.kind === 'give-up' ? decision.why : 'page'
+    const reason = decision.kind === 'pause-all' ? (decision.giveUp ?? why) : why
+    return giveUpError(reason, failure, { at, notBefore }, attempts, this.#options.maxWaitMs)
+  }
+
+  // The failure of a trial says nothing of its page; an answer that cannot be read does, and more of them would
+  // be paid for; and before the service was reached there is nothing to probe.
+  #count(
+    failure: Failure,
+    outcome: Outcome,
+    attempts: PageAttempts,
+    { sentAt, isHalfOpen }: FailedRequest,
+  ): void {
+    const now = this.#options.clock.monotonic()
+    this.#wasReached ||= outcome !== 'unreachable'
+    this.#troubleSince ??= Math.max(sentAt, this.#answeredAt)
+    this.#trouble = wordsOf(failure)
+    this.#failures.add(sentAt, now)
+    if (outcome === 'order') return this.#pauses.add(sentAt, now)
+    // A trial that may be billed costs as much as any request.
+    if (isInDoubt(failure)) attempts.billable += 1
+    if (outcome === 'unreadable') this.#unreadable.add(sentAt, now)
+    if (outcome !== 'failed' || !isHalfOpen) attempts.failures += 1
+  }
+}
+
+function waitOf(decision: RetryDecision): number {
+  return 'waitMs' in decision ? decision.waitMs : 0
+}
+
+const PAGE_HINT =
+  'Run the same command again later: it continues where it stopped. When this page fails again, report it to the provider.'
+const UNREADABLE_HINT =
+  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, or does a proxy answer in its place? Run the same command again later: it continues where it stopped.'
+
+function giveUpError(
+  why: GiveUpReason,
+  failure: Failure,
+  { at, notBefore }: Pick<FailedAttempt, 'at' | 'notBefore'>,
+  { page, batchId, failures }: PageAttempts,
+  maxWaitMs: number,
+): JobtideError {
+  const what = `page ${page} of batch ${batchId}`
+  const words = wordsOf(failure)
+  const unavailable = (text: string, hint?: string) =>
+    new UnavailableError(`${text}: ${words}`, null, hint === undefined ? {} : { hint })
+  switch (why) {
+    case 'long-wait': {
+      const text = `the service asks for no request before ${isoInstant(notBefore)}: ${words}`
+      return new UnavailableError(text, notBefore)
+    }
+    case 'mistaken-wait': {
+      const wantedMs = ('headers' in failure && waitWanted(failure.headers ?? {}, at)) || 0
+      const text = `the service asks for no request before ${isoInstant(at + wantedMs)}, which is more than 24 hours away and taken for a mistake: ${words}`
+      return new UnavailableError(text, notBefore)
+    }
+    case 'outage': {
+      const [unit, name] = maxWaitMs < MINUTE ? [SECOND, 's'] : [MINUTE, 'min']
+      const wait = `${Math.round(maxWaitMs / unit)} ${name}`
+      return unavailable(`the service gave no usable answer for ${wait}, the last time to ${what}`)
+    }
+    case 'unreadable':
+      return unavailable(
+        `the service answers with something that is not a page, the last time to ${what}`,
+        UNREADABLE_HINT,
+      )
+    case 'page':
+      return unavailable(
+        `${what} failed in ${failures} attempts, while other requests were answered`,
+        PAGE_HINT,
+      )
+    case 'unreachable': {
+      const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null
+      return obstacle === null
+        ? new UnavailableError(words, null)
+        : unreachableError(obstacle, words)
+    }
   }
 }

@@ -1,14 +1,19 @@
 /** The service's clock as one process sees it: each answer's `Date`, held against the answers before and our own clocks. */
 
 import { statedDate, type Headers } from '../api/retry-after.ts'
-import { noteReached, reachedBy, trustedUntil, type ReachedTime } from '../journal/clock-history.ts'
-import { resolveServerTime, type ClockDispute, type ServiceTime } from '../journal/service-time.ts'
-import { isoInstant, type Clock, type Uptime } from '../support/clock.ts'
+import {
+  noteReached,
+  resolveServerTime,
+  trustedUntil,
+  type ServiceTime,
+} from '../journal/clock-history.ts'
+import type { ClockDispute } from '../journal/records.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
 
 interface ServiceClockOptions extends Pick<BuyingOptions, 'clocksBefore'> {
-  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'uptime'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly logger: Pick<Logger, 'warn'>
 }
 
@@ -16,7 +21,7 @@ interface ServiceClockOptions extends Pick<BuyingOptions, 'clocksBefore'> {
 export class ServiceClock {
   readonly #options: ServiceClockOptions
   #believed: { readonly at: number; readonly monotonic: number } | null = null
-  readonly #reached: ReachedTime[]
+  readonly #reached: number[]
   /** Up to where coverage holds, once clocks say less than they had reached. */
   #soundUntil: number | null = null
   #trouble: ClockTrouble | null = null
@@ -46,36 +51,29 @@ export class ServiceClock {
   }
 
   /** @param ours this machine's time when the answer was here */
-  read(headers: Headers, ours: number): ServiceTime & { readonly uptime: Uptime | null } {
+  read(headers: Headers, ours: number): ServiceTime {
     const { clock, clocksBefore } = this.#options
     const monotonic = clock.monotonic()
-    const uptime = clock.uptime?.() ?? null
-    const believed = this.#believed
     const ahead = clocksBefore?.serverAheadMs ?? null
-    const time = this.#sound(
-      resolveServerTime({
-        date: statedDate(headers),
-        ours,
-        expected: believed && believed.at + monotonic - believed.monotonic,
-        remembered: ahead === null ? null : ours + ahead,
-        reached: reachedBy(this.#reached, uptime),
-      }),
-      uptime,
-    )
-    if (time.dispute?.jump !== true) this.#believed = { at: time.at, monotonic }
-    if (time.dispute !== null) this.#note(time.dispute, ours)
-    return { ...time, uptime }
-  }
-
-  // Where clocks say less than was reached, the same for all answers: which of them is wrong is not known before the next run.
-  #sound({ at, dispute }: ServiceTime, uptime: Uptime | null): ServiceTime {
+    const { at, dispute } = resolveServerTime({
+      date: statedDate(headers),
+      ours,
+      expected: this.heard(),
+      remembered: ahead === null ? null : ours + ahead,
+      reached: this.#reached.at(-1) ?? null,
+    })
+    if (dispute?.jump !== true) this.#believed = { at, monotonic }
     if (dispute?.wentBack === undefined) {
-      noteReached(this.#reached, { at: dispute?.earliest ?? at, uptime })
+      noteReached(this.#reached, dispute?.earliest ?? at)
+      if (dispute !== null) this.#note(dispute, ours)
       return { at, dispute }
     }
-    const last = this.#reached.at(-1)?.at ?? 0
-    this.#soundUntil ??= trustedUntil(this.#reached, last, { said: dispute.wentBack.to, uptime })
-    return { at, dispute: { ...dispute, earliest: this.#soundUntil } }
+    // The same for all answers: which of the clocks is wrong is not known before the next run.
+    const last = this.#reached.at(-1) ?? 0
+    this.#soundUntil ??= trustedUntil(this.#reached, last, dispute.wentBack.to)
+    const wentBack = { ...dispute, earliest: this.#soundUntil }
+    this.#note(wentBack, ours)
+    return { at, dispute: wentBack }
   }
 
   #note({ date, jump, wentBack, earliest }: ClockDispute, ours: number): void {

@@ -1,20 +1,76 @@
 /**
- * Keeps the service's time according to the answers of all runs, and finds answers that a later one contradicts. Clocks
- * that were wrong together made coverage reach past what was read; an answer that proves them wrong shows up to where
- * it still holds. Pure.
+ * Determines the time at the service without believing any one clock: the `Date` of an answer, this machine's clock,
+ * and the monotonic clock since an earlier answer; and keeps how far the service's clock had come by the answers of all
+ * runs. A wrong `Date` must not make coverage reach past what was read, and no clock may shorten a later window:
+ * coverage ends at the earlier time, windows are counted from the later one. Clocks that were wrong together made
+ * coverage reach too far; an answer that says less than answers before it takes it back. Pure.
  */
 
-import type { Uptime } from '../support/clock.ts'
-import { HOUR } from '../support/units.ts'
-import type { PageReceived } from './records.ts'
-import { CLOCK_TOLERANCE_MS, type ClockDispute } from './service-time.ts'
+import { HOUR, MINUTE } from '../support/units.ts'
+import type { ClockDispute, PageReceived } from './records.ts'
 
-/** A time that the service's clock had reached when an answer came, by all clocks that were asked. */
-export interface ReachedTime {
-  /** Milliseconds since 1970 UTC. */
+/**
+ * Clocks this close agree: an answer may be on its way for a minute, and clocks that are kept right are off by seconds. The
+ * overlap of windows is longer.
+ */
+export const CLOCK_TOLERANCE_MS = 5 * MINUTE
+
+/** The clocks when an answer was here. Milliseconds since 1970 UTC. */
+export interface ClockWitnesses {
+  /** The `Date` of the answer; null where it has none. */
+  readonly date: number | null
+  readonly ours: number
+  /** The last service time believed in this process and the monotonic time since; null before the first answer. */
+  readonly expected: number | null
+  /** This machine's clock put right by how far the service was ahead in the run before; null before the first run. */
+  readonly remembered?: number | null
+  /** The time that the service has reached, if all answers before were right; null before the first one. */
+  readonly reached?: number | null
+}
+
+/** The service's time when an answer was made. */
+export interface ServiceTime {
+  /** The believed time, milliseconds since 1970 UTC. */
   readonly at: number
-  /** How long this machine was up then; null where that is unknown. */
-  readonly uptime: Uptime | null
+  /** Null when the clocks agree within CLOCK_TOLERANCE_MS. */
+  readonly dispute: ClockDispute | null
+}
+
+/**
+ * Decides what is believed of the service's time. Two witnesses that agree outvote the third; only that this machine's clock
+ * differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can the
+ * monotonic clock rule out that time has passed: a machine may have slept.
+ */
+export function resolveServerTime(witnesses: ClockWitnesses): ServiceTime {
+  const { date, ours, expected, remembered = null, reached = null } = witnesses
+  const isAgreed = date !== null && isNear(date, ours)
+  const own = isAgreed ? [date, ours] : [date ?? ours, ours, remembered ?? ours]
+  if (reached !== null && Math.max(...own) < reached - CLOCK_TOLERANCE_MS) {
+    const at = date ?? ours
+    const dispute = disputeOf(at, own)
+    return { at, dispute: { ...dispute, wentBack: { from: reached, to: dispute.earliest } } }
+  }
+  if (date === null) {
+    const course = expected ?? remembered ?? ours
+    const at = Math.max(expected ?? ours, ours)
+    return { at, dispute: isNear(course, ours) ? null : disputeOf(at, [course, ours]) }
+  }
+  if (isAgreed) return { at: date, dispute: null }
+  if (expected === null || isNear(date, expected)) {
+    return { at: date, dispute: disputeOf(date, [date, ours, remembered ?? ours]) }
+  }
+  const possible = isNear(expected, ours)
+    ? [expected, Math.max(date, expected)]
+    : [date, ours, expected, remembered ?? ours]
+  return { at: expected, dispute: { ...disputeOf(date, possible), jump: true } }
+}
+
+function disputeOf(date: number, possible: readonly number[]): ClockDispute {
+  return { date, earliest: Math.min(...possible), latest: Math.max(...possible) }
+}
+
+function isNear(one: number, other: number): boolean {
+  return Math.abs(one - other) <= CLOCK_TOLERANCE_MS
 }
 
 export interface ClockHistory {
@@ -25,8 +81,8 @@ export interface ClockHistory {
   serverAheadMs: number | null
   /** As serverAheadMs, by the latest time that any witness of that page allowed. */
   serverAheadAtMostMs: number
-  /** The latest of each hour, the oldest first. */
-  reached: ReachedTime[]
+  /** Times that the service's clock had reached by all clocks that were asked: the latest of each hour, rising. */
+  reached: number[]
   /** The last page at which clocks did not agree: its run, and what they said. Null for none. */
   clockDispute:
     ({ readonly runId: string; readonly ours: number } & Omit<ClockDispute, 'jump'>) | null
@@ -44,94 +100,45 @@ export function serviceTime(
   { serverAheadAtMostMs, reached }: Pick<ClockHistory, 'serverAheadAtMostMs' | 'reached'>,
   nowMs: number,
 ): number {
-  return Math.max(nowMs, nowMs + serverAheadAtMostMs, reached.at(-1)?.at ?? 0)
+  return Math.max(nowMs, nowMs + serverAheadAtMostMs, reached.at(-1) ?? 0)
 }
 
 /** Adds a time that was reached to `times`. In whatever order they come, the result is the same. */
-export function noteReached(times: ReachedTime[], added: ReachedTime): void {
-  const index = times.findLastIndex(
-    (one) => hourOf(one) === hourOf(added) && one.uptime?.boot === added.uptime?.boot,
-  )
+export function noteReached(times: number[], at: number): void {
+  const hourOf = (one: number) => Math.floor(one / HOUR)
+  const index = times.findLastIndex((one) => hourOf(one) <= hourOf(at))
   const known = times[index]
-  if (known === undefined) times.push(added)
-  else times[index] = latestOf(known, added)
-  times.sort((a, b) => a.at - b.at)
-}
-
-// The later time, and the one that was furthest ahead of the machine's uptime.
-function latestOf(one: ReachedTime, other: ReachedTime): ReachedTime {
-  const at = Math.max(one.at, other.at)
-  if (one.uptime === null || other.uptime === null) return { at, uptime: null }
-  const ahead = Math.max(one.at - one.uptime.ms, other.at - other.uptime.ms)
-  return { at, uptime: { boot: one.uptime.boot, ms: at - ahead } }
-}
-
-/** The time that the service must have reached by now, if all answers were right; null before the first one. */
-export function reachedBy(times: readonly ReachedTime[], uptime: Uptime | null): number | null {
-  if (times.length === 0) return null
-  return times.reduce(
-    (latest, one) => Math.max(latest, one.at + elapsedSince(one.uptime, uptime)),
-    0,
-  )
-}
-
-/** An answer whose clocks say less than answers before had reached. */
-export interface EarlyAnswer {
-  /** The time that they show, milliseconds since 1970 UTC. */
-  readonly said: number
-  readonly uptime: Uptime | null
+  if (known === undefined || hourOf(known) < hourOf(at)) times.splice(index + 1, 0, at)
+  else times[index] = Math.max(known, at)
 }
 
 /**
- * The part of a time (reached, or covered up to) that still holds when an early answer shows that it was too late. The
- * answer itself may also be too early; the two look the same. Where the machine's uptime shows by how much the clock
- * was ahead, the time is reduced by that; otherwise it is the last earlier time that the answer does not contradict; 0
- * for none.
+ * The part of a time (reached, or covered up to) that still holds when an answer says that it was too late: the last time
+ * that the answer does not contradict; 0 for none. The answer itself may be too early; the two look the same.
+ * @param said the time that it shows, milliseconds since 1970 UTC
  */
-export function trustedUntil(
-  times: readonly ReachedTime[],
-  to: number,
-  answer: EarlyAnswer,
-): number {
-  const { said, uptime } = answer
-  const known = times.find(({ at }) => at >= to) ?? times.at(-1)
-  if (known === undefined) return to
-  const aheadMs = known.at + elapsedSince(known.uptime, uptime) - said
-  if (aheadMs <= CLOCK_TOLERANCE_MS) return to
-  if (known.uptime !== null && known.uptime.boot === uptime?.boot) return Math.max(0, to - aheadMs)
-  const last = times.findLast(({ at }) => at <= said + CLOCK_TOLERANCE_MS)
-  return last === undefined ? 0 : Math.min(to, trustedUntil(times, last.at, answer))
+export function trustedUntil(times: readonly number[], to: number, said: number): number {
+  const known = times.find((at) => at >= to) ?? times.at(-1)
+  if (known === undefined || known - said <= CLOCK_TOLERANCE_MS) return to
+  return Math.min(to, times.findLast((at) => at <= said + CLOCK_TOLERANCE_MS) ?? 0)
 }
 
 /** Adds a page. Returns what remains of a time that was covered up to; null when the page changes nothing of that. */
 export function foldClocks(
   history: ClockHistory,
-  page: PageReceived,
+  { run_id: runId, at, server_at, clocks }: PageReceived,
 ): ((to: number) => number) | null {
-  const { run_id: runId, at, server_at, clocks, uptime = null } = page
   // The last page is the last one in the journal: disputed clocks cannot decide.
   history.serverAheadMs = server_at - at
   history.serverAheadAtMostMs = Math.max(server_at, clocks?.latest ?? server_at) - at
   if (clocks !== undefined) history.clockDispute = { runId, ours: at, ...clocks }
-  if (clocks?.wentBack === undefined) {
-    noteReached(history.reached, { at: clocks?.earliest ?? server_at, uptime })
+  const said = clocks?.wentBack?.to
+  if (said === undefined) {
+    noteReached(history.reached, clocks?.earliest ?? server_at)
     return null
   }
   const before = history.reached
-  const answer = { said: clocks.wentBack.to, uptime }
-  const sound = (to: number) => trustedUntil(before, to, answer)
-  if (before.every((one) => sound(one.at) === one.at)) return null
-  history.reached = []
-  for (const one of before) noteReached(history.reached, { ...one, at: sound(one.at) })
-  return sound
-}
-
-/** Milliseconds that have passed on this machine, as far as its uptime shows; else 0. */
-export function elapsedSince(then: Uptime | null, now: Uptime | null): number {
-  if (then === null || now === null || then.boot !== now.boot) return 0
-  return Math.max(0, now.ms - then.ms)
-}
-
-function hourOf({ at }: ReachedTime): number {
-  return Math.floor(at / HOUR)
+  const sound = (to: number) => trustedUntil(before, to, said)
+  history.reached = before.filter((one) => sound(one) === one)
+  return history.reached.length === before.length ? null : sound
 }

@@ -5,7 +5,7 @@
  */
 
 import type { EventType, BatchFinished } from './records.ts'
-import { CLOCK_TOLERANCE_MS } from './service-time.ts'
+import { CLOCK_TOLERANCE_MS } from './clock-history.ts'
 
 /** Detection time, milliseconds since 1970 UTC by the service's clock; `from` null means from the beginning. */
 export interface Stretch {

@@ -3,6 +3,7 @@
  * ledger, and to know which batches were read by pages that are gone. Pure.
  */
 
+import { countText } from '../support/numbers.ts'
 import type { JournalRecord, RunStarted } from './records.ts'
 import { addCounts, costOf, dayOf, noCounts, type Counts } from './spending.ts'
 
@@ -80,32 +81,14 @@ export function totalsOf(runs: readonly HeldRun[]): Counts {
   return sum
 }
 
-const BATCHES_SHOWN = 6
 const RUNS_SHOWN = 3
 
-/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…: 8 pages of batch s1, …)`. */
+/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…, 2 more runs)`. */
 export function lossText(runs: readonly HeldRun[]): string {
   if (runs.length === 0) return 'nothing that a run has bought'
   const { pages, events, charged, inDoubt } = totalsOf(runs)
   const doubt = inDoubt <= 0 ? '' : ` and ${inDoubt} in doubt`
-  const parts = runs.slice(0, RUNS_SHOWN).map(runText)
-  return `${count(pages, 'page')} with ${count(events, 'event')} for ${count(charged, 'credit')}${doubt} (${atMost(parts, runs.length, 'runs', '; ')})`
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
-}
-
-function runText({ run_id: runId, pages }: HeldRun): string {
-  const batches = Object.entries(pages)
-  if (batches.length === 0) return `run ${runId}`
-  const shown = batches
-    .slice(0, BATCHES_SHOWN)
-    .map(([batch, number]) => `${count(number, 'page')} of batch ${batch}`)
-  return `run ${runId}: ${atMost(shown, batches.length, 'batches', ', ')}`
-}
-
-function atMost(shown: readonly string[], all: number, what: string, separator: string): string {
-  const more = all > shown.length ? [`${all - shown.length} more ${what}`] : []
-  return [...shown, ...more].join(separator)
+  const more = runs.length > RUNS_SHOWN ? [`${runs.length - RUNS_SHOWN} more runs`] : []
+  const ids = [...runs.slice(0, RUNS_SHOWN).map(({ run_id: runId }) => `run ${runId}`), ...more]
+  return `${countText(pages, 'page')} with ${countText(events, 'event')} for ${countText(charged, 'credit')}${doubt} (${ids.join(', ')})`
 }

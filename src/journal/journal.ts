@@ -26,11 +26,18 @@ import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { SegmentSummary } from './held.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { writeDurableOffset, markLine, removeMarks } from './open-marks.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
-import { SealListError, appendSeal, createSeals, sealsPath } from './seals.ts'
+import {
+  SealListError,
+  appendSeal,
+  createSeals,
+  markLine,
+  removeMarks,
+  sealsPath,
+  writeDurableOffset,
+} from './seals.ts'
 
 const SEGMENT_BYTES = 256 * MIB
 

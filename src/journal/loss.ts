@@ -2,27 +2,24 @@
  * Checks that every sealed segment is still there and unchanged, by the list of them (seals.ts).
  *
  * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, or whose
- * last record is not a complete seal: deleted, cut, or zeroed at its end. The thorough check hashes every byte and
- * finds any change; `verify`, `replay` and `--accept-loss` make it. The checksum of a record finds a change in the
- * middle that was not hashed, when that record is read. The checkpoint of the history, which names the segments it has
- * read, misses a segment that went together with its line at the end of the list. Not found: the loss of all segments,
- * the list and the checkpoint together. Unlisted segments are being written, or the next recovery closes them: their
- * mark says how much of them there is (open-marks.ts).
+ * last record is not a complete seal. The thorough check hashes every byte: `verify`, `replay` and `--accept-loss`. A
+ * change in the middle that was not hashed is found when that record is read, and a segment that went together with its
+ * line by the checkpoint of the history. Not found: the loss of all segments, the list and the checkpoint together.
+ * Unlisted segments are being written, or the next recovery closes them: their mark says how much of them there is.
  */
 
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
-import { MIB } from '../support/units.ts'
 import { SegmentSummary, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
-import { readMarks } from './open-marks.ts'
-import { endsWithSeal, listSegments, refuseOlderVersion, validPrefix } from './reader.ts'
+import { endsWithSeal, listSegments, piecesOf, refuseOlderVersion, validPrefix } from './reader.ts'
 import {
   GAPS,
   SealListError,
   parseSeals,
+  readMarks,
   readSealBytes,
   sealsPath,
   type FileState,
@@ -49,18 +46,19 @@ export interface JournalState {
 /** Sealed segments are gone or changed. */
 export class JournalLossError extends JobtideError {
   constructor(folder: string, damages: readonly Damage[]) {
-    const all = damages.map(({ sealed, what }) => ({ sealed, what, lost: lostOf(folder, sealed) }))
-    const [first, ...others] = all.map(({ sealed, what, lost }) => {
-      const path = join(folder, sealed.segment)
-      return `journal segment ${path} ${what}; lost with it: ${lossText(lost)}`
+    const all = damages.map(({ sealed: { segment, held }, what }) => {
+      return { segment, what, lost: lostOf(join(folder, segment), held) }
     })
-    const shown = [first, ...others.slice(0, 4)].join('. ')
-    const more = others.length > 4 ? `. ${others.length - 4} more segments are damaged or gone` : ''
-    super(EXIT.storage, shown + more, {
+    const told = all.map(({ segment, what, lost }) => {
+      return `journal segment ${join(folder, segment)} ${what}; lost with it: ${lossText(lost)}`
+    })
+    if (told.length > 5)
+      told.splice(5, Infinity, `${told.length - 5} more segments are damaged or gone`)
+    super(EXIT.storage, told.join('. '), {
       hint: 'Bring the journal back from its backup: `jobtide restore-journal`. Or go on without what is named here and buy it again: --accept-loss on run, backfill, extract or replay. Nothing is sent, loaded or published before.',
       context: {
-        segments: all.map(({ sealed, what, lost }) => ({
-          segment: sealed.segment,
+        segments: all.map(({ segment, what, lost }) => ({
+          segment,
           what,
           lost: lost.map(({ run_id: runId, pages }) => ({ run_id: runId, pages })),
           ...totalsOf(lost),
@@ -164,8 +162,7 @@ function openDamageOf(
 }
 
 /** The loss of a segment, as it is now: everything after the first damage. */
-function lostOf(folder: string, { segment, held }: SealedSegment): readonly HeldRun[] {
-  const path = join(folder, segment)
+function lostOf(path: string, held: readonly HeldRun[]): readonly HeldRun[] {
   if (!isFile(path)) return held
   const kept = new SegmentSummary()
   validPrefix(
@@ -185,19 +182,10 @@ function sizeOf(path: string): number {
   return onDisk(`journal segment ${path}`, () => statSync(path).size)
 }
 
-/** The SHA-256 of a file, read in pieces: a segment may be larger than what a run may hold in memory. */
 function hashFile(path: string): string {
   return onDisk(`journal segment ${path}`, () => {
     const hash = createHash('sha256')
-    const piece = Buffer.allocUnsafe(MIB)
-    const file = openSync(path, 'r')
-    try {
-      for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
-        hash.update(piece.subarray(0, read))
-      }
-    } finally {
-      closeSync(file)
-    }
+    for (const piece of piecesOf(path)) hash.update(piece)
     return hash.digest('hex')
   })
 }

@@ -2,7 +2,6 @@
 
 import type { Uptime } from '../support/clock.ts'
 import { obeyedWait } from '../support/waits.ts'
-import { elapsedSince } from './clock-history.ts'
 import type { Paused } from './records.ts'
 
 /** A time that the service named. */
@@ -38,9 +37,11 @@ export function holdOf(
   return pauses.reduce<Hold>(
     (latest, pause) => {
       const { at, uptime: then = null } = pause
-      const isSameBoot = then !== null && then.boot === uptime?.boot
       const end = endOf(pause)
-      const until = isSameBoot ? nowMs + (end - at) - elapsedSince(then, uptime) : end
+      const until =
+        then !== null && then.boot === uptime?.boot
+          ? nowMs + (end - at) - Math.max(0, uptime.ms - then.ms)
+          : end
       return until > latest.until ? { until, pause } : latest
     },
     { until: 0, pause: null },

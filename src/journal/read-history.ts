@@ -17,7 +17,7 @@ import { SealListError, listedIn, sealsPath } from './seals.ts'
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 24
+const CHECKPOINT_FORMAT = 25
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
@@ -40,7 +40,8 @@ export function readHistory({ folder }: JournalFolder): History {
 }
 
 /** The newest suppression list that this process has seen noted, and how far it has read which files. */
-interface ListNoted extends Pick<Checkpoint, 'positions'> {
+interface ListNoted {
+  readonly positions: Map<string, number>
   readonly inodes: Map<string, number>
   list: History['suppression']
 }
@@ -54,12 +55,14 @@ const listsNoted = new Map<string, ListNoted>()
  */
 export function notedList({ folder }: JournalFolder): History['suppression'] {
   const known = listsNoted.get(folder)
-  if (known === undefined || !isContinued(known, folder)) {
+  // An erasure puts new files in the place of segments.
+  const isSame = ([segment, inode]: readonly [string, number]) => inodeOf(folder, segment) === inode
+  if (known === undefined || !fits(known, folder) || ![...known.inodes].every(isSame)) {
     return foldAll(folder).history.suppression
   }
   const { positions, inodes } = known
   for (const segment of listSegments(folder)) {
-    if (!inodes.has(segment)) inodes.set(segment, inodeOf(folder, segment))
+    inodes.set(segment, inodeOf(folder, segment))
     for (const { record, end } of readAfter(folder, segment, positions)) {
       known.list = newerList(known.list, record)
       positions.set(segment, end)
@@ -68,23 +71,8 @@ export function notedList({ folder }: JournalFolder): History['suppression'] {
   return known.list
 }
 
-// An erasure puts new files in the place of segments.
-function isContinued(known: ListNoted, folder: string): boolean {
-  const isSame = ([segment, inode]: readonly [string, number]) => inodeOf(folder, segment) === inode
-  return fits(known, folder) && [...known.inodes].every(isSame)
-}
-
 function inodeOf(folder: string, segment: string): number {
   return statSync(join(folder, segment), { throwIfNoEntry: false })?.ino ?? 0
-}
-
-function noteRead(folder: string, { history, positions }: Checkpoint): void {
-  const inodes = [...positions.keys()].map((one) => [one, inodeOf(folder, one)] as const)
-  listsNoted.set(folder, {
-    positions: new Map(positions),
-    inodes: new Map(inodes),
-    list: history.suppression,
-  })
 }
 
 /**
@@ -116,7 +104,9 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
     kept?.losses === losses && fits(kept, folder)
       ? foldSegments(folder, kept, only)
       : foldSegments(folder, nothing, only, lost, gapsUpTo)
-  noteRead(folder, read)
+  const positions = new Map(read.positions)
+  const inodes = new Map([...positions.keys()].map((one) => [one, inodeOf(folder, one)]))
+  listsNoted.set(folder, { positions, inodes, list: read.history.suppression })
   return read
 }
 

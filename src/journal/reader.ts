@@ -250,6 +250,18 @@ function openForReading(path: string): number {
   return onDisk(`journal segment ${path}`, () => openSync(path, 'r'))
 }
 
+/** The first bytes of a file, in pieces: a segment may be larger than what a run may hold in memory. */
+export function* piecesOf(path: string, bytes = statSync(path).size): Generator<Buffer> {
+  const file = openForReading(path)
+  try {
+    for (let at = 0; at < bytes; at += READ_BYTES) {
+      yield readAt(file, at, Math.min(READ_BYTES, bytes - at))
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
 /** Up to `bytes` bytes of an open file from `at` on; fewer at its end. */
 export function readAt(file: number, at: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes)

@@ -3,12 +3,11 @@
  * everything that was requested, bought and covered; only `load` needs the payloads of pages.
  *
  * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time,
- * as far as it is believed (service-time.ts).
+ * as far as it is believed (clock-history.ts).
  */
 
 import type { ExitCode } from '../support/errors.ts'
 import type { Uptime } from '../support/clock.ts'
-import type { ClockDispute } from './service-time.ts'
 
 /** One batch of at most 50 organisations × one window × the event types asked × the filters. */
 export interface BatchRecord {
@@ -131,13 +130,35 @@ export interface RequestSent extends OfRequest<'request_sent'> {
   readonly price?: number
 }
 
+/** A step back of all clocks, milliseconds since 1970 UTC. */
+export interface WentBack {
+  /** The time that they would show if answers before were right. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Clocks that do not agree. Milliseconds since 1970 UTC. */
+export interface ClockDispute {
+  /** The answer's `Date`; this machine's clock where it has none. */
+  readonly date: number
+  /** The service's time was not before this. */
+  readonly earliest: number
+  /** The service's time was not after this. */
+  readonly latest: number
+  /** The `Date` left the course of those before it, and was not believed. */
+  readonly jump?: true
+  /**
+   * The clocks show less than the time that earlier answers had reached: they were wrong, or are. Coverage after
+   * `earliest` is void.
+   */
+  readonly wentBack?: WentBack
+}
+
 /** A page that was paid for (or was empty). Payload: the body as received. */
 export interface PageReceived extends OfAnswer<'page_received'> {
   readonly server_at: number
   /** Where the answer's `Date` and other clocks did not agree; absent where they did. */
   readonly clocks?: ClockDispute
-  /** How long this machine was up; absent where that is unknown. */
-  readonly uptime?: Uptime
   readonly status: number
   readonly events: number
   /** The credits that the page counts as. */

@@ -4,22 +4,20 @@
  */
 
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
-import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { SegmentSummary, lossText, withoutKept } from './held.ts'
 import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
-import { readMarks, removeMarks } from './open-marks.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
   type OnDamage,
   type Prefix,
   listSegments,
-  readAt,
+  piecesOf,
   refuse,
   refuseOlderVersion,
   validPrefix,
@@ -29,7 +27,9 @@ import {
   SealListError,
   appendSeal,
   listedIn,
+  readMarks,
   readSealBytes,
+  removeMarks,
   renewSeals,
   rewriteSeals,
   sealsPath,
@@ -113,15 +113,9 @@ function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSeg
 function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buffer> {
   const { bytes, records, sealed } = prefix
   const hash = createHash('sha256')
-  const file = openSync(path, 'r')
-  try {
-    for (let at = 0; at < bytes; at += MIB) {
-      const piece = readAt(file, at, Math.min(MIB, bytes - at))
-      hash.update(piece)
-      yield piece
-    }
-  } finally {
-    closeSync(file)
+  for (const piece of piecesOf(path, bytes)) {
+    hash.update(piece)
+    yield piece
   }
   if (sealed) return
   const seal = { kind: 'seal', at: clock.now(), records, sha256: hash.digest('hex') } as const

@@ -8,9 +8,26 @@
  * Anything else that does not fit is damage.
  */
 
-import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { createFile, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  asStorageError,
+  onDisk,
+  systemCode,
+} from '../support/errors.ts'
 import { crc32Hex } from '../support/hash.ts'
 import type { HeldRun } from './held.ts'
 
@@ -41,6 +58,8 @@ export interface SealedSegment extends FileState {
   /** Only for GAPS: runs in segments up to this one may have lost records that no line mentions. */
   readonly upTo?: string
 }
+
+const NOTHING = { bytes: 0, sha256: null, held: [], lost: [], before: null } as const
 
 /** The fields of a line about a segment; missing fields stay unchanged. */
 export type SealLine = Pick<SealedSegment, 'segment'> & Partial<SealedSegment>
@@ -92,8 +111,7 @@ export function parseSeals(
     const said = readLine(line)
     if (said === 'damaged' && damaged === 'refuse') throw damagedAt(folder, index + 2)
     if (typeof said === 'string') continue
-    const nothing = { bytes: 0, sha256: null, held: [], lost: [], before: null }
-    seals.set(said.segment, { ...nothing, ...seals.get(said.segment), ...said })
+    seals.set(said.segment, { ...NOTHING, ...seals.get(said.segment), ...said })
   }
   return seals
 }
@@ -110,7 +128,7 @@ function damagedAt(folder: string, line: number): SealListError {
   return new SealListError(sealsPath(folder), `is damaged at line ${line}`)
 }
 
-export function readLine(line: string): SealLine | 'torn' | 'damaged' {
+function readLine(line: string): SealLine | 'torn' | 'damaged' {
   const [, checksum, length, json = ''] = LINE.exec(line) ?? []
   if (checksum === undefined) {
     return line === '' || TORN_BEFORE_JSON.test(line) ? 'torn' : 'damaged'
@@ -165,7 +183,62 @@ export function appendSeal(folder: string, line: SealLine): void {
 }
 
 /** A line, with the line feed before it. */
-export function lineOf(line: SealLine): string {
+function lineOf(line: SealLine): string {
   const json = JSON.stringify(line)
   return `\n${crc32Hex(json)} ${Buffer.byteLength(json)} ${json}`
+}
+
+/**
+ * Next to the list, `journal.open.<segment>` says how much of an unsealed segment is on the disk: a line as in the list. It
+ * is overwritten after every fsync of the segment, and removed when the segment is listed. It is not synced, which would
+ * cost as much as the page: after a kill it is exact; after a power cut it may be older, or gone, and then claims less,
+ * never more than what was true.
+ */
+function markPath(folder: string, segment: string): string {
+  return `${folder}.open.${segment}`
+}
+
+/** Notes what of a segment is on the disk. @param line by markLine(), made when that was written */
+export function writeDurableOffset(folder: string, segment: string, line: string): void {
+  try {
+    const file = openSync(markPath(folder, segment), constants.O_WRONLY | constants.O_CREAT)
+    try {
+      writeSync(file, Buffer.from(line), 0, null, 0)
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    // The record is on the disk anyway, and an older mark is still true.
+  }
+}
+
+/** A line for a mark, with what the segment holds now. */
+export function markLine(line: SealLine): string {
+  // The rest of a longer mark before it is on another line.
+  return `${lineOf(line)}\n`
+}
+
+/** The bytes that are certainly on the disk, for segments that are unlisted or were listed just now. */
+export function readMarks(folder: string): Map<string, SealedSegment> {
+  const marks = new Map<string, SealedSegment>()
+  for (const path of markPaths(folder)) {
+    const said = readLine(readIfThere(path)?.toString('utf8').split('\n')[1] ?? '')
+    if (typeof said === 'string') continue
+    marks.set(said.segment, { ...NOTHING, ...said })
+  }
+  return marks
+}
+
+/** Removes the mark of a segment that is listed, or all marks. @throws StorageError when the disk refuses */
+export function removeMarks(folder: string, segment?: string): void {
+  for (const path of segment === undefined ? markPaths(folder) : [markPath(folder, segment)]) {
+    onDisk(path, () => rmSync(path, { force: true }))
+  }
+}
+
+function markPaths(folder: string): string[] {
+  const beside = dirname(folder)
+  const names = onDisk(beside, () => (existsSync(beside) ? readdirSync(beside) : []))
+  const marks = names.filter((name) => name.startsWith(markPath(basename(folder), '')))
+  return marks.map((name) => join(beside, name))
 }

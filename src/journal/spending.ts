@@ -108,17 +108,10 @@ export function costOf(record: JournalRecord): Cost | null {
     return { run_id, sentAt, counts: record.in_doubt ? { ...counts, inDoubt: 0 } : counts }
   }
   const { credits_used: charged } = record
+  const isPage = record.kind === 'page_received'
+  const events = isPage ? record.events : record.items
+  const pages = (isPage ? events : charged) > 0 ? 1 : 0
   const unexpected = isUnexpectedCharge(record) ? 1 : 0
-  if (record.kind === 'answer_received') {
-    const pages = charged > 0 ? 1 : 0
-    return {
-      run_id,
-      sentAt,
-      counts: { ...counts, pages, events: record.items, charged, unexpected },
-    }
-  }
-  const { events } = record
-  const pages = events > 0 ? 1 : 0
   return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
 }
 

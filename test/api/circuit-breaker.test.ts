@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
-import type { RequestOutcome } from '../../src/api/circuit-breaker.ts'
+import type { RequestOutcome } from '../../src/api/pacer.ts'
 import { SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 import { permitsNow } from './pace-fixture.ts'

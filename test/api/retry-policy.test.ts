@@ -18,6 +18,7 @@ function aState(fields: Partial<RetryState> = {}): RetryState {
     attempts: 1,
     billable: 0,
     unreadableInARow: 0,
+    wrongPages: 0,
     pausesInARow: 1,
     outageMs: 0,
     failuresInARow: 3,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { IdLearner } from '../../src/extract/learn-ids.ts'
+import { IdLearner } from '../../src/extract/names.ts'
 import { eventFacts } from '../../src/extract/page-record.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { anEvent, manyEvents } from '../simulator/simulator-fixture.ts'

@@ -31,9 +31,6 @@ export class ClockWorld {
   time = NOW
   serviceAhead = 0
   oursAhead = 0
-  boot = 1
-  /** Whether the machine tells how long it is up. */
-  tellsUptime = true
   history: History = emptyHistory()
   /** When events happened, and the service's time then. */
   readonly events: { readonly at: number; readonly stamp: number; got: boolean }[] = []
@@ -41,25 +38,18 @@ export class ClockWorld {
   readonly log: string[] = []
   #nights = 0
   #monotonic = 0
-  #uptime = 0
 
   constructor() {
     this.#fold(aStart({ at: NOW }), JSON.stringify([aBatch()]))
   }
 
   pass(ms: number, how: Passing = 'awake'): void {
-    if (how !== 'frozen') this.#uptime += ms
-    else this.oursAhead -= ms
+    if (how === 'frozen') this.oursAhead -= ms
     if (how === 'awake') this.#monotonic += ms
     for (let left = ms; left > 0; left -= 2 * HOUR) {
       this.time += Math.min(left, 2 * HOUR)
       if (left >= 2 * HOUR) this.#detect()
     }
-  }
-
-  restart(): void {
-    this.boot += 1
-    this.#uptime = 0
   }
 
   night(pages: readonly NightPage[], days: Window | null = null): Window {
@@ -82,7 +72,7 @@ export class ClockWorld {
       inAll = inAll.filter(({ stamp }) => stamp >= start)
       const at = this.time + this.oursAhead
       const date = new Date(this.time + this.serviceAhead + (lie ?? 0)).toUTCString()
-      const { at: server_at, dispute, uptime } = clock.read(lie === null ? {} : { date }, at)
+      const { at: server_at, dispute } = clock.read(lie === null ? {} : { date }, at)
       const page = aPage(index + 1, {
         batch_id: name,
         request_id: `${name}-${index}`,
@@ -90,7 +80,6 @@ export class ClockWorld {
         at,
         server_at,
         ...(dispute === null ? {} : { clocks: dispute }),
-        ...(uptime === null ? {} : { uptime }),
         has_more: index + 1 < pages.length,
       })
       this.#fold(page)
@@ -125,7 +114,6 @@ export class ClockWorld {
       clock: {
         now: () => this.time,
         monotonic: () => this.#monotonic,
-        uptime: () => (this.tellsUptime ? { boot: String(this.boot), ms: this.#uptime } : null),
       },
       logger: { warn: (_: unknown, message?: string) => void this.log.push(message ?? '') },
       clocksBefore: { serverAheadMs, reached },

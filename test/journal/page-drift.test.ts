@@ -101,6 +101,18 @@ describe('a batch that is resumed', () => {
   })
 })
 
+describe('pages that an older version read again, for reasons of its own', () => {
+  it('count as read in the order in which they came last', () => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [leaves(10)] })
+    for (const page of [2, 3]) read(batch, page)
+    for (const page of [1, 2, 3]) read(batch, page, 20)
+    read(batch, 4, 21, { has_more: false })
+    expect(batch.pages).toBeLessThan(4)
+    expect(batch.row).toBe(4)
+  })
+})
+
 describe('the marks of events that are erased', () => {
   it('keep the time, and no key; a second erasure counts the events that are left', () => {
     const events = ['a', 'b', 'c'].map((identity) => ({ identity, detectedAt: NOW }))

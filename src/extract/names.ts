@@ -1,0 +1,104 @@
+/**
+ * The names of companies in one run. A list may name a company by its page and by its id, and only events show that both
+ * are the same; it is found faster by its id, and under any later name. The ids of a batch are learnt when it has been
+ * read to its end: a slug that two companies share must not be taken for one of them. A URL with a number, and the old
+ * URL of a renamed company, are answered under another slug. An id that remains when all others of a batch are known may
+ * therefore belong to a company that was not requested, so it is accepted only where an event confirms it or where the
+ * batch asks for nothing else.
+ */
+
+import type { BatchHistory } from '../journal/batch-history.ts'
+import { filtersText } from '../journal/filters.ts'
+import { canonicalName } from '../journal/history.ts'
+import type { BatchRecord, OrganizationLearnt, OrganizationRef } from '../journal/records.ts'
+import { companySlug } from '../support/text.ts'
+import type { EventFacts } from './page-record.ts'
+
+export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
+
+/** Collects the ids of one run over the pages of its batches. */
+export class IdLearner {
+  /** By batch_id: ids by slug, and under '' all of them. */
+  readonly #seen = new Map<string, Map<string, Set<string>>>()
+  readonly #learnt = new Set<string>()
+
+  look(batch: BatchRecord, events: readonly EventFacts[]): void {
+    if (!hasUrls(batch)) return
+    const ids = this.#seen.get(batch.batch_id) ?? new Map<string, Set<string>>()
+    this.#seen.set(batch.batch_id, ids)
+    for (const { organization } of events) {
+      if (organization === null) continue
+      const { organization_id: id, slug, network_url: url } = organization
+      for (const name of new Set(['', companySlug(slug ?? ''), companySlug(url ?? '')])) {
+        ids.set(name, (ids.get(name) ?? new Set()).add(id))
+      }
+    }
+  }
+
+  /**
+   * The ids that the pages of a batch have shown, each company once in a run. Call it when the batch was read to its
+   * end.
+   */
+  learn(batch: BatchRecord): LearntId[] {
+    const ids = this.#seen.get(batch.batch_id)
+    this.#seen.delete(batch.batch_id)
+    if (ids === undefined) return []
+    const isAlone = batch.organizations.length === 1
+    return batch.organizations.flatMap((organization) => {
+      if (organization.by === 'id' || this.#learnt.has(organization.value)) return []
+      const [id, another] = ids.get(isAlone ? '' : companySlug(organization.value)) ?? []
+      if (id === undefined || another !== undefined) return []
+      this.#learnt.add(organization.value)
+      return [{ organization, organization_id: id }]
+    })
+  }
+}
+
+/** The batches that a run has read to their end, by the names known by then. */
+export class KnownNames {
+  readonly #ids: Map<string, string>
+  /** By event types and filters: how far back each was read, in days. */
+  readonly #read = new Map<string, Map<string, number>>()
+
+  /** @param ids learnt before, by the requested URL or slug */
+  constructor(batches: Iterable<BatchHistory>, ids: ReadonlyMap<string, string> = new Map()) {
+    this.#ids = new Map(ids)
+    for (const { batch, state } of batches) if (state === 'finished') this.add(batch, [])
+  }
+
+  /** Adds a batch that was read to its end, and the ids that its pages showed. */
+  add(batch: BatchRecord, learnt: readonly LearntId[]): void {
+    for (const { organization, organization_id: id } of learnt) {
+      this.#ids.set(organization.value, id)
+    }
+    const read = this.#readOf(batch)
+    for (const one of batch.organizations) {
+      const name = canonicalName(this.#ids, one)
+      read.set(name, Math.max(read.get(name) ?? 0, daysOf(batch)))
+    }
+  }
+
+  /** The organisations of a batch that were not read for its event types and its window. */
+  unread(batch: BatchRecord): readonly OrganizationRef[] {
+    const read = this.#readOf(batch)
+    return batch.organizations.filter(
+      (one) => (read.get(canonicalName(this.#ids, one)) ?? 0) < daysOf(batch),
+    )
+  }
+
+  #readOf({ event_types: types, filters }: BatchRecord): Map<string, number> {
+    const question = `${types.join()} ${filtersText(filters)}`
+    const read = this.#read.get(question) ?? new Map<string, number>()
+    this.#read.set(question, read)
+    return read
+  }
+}
+
+function daysOf({ days_ago: days }: BatchRecord): number {
+  return days ?? Number.POSITIVE_INFINITY
+}
+
+/** Whether a batch asks for a company by its page. */
+export function hasUrls({ organizations }: BatchRecord): boolean {
+  return organizations.some(({ by }) => by === 'url')
+}
