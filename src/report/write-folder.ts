@@ -72,7 +72,7 @@ export async function writeReportFolder(
       const found = await read(some.map((one) => one.organization_id))
       for (const one of some) {
         const { organization_id: id } = one
-        const line = { one, address: addressOf(id), months: found.trends.get(id) ?? [] }
+        const line = { ...one, address: addressOf(id), months: found.trends.get(id) ?? [] }
         const index = `../${indexFile(Math.floor(lines.length / LINES_OF_PAGE) + 1)}`
         const data = { ...line, changes: found.changes.get(id) ?? [], index }
         write(line.address, organizationPage(data, head, writtenAt))
@@ -83,9 +83,7 @@ export async function writeReportFolder(
     const pages = Math.max(1, Math.ceil(lines.length / LINES_OF_PAGE))
     const collator = new Intl.Collator('en')
     const byName =
-      pages === 1
-        ? []
-        : lines.toSorted((a, b) => collator.compare(a.one.organization, b.one.organization))
+      pages === 1 ? [] : lines.toSorted((a, b) => collator.compare(a.organization, b.organization))
     for (let page = 1; page <= pages; page += 1) {
       const own = lines.slice((page - 1) * LINES_OF_PAGE, page * LINES_OF_PAGE)
       const part = { lines: own, page, pages, byName: page === 1 ? byName : [] }
