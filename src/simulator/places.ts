@@ -2,14 +2,14 @@
 
 import { sha256Hex } from '../support/hash.ts'
 
-export interface Place {
+interface Place {
   readonly city: string
   readonly region: string
   /** Two letters, upper case. */
   readonly country: string
 }
 
-const PLACES: readonly Place[] = [
+export const PLACES: readonly Place[] = [
   { city: 'London', region: 'England', country: 'GB' },
   { city: 'Berlin', region: 'Berlin', country: 'DE' },
   { city: 'Austin', region: 'Texas', country: 'US' },

@@ -5,11 +5,21 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
+import { jsonOrNull } from '../support/json.ts'
 import { closeServer, listenOnLoopback } from '../support/loopback.ts'
 import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
-import { OtherEndpoints } from './endpoints/endpoints.ts'
-import { SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
+import {
+  companyProfile,
+  companySearch,
+  jobDetails,
+  peopleFilters,
+  suggest,
+} from './endpoints/companies.ts'
+import { peopleSearch } from './endpoints/people-search.ts'
+import { postDetails, postReposts, postSearch } from './endpoints/posts.ts'
+import { Signals, SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
+import { ServedWorld, WorldBehind, type ServedEndpoint } from './endpoints/world.ts'
 import type { TrackedOrganization } from './events.ts'
 import { createFaultPlan, sendAnswer, type Fault, type FaultPlan } from './faults.ts'
 import {
@@ -18,7 +28,9 @@ import {
   Gate,
   errorAnswer,
   refusal,
+  replyOf,
   type Account,
+  type Admitted,
   type Call,
   type GateOptions,
   type Reply,
@@ -30,18 +42,31 @@ export interface ServiceOptions extends SearchOptions, GateOptions {
   readonly faults?: readonly Fault[]
 }
 
+const SERVED: readonly ServedEndpoint[] = [
+  companyProfile,
+  companySearch,
+  jobDetails,
+  peopleFilters,
+  peopleSearch,
+  postDetails,
+  postReposts,
+  postSearch,
+  suggest,
+]
+
 /** All endpoints of the service behind one gate, without a socket. */
 export class SimulatedService {
   readonly #gate: Gate
   readonly #search: Search
-  readonly #others: OtherEndpoints
+  readonly #behind: WorldBehind
+  readonly #signals = new Signals()
   #faults: FaultPlan
 
   /** @throws ConfigError naming a fault that is wrong */
   constructor(options: ServiceOptions) {
     this.#gate = new Gate(options)
     this.#search = new Search(options)
-    this.#others = new OtherEndpoints(options.source)
+    this.#behind = new WorldBehind(options.source)
     this.#faults = createFaultPlan(options.faults ?? [])
   }
 
@@ -52,11 +77,13 @@ export class SimulatedService {
 
   /** The deliveries of a run of all signals. */
   runSignals(nowMs: number): SentDelivery[] {
-    return this.#others.runSignals(nowMs)
+    return this.#signals.run(new ServedWorld(this.#behind, nowMs))
   }
 
   answer(path: string, call: Call, method = 'POST'): Reply {
-    const other = this.#others.at(path)
+    const other = [...SERVED, this.#signals.endpoint].find((one) =>
+      one.path.endsWith('/') ? path.startsWith(one.path) : path === one.path,
+    )
     if (path !== SEARCH_PATH && other === undefined) {
       return { answer: errorAnswer(404, `no such path: ${path}`) }
     }
@@ -69,12 +96,34 @@ export class SimulatedService {
     try {
       return other === undefined
         ? this.#search.answer(call, admitted, this.#faults)
-        : this.#others.answer(other, { path, call }, admitted, this.#faults)
+        : this.#answerOther(other, path, call, admitted)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       return refusal(400, error.message, admitted.key, admitted.headers)
     }
   }
+
+  #answerOther(endpoint: ServedEndpoint, path: string, call: Call, admitted: Admitted): Reply {
+    const rest = decodeURIComponent(path.slice(endpoint.path.length))
+    const request =
+      endpoint.method === 'GET'
+        ? { ...Object.fromEntries(new URLSearchParams(call.query)), rest }
+        : objectOf(call.body)
+    const answer = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
+    const page = Number(request['page'] ?? 1)
+    const strike = this.#faults(page, new Set([answer.organizationId ?? '']))
+    const { credits, items, status } = answer
+    const body = JSON.stringify({ ...answer.body, credit_used: credits })
+    return replyOf(admitted, strike, { status, body, credits, items, facts: { page } })
+  }
+}
+
+function objectOf(body: string): Readonly<Record<string, unknown>> {
+  const request = jsonOrNull(body)
+  if (request !== null && typeof request === 'object' && !Array.isArray(request)) {
+    return request as Record<string, unknown>
+  }
+  throw new BadRequest('the body must be a JSON object')
 }
 
 export interface SimulatorOptions extends ServiceOptions {

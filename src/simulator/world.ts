@@ -9,20 +9,23 @@ import { DAY, SECOND } from '../support/units.ts'
 import {
   Career,
   SHORTEST_STEP,
+  Successions,
   YEAR,
   YEARLY_RATES,
   type Stage,
   type History,
   type Change,
 } from './careers.ts'
-import { closingOf, dealsOf, withDeals } from './deals.ts'
 import { EventCollector, type EventSource, type JobChangeEvent } from './events.ts'
 import {
+  closingOf,
+  dealsOf,
   makeUpOrganizations,
   makeUpPerson,
   secondProfile,
   pickAddition,
   pickWord,
+  withDeals,
   type MadeUpOrganization,
   type MadeUpPerson,
 } from './made-up.ts'
@@ -34,7 +37,6 @@ import {
   pickWeighted,
   type Random,
 } from './random.ts'
-import { Successions } from './successions.ts'
 
 export interface Sighting {
   readonly event: JobChangeEvent

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { BadRequest } from '../gate.ts'
+import { PLACES } from '../places.ts'
 import { mixSeeds, pick, seededRandom } from '../random.ts'
 import {
   has,
@@ -71,12 +72,6 @@ const OPENINGS_SHOWN = 10
 
 const INDUSTRIES = ['Software Development', 'Banking', 'Retail', 'Machinery', 'Biotechnology']
 const TYPES = ['Privately Held', 'Public Company', 'Nonprofit']
-const CITIES = [
-  ['Berlin', 'Berlin', 'DE'],
-  ['Austin', 'Texas', 'US'],
-  ['Lyon', 'Auvergne-Rhône-Alpes', 'FR'],
-  ['Porto', 'Porto', 'PT'],
-] as const
 
 /** Its headcount follows the careers; all else is made up from its position. */
 export const companyProfile: ServedEndpoint = {
@@ -113,7 +108,7 @@ function profile(
 ) {
   const random = seededRandom(mixSeeds(number, 79))
   const { name, slug, network_url: page } = tracked
-  const [city, region, country] = pick(random, CITIES)
+  const { city, region, country } = pick(random, PLACES.slice(1))
   const [least, most] = Object.values(SIZES).find((size) => people <= size[1]) ?? SIZES.I
   const street = `${1 + (number % 90)} Main Street`
   const address = `${street}, ${city}`
