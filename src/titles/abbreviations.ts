@@ -139,41 +139,14 @@ export function withLetters(text: string): string {
   return text.replace(WRITTEN_OUT, (phrase) => LETTERS.get(phrase.replace('&', 'and')) ?? phrase)
 }
 
-const NAMED: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  ndash: '–',
-  mdash: '—',
-  bull: '•',
-  middot: '·',
-  hellip: '…',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
-  laquo: '«',
-  raquo: '»',
-  reg: ' ',
-  trade: ' ',
-  copy: ' ',
-  shy: '',
-  szlig: 'ß',
-  aelig: 'æ',
-  oelig: 'œ',
-  oslash: 'ø',
-  ordf: '',
-  ordm: '',
-  sol: '/',
-  comma: ',',
-  lpar: '(',
-  rpar: ')',
-  vert: '|',
-  period: '.',
-}
+// Each name with its sign.
+const NAMED = new Map(
+  `amp& lt< gt> quot" apos' ndash– mdash— bull• middot· hellip… lsquo‘ rsquo’ ldquo“ rdquo” laquo« raquo» szligß aeligæ
+   oeligœ oslashø sol/ comma, lpar( rpar) vert| period. shy ordf ordm`
+    .split(/\s+/)
+    .map((one) => [/^[a-z]+/.exec(one)?.[0] ?? '', one.replace(/^[a-z]+/, '')] as const),
+)
+for (const name of ['nbsp', 'reg', 'trade', 'copy']) NAMED.set(name, ' ')
 const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|([a-z]+));/gi
 // &eacute; &uuml; &Ccedil;
 const ACCENTED = /^([a-z])(?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron)$/i
@@ -188,7 +161,7 @@ export function withoutEntities(title: string): string {
 
 function decoded(title: string): string {
   return title.replace(ENTITY, (all, hex?: string, digits?: string, name?: string) => {
-    if (name !== undefined) return NAMED[name.toLowerCase()] ?? ACCENTED.exec(name)?.[1] ?? all
+    if (name !== undefined) return NAMED.get(name.toLowerCase()) ?? ACCENTED.exec(name)?.[1] ?? all
     const sign = hex === undefined ? Number(digits) : Number.parseInt(hex, 16)
     return sign > 0 && sign <= HIGHEST_SIGN ? String.fromCodePoint(sign) : all
   })

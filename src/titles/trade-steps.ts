@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
-import { masculine } from './masculine.ts'
+import { masculine } from './to-english.ts'
 import { BookMaker, PhraseBook } from './phrase-book.ts'
 import { FUNCTIONS, readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
