@@ -5,7 +5,7 @@
 
 import { kept, once } from './kept.ts'
 import { rankRanges, stepNamed } from './lexicon.ts'
-import { lists } from './roles.ts'
+import { lists, stepsOfTrades } from './roles.ts'
 import { isKnownWord, toEnglish } from './to-english.ts'
 import { stepOfLadders } from './trade-steps.ts'
 import { coreOf, readJob, readTitle, type Job, type ReadTitle } from './understand.ts'
@@ -310,7 +310,7 @@ interface Place {
 const made = kept('places', () => {
   const places = new Map<string, Place[]>()
   const general = new Set<string>()
-  for (const [trade, steps] of lists.steps_of_trades.entries()) {
+  for (const [trade, steps] of stepsOfTrades.entries()) {
     for (const [step, titles] of steps.entries()) {
       for (const title of titles.split('/')) {
         const name = nameOf(readJob(toEnglish(splitTitle(title))))

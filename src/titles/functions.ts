@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { kept } from './kept.ts'
 import type { EnglishTitle } from './languages.ts'
 import { isNumeral } from './lexicon.ts'
-import { BookMaker, PhraseBook } from './phrase-book.ts'
+import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { kinds, lists as roles, withUsualNames } from './roles.ts'
 import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
@@ -37,7 +37,7 @@ const made = kept('functions', () => {
       }),
     ),
   )
-  const book = new BookMaker<FunctionWord>()
+  const entries: Entry<FunctionWord>[] = []
   const english = new Set<string>(ENGLISH_GRAMMAR)
   for (const name of FUNCTIONS) {
     const { jobs, fields, hints, default: defaults, native } = lists[name]
@@ -45,14 +45,14 @@ const made = kept('functions', () => {
     for (const strength of STRENGTHS.toReversed()) {
       const value = { function: name, strength }
       for (const words of phrases[strength].map(wordsOfPhrase)) {
-        book.add(withUsualNames(words), value)
+        entries.push([withUsualNames(words), value])
         for (const word of words) english.add(word)
       }
     }
     const field = { function: name, strength: 'field' } as const
-    for (const phrase of native) book.add(wordsOfPhrase(phrase), field)
+    for (const phrase of native) entries.push([wordsOfPhrase(phrase), field])
   }
-  return { book: book.packed(), english: [...english] }
+  return { book: packBook(entries), english: [...english] }
 })()
 
 export const functionWords = new PhraseBook(made.book)

@@ -80,7 +80,10 @@ function gradedPost(post: Standing, grades: readonly Grade[]): Standing {
   if (post.level === 'manager' && grades.some(({ makesEntryOfPosts }) => makesEntryOfPosts)) {
     return standingOf('entry', 11)
   }
-  const shifts = [...new Set(grades)].reduce((sum, grade) => sum + grade.shift(post.level), 0)
+  const shifts = [...new Set(grades)].reduce(
+    (sum, grade) => sum + (grade.postOf[post.level] ?? grade.post),
+    0,
+  )
   return shiftInside(post, shifts)
 }
 

@@ -2,15 +2,19 @@
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
-import { BookMaker, PhraseBook } from './phrase-book.ts'
-import { wordList, readTaxonomy } from './taxonomy.ts'
+import { packBook, PhraseBook } from './phrase-book.ts'
+import { wordList, readTaxonomy, setsOf } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
 
 const phraseList = wordList.transform((list) => list.map(wordsOfPhrase))
 const joined = phraseList.transform((list) => list.map((words) => words.join(' ')))
 
 const made = kept('roles', () => {
-  const { synonyms, ...read } = readTaxonomy(
+  const {
+    synonyms,
+    steps_of_trades: trades,
+    ...read
+  } = readTaxonomy(
     'roles.yaml',
     z.strictObject({
       synonyms: z.record(z.string().min(1), phraseList),
@@ -29,47 +33,40 @@ const made = kept('roles', () => {
       grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
     }),
   )
-  const usualNames = new BookMaker<readonly string[]>()
-  for (const [usual, names] of Object.entries(synonyms)) {
-    const words = wordsOfPhrase(usual)
-    for (const name of names) usualNames.add(name, words)
-  }
-  const usual = usualNamesOf(new PhraseBook(usualNames.packed()))
-  const kinds = new BookMaker<Kind>()
-  const addKind = (kind: Kind, phrases: readonly (readonly string[])[]) => {
-    for (const words of phrases) kinds.add(usual(words), kind)
-  }
-  addKind('unit', read.units)
-  addKind('leading', read.leading)
-  addKind('level', read.levels)
-  addKind('place', read.places)
-  addKind('technology', read.technologies)
-  addKind('filler', [['and'], ...read.fillers])
+  const usualNames = packBook(
+    Object.entries(synonyms).flatMap(([usual, names]) => {
+      const words = wordsOfPhrase(usual)
+      return names.map((name) => [name, words] as const)
+    }),
+  )
+  const usual = usualNamesOf(new PhraseBook(usualNames))
+  const { units, leading, levels, places, technologies, fillers, grades, ...sets } = read
+  const byKind: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
+    ['unit', units],
+    ['leading', leading],
+    ['level', levels],
+    ['place', places],
+    ['technology', technologies],
+    ['filler', [['and'], ...fillers]],
+  ]
   return {
-    usualNames: usualNames.packed(),
-    kinds: kinds.packed(),
-    grades: Object.entries(read.grades).map(([phrase, step]): [string, number] => [
+    usualNames,
+    kinds: packBook(
+      byKind.flatMap(([kind, phrases]) => phrases.map((words) => [usual(words), kind] as const)),
+    ),
+    grades: Object.entries(grades).map(([phrase, step]): [string, number] => [
       wordsOfPhrase(phrase).join(' '),
       step,
     ]),
-    jobs_with_field_apart: read.jobs_with_field_apart,
-    general: read.general,
-    software: read.software,
-    deputies: read.deputies,
-    stand_in_jobs: read.stand_in_jobs,
-    steps_of_trades: read.steps_of_trades,
+    sets,
+    trades,
   }
 })()
 
 /** Words and phrases by what is said of them. */
-export const lists = {
-  jobs_with_field_apart: new Set(made.jobs_with_field_apart),
-  general: new Set(made.general),
-  software: new Set(made.software),
-  deputies: new Set(made.deputies),
-  stand_in_jobs: new Set(made.stand_in_jobs),
-  steps_of_trades: made.steps_of_trades,
-}
+export const lists = setsOf(made.sets)
+/** The titles of each trade, step by step. */
+export const stepsOfTrades = made.trades
 
 function usualNamesOf(book: PhraseBook<readonly string[]>): (words: readonly string[]) => string[] {
   return (words) => book.scan(words).flatMap(({ value, at, end }) => value ?? words.slice(at, end))

@@ -61,3 +61,11 @@ export const wordList = z.string().transform((text, context): string[] => {
   }
   return words
 })
+
+/** Lists by name, as sets. */
+export function setsOf<K extends string>(lists: Readonly<Record<K, readonly string[]>>) {
+  const entries = Object.entries<readonly string[]>(lists).map(([key, list]) => {
+    return [key, new Set(list)]
+  })
+  return Object.fromEntries(entries) as Record<K, ReadonlySet<string>>
+}

@@ -6,7 +6,7 @@
 import { englishWords } from './functions.ts'
 import { kept, once, remembered } from './kept.ts'
 import { cognateEndings, translations, segmented, type EnglishTitle } from './languages.ts'
-import { BookMaker, EMPTY_BOOK, PhraseBook } from './phrase-book.ts'
+import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { lists as roles, withUsualNames } from './roles.ts'
 import { baseForms, type Parts } from './words.ts'
 
@@ -128,14 +128,13 @@ type Languages = readonly string[]
 const make = once(() => {
   const bySingleWord = new Map<string, Set<string>>()
   const byPhrase = new Map<string, Set<string>>()
-  const byLanguage = new Map<string, BookMaker<English>>()
-  const anyLanguage = new BookMaker<English>()
+  const byLanguage = new Map<string, Entry<English>[]>()
+  const any: Entry<English>[] = []
   for (const translation of translations()) {
     const { language, english } = translation
     const words = translation.words.map(masculine)
-    const book = byLanguage.get(language) ?? new BookMaker<English>()
-    byLanguage.set(language, book)
-    book.add(words, english)
+    byLanguage.set(language, byLanguage.get(language) ?? [])
+    byLanguage.get(language)?.push([words, english])
     const [first = ''] = words
     const byWords = words.length === 1 ? bySingleWord : byPhrase
     const phrase = words.join(' ')
@@ -144,22 +143,18 @@ const make = once(() => {
       byWords.set(phrase, (byWords.get(phrase) ?? new Set()).add(language))
     }
     const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
-    if (words.length > 1 || isForeign) anyLanguage.add(words, english)
+    if (words.length > 1 || isForeign) any.push([words, english])
   }
-  const phrases = new BookMaker<Languages>()
   const listOf = remembered((joined: string): Languages => joined.split(' '))
-  for (const [phrase, languages] of byPhrase)
-    phrases.add(phrase.split(' '), listOf([...languages].join(' ')))
-  return { bySingleWord, byLanguage, anyLanguage, phrases }
+  const phrases = [...byPhrase].map(([phrase, languages]): Entry<Languages> => {
+    return [phrase.split(' '), listOf([...languages].join(' '))]
+  })
+  return { bySingleWord, byLanguage, any, phrases }
 })
 
 const made = kept('to-english', () => {
-  const { byLanguage, anyLanguage, phrases } = make()
-  return {
-    languages: [...byLanguage.keys()],
-    any: anyLanguage.packed(),
-    phrases: phrases.packed(),
-  }
+  const { byLanguage, any, phrases } = make()
+  return { languages: [...byLanguage.keys()], any: packBook(any), phrases: packBook(phrases) }
 })()
 const anyLanguage = new PhraseBook<English>(made.any)
 const phrases = new PhraseBook<Languages>(made.phrases)
@@ -171,8 +166,8 @@ const languagesBySingleWord = once(() => new Map(keptWords()))
 
 const bookOf = new Map(
   made.languages.map((language) => {
-    const book = kept(`language-${language}`, () => make().byLanguage.get(language)?.packed())
-    return [language, once(() => new PhraseBook<English>(book() ?? EMPTY_BOOK))]
+    const book = kept(`language-${language}`, () => packBook(make().byLanguage.get(language) ?? []))
+    return [language, once(() => new PhraseBook<English>(book()))]
   }),
 )
 
