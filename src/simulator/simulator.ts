@@ -1,12 +1,11 @@
 /** The service on this machine: its rules, errors, order and charges, over a made-up world or a file of events. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { closeServer, listenOnLoopback } from '../support/loopback.ts'
+import { closeServer, listenAt } from '../support/loopback.ts'
 import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import {
@@ -179,12 +178,12 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   })
   // Longer than a client's pauses: a connection closed under a request would look like a billed, lost page.
   server.keepAliveTimeout = 5 * MINUTE
-  await listenOnLoopback(server, options.port ?? 0)
+  const url = await listenAt(server, '127.0.0.1', options.port ?? 0)
   /** Deliveries that come with those of the next run. */
   const late: SentDelivery[] = []
   const random = seededRandom(DELIVERY_SEED)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     account: () => books.account(),
     organizations: () => source.organizations,
     runSignals: async () => {
