@@ -8,15 +8,7 @@ import { jsonOrNull } from '../support/json.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
-import {
-  companyProfile,
-  companySearch,
-  jobDetails,
-  peopleFilters,
-  suggest,
-} from './endpoints/companies.ts'
-import { peopleSearch } from './endpoints/people-search.ts'
-import { postDetails, postReposts, postSearch } from './endpoints/posts.ts'
+import { SERVED } from './endpoints/served.ts'
 import { Signals, SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
 import { ServedWorld, WorldBehind, type ServedEndpoint } from './endpoints/world.ts'
 import type { TrackedOrganization } from './events.ts'
@@ -40,18 +32,6 @@ import { SEARCH_PATH, Search, type SearchOptions } from './search.ts'
 export interface ServiceOptions extends SearchOptions, GateOptions {
   readonly faults?: readonly Fault[]
 }
-
-const SERVED: readonly ServedEndpoint[] = [
-  companyProfile,
-  companySearch,
-  jobDetails,
-  peopleFilters,
-  peopleSearch,
-  postDetails,
-  postReposts,
-  postSearch,
-  suggest,
-]
 
 /** All endpoints of the service behind one gate, without a socket. */
 export class SimulatedService {

@@ -1,6 +1,7 @@
 /** The data behind the endpoints other than job changes, derived from organisations and careers. */
 
 import type { z } from 'zod'
+import { sha256Hex } from '../../support/hash.ts'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import type { EventSource, JobChangeEvent, TrackedOrganization } from '../events.ts'
@@ -57,6 +58,27 @@ export function pageOf<Item>(all: readonly Item[], page: number) {
 /** Whether a text has another in it, in any case; everything has an absent one. */
 export function has(text: string | null, part: string | undefined): boolean {
   return part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase())
+}
+
+interface Place {
+  readonly city: string
+  readonly region: string
+  /** Two letters, upper case. */
+  readonly country: string
+}
+
+export const PLACES: readonly Place[] = [
+  { city: 'London', region: 'England', country: 'GB' },
+  { city: 'Berlin', region: 'Berlin', country: 'DE' },
+  { city: 'Austin', region: 'Texas', country: 'US' },
+  { city: 'Lyon', region: 'Auvergne-Rhône-Alpes', country: 'FR' },
+  { city: 'Porto', region: 'Porto', country: 'PT' },
+]
+
+/** Where a person is, by their id, so that a file of events has it as well: events do not say it, as the service's do not. */
+export function placeOf(profileId: string): Place {
+  const byte = Number.parseInt(sha256Hex(profileId).slice(0, 2), 16)
+  return PLACES[byte % PLACES.length] as Place
 }
 
 /** People who change nothing in the time that is looked at: median, and spread of its logarithm. */
