@@ -5,7 +5,7 @@
 
 import { z } from 'zod'
 import { kept, remembered } from './kept.ts'
-import { segmented } from './languages.ts'
+import { segmented } from './to-english.ts'
 import {
   phrases,
   tenseWords,

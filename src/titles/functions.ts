@@ -5,12 +5,11 @@
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
-import type { EnglishTitle } from './languages.ts'
 import { isNumeral } from './lexicon.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { kinds, lists as roles, withUsualNames } from './roles.ts'
 import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
-import { wordsOfPhrase } from './words.ts'
+import { wordsOfPhrase, type EnglishTitle } from './words.ts'
 
 /** How strongly a phrase indicates a field of work, weakest first. */
 const STRENGTHS = ['default', 'hint', 'field', 'job'] as const

@@ -4,11 +4,10 @@
  */
 
 import { z } from 'zod'
-import { spelledOut } from './abbreviations.ts'
 import { kept } from './kept.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { wordList, LEVELS, readTaxonomy, setsOf, type KnownLevel } from './taxonomy.ts'
-import { foldLetters } from './words.ts'
+import { spelledOut, foldLetters } from './words.ts'
 
 const foldedList = wordList.transform((list) => list.map(foldLetters))
 const byLanguage = z.record(z.string().min(1), foldedList)

@@ -6,12 +6,11 @@
 import { z } from 'zod'
 import { functionWords } from './functions.ts'
 import { kept, remembered } from './kept.ts'
-import { segmented, type EnglishTitle } from './languages.ts'
-import { masculine } from './to-english.ts'
+import { segmented, masculine } from './to-english.ts'
 import { packBook, PhraseBook } from './phrase-book.ts'
 import { kinds, withUsualNames } from './roles.ts'
 import { readTaxonomy, setsOf, wordList } from './taxonomy.ts'
-import { foldLetters, wordsOfPhrase } from './words.ts'
+import { foldLetters, wordsOfPhrase, type EnglishTitle } from './words.ts'
 
 type Words = readonly string[]
 

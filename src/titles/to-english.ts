@@ -3,12 +3,100 @@
  * are translated, English words for the same job become the usual one. Knows nothing of levels or fields.
  */
 
+import { z } from 'zod'
 import { englishWords } from './functions.ts'
 import { kept, once, remembered } from './kept.ts'
-import { cognateEndings, translations, segmented, type EnglishTitle } from './languages.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { lists as roles, withUsualNames } from './roles.ts'
-import { baseForms, type Parts } from './words.ts'
+import { readTaxonomy, wordList } from './taxonomy.ts'
+import { baseForms, foldLetters, wordsOfPhrase, type EnglishTitle, type Parts } from './words.ts'
+
+const byLanguage = z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList))
+const more = once(() => readTaxonomy('more-languages.yaml', byLanguage))
+const wordLists = once(() =>
+  readTaxonomy(
+    'languages.yaml',
+    z.strictObject({
+      translations: byLanguage,
+      cognates: z.record(z.string().min(1), z.array(z.string())),
+    }),
+  ),
+)
+
+interface Translation {
+  /** Two letters: `de`. */
+  readonly language: string
+  readonly words: readonly string[]
+  /** The phrase in the form that it takes inside a compound: folded, nothing spelled out. */
+  readonly letters: string
+  readonly english: readonly string[]
+}
+
+const englishOf = remembered(wordsOfPhrase)
+
+/** All of them, from the lists; what titles are read by is made of it, and kept. */
+const translations = once((): readonly Translation[] =>
+  [...Object.entries(wordLists().translations), ...Object.entries(more())].flatMap(
+    ([language, entries]) =>
+      Object.entries(entries).flatMap(([english, phrases]) =>
+        phrases.map((phrase) => ({
+          language,
+          words: wordsOfPhrase(phrase),
+          letters: foldLetters(phrase),
+          english: englishOf(english),
+        })),
+      ),
+  ),
+)
+
+const madeLists = kept('languages', () => ({
+  readInEnglish: Object.keys(more()),
+  cognates: Object.entries(wordLists().cognates).toSorted(([a], [b]) => b.length - a.length),
+}))()
+
+/** Languages with no other known words: their levels are also read from the English. */
+export const readInEnglish: ReadonlySet<string> = new Set(madeLists.readInEnglish)
+
+/** Endings of other languages, longest first, and those of English words of the same origin. */
+const cognateEndings: readonly (readonly [string, readonly string[]])[] = madeLists.cognates
+
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
+
+const unspacedWords = kept('segments', () =>
+  translations().flatMap(({ words: [only = '', ...others] }) =>
+    others.length === 0 && UNSPACED.test(only) ? [only] : [],
+  ),
+)
+const knownUnspaced = once(() => new Set(unspacedWords()))
+const longestKnown = once(() => Math.max(...unspacedWords().map(({ length }) => length)))
+
+/** The known words that `word` is written of, the longest first, and what stands between them. */
+export const segmented = remembered((word: string): readonly string[] => {
+  if (!UNSPACED.test(word) || knownUnspaced().has(word)) return [word]
+  const segments: string[] = []
+  let unknown = ''
+  for (let at = 0; at < word.length;) {
+    const found = knownAt(word, at)
+    if (found === null) {
+      unknown += word[at] ?? ''
+      at += 1
+      continue
+    }
+    if (unknown !== '') segments.push(unknown)
+    unknown = ''
+    segments.push(found)
+    at += found.length
+  }
+  return unknown === '' ? segments : [...segments, unknown]
+})
+
+function knownAt(word: string, at: number): string | null {
+  for (let length = Math.min(longestKnown(), word.length - at); length > 0; length -= 1) {
+    const part = word.slice(at, at + length)
+    if (knownUnspaced().has(part)) return part
+  }
+  return null
+}
 
 // Feminine forms: "ingeniera" → "ingeniero", "Leiterin" → "Leiter".
 

@@ -4,15 +4,14 @@ import { endOf, presentParts, withoutServed } from './end-marker.ts'
 import { functionWords, readFunction, type FunctionWord } from './functions.ts'
 import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
-import { readInEnglish, segmented, type EnglishTitle } from './languages.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
 import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
 import { gradeSteps, kinds, lists, type Kind } from './roles.ts'
 import { readBeside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
-import { masculine, toEnglish, type Keeps } from './to-english.ts'
+import { readInEnglish, segmented, masculine, toEnglish, type Keeps } from './to-english.ts'
 import { placesOf, type Place } from './trade-steps.ts'
-import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
+import { isAmbiguous, isFiller, splitTitle, type EnglishTitle, type Parts } from './words.ts'
 
 // Titles of people at the top in addition to their office.
 const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])
