@@ -196,7 +196,7 @@ function readPart(
   const detachedGrades: Grade[] = []
   let carried: readonly Grade[] = []
   for (const group of groupsOf(own)) {
-    const role = readGroup(group, words, { carried, trailing })
+    const role = readGroup(group, words, carried, trailing)
     if (role !== null) {
       roles.push({ ...role, isWhole: group.length === items.length })
       carried = role.grades
@@ -220,17 +220,15 @@ function postAfterAnd(topic: readonly Item[], words: readonly string[]): Role | 
     : null
 }
 
-interface Surroundings {
-  /** Grades of the role before it: "Senior Writer and Editor". */
-  readonly carried: readonly Grade[]
-  /** Grades after what the role is about: "Analista de Sistemas Senior". */
-  readonly trailing: readonly Grade[]
-}
-
+/**
+ * @param carried grades of the role before it: "Senior Writer and Editor"
+ * @param trailing grades after what the role is about: "Analista de Sistemas Senior"
+ */
 function readGroup(
   group: readonly Item[],
   words: readonly string[],
-  { carried, trailing }: Surroundings,
+  carried: readonly Grade[],
+  trailing: readonly Grade[],
 ): Role | null {
   const chosen = chooseHead(group)
   if (chosen === null) return null

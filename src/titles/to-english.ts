@@ -49,17 +49,6 @@ const translations = once((): readonly Translation[] =>
   ),
 )
 
-const madeLists = kept('languages', () => ({
-  readInEnglish: Object.keys(more()),
-  cognates: Object.entries(wordLists().cognates).toSorted(([a], [b]) => b.length - a.length),
-}))()
-
-/** Languages with no other known words: their levels are also read from the English. */
-export const readInEnglish: ReadonlySet<string> = new Set(madeLists.readInEnglish)
-
-/** Endings of other languages, longest first, and those of English words of the same origin. */
-const cognateEndings: readonly (readonly [string, readonly string[]])[] = madeLists.cognates
-
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
 
 const unspacedWords = kept('segments', () =>
@@ -68,35 +57,16 @@ const unspacedWords = kept('segments', () =>
   ),
 )
 const knownUnspaced = once(() => new Set(unspacedWords()))
-const longestKnown = once(() => Math.max(...unspacedWords().map(({ length }) => length)))
+const anyUnspaced = once(() => {
+  const longestFirst = [...knownUnspaced()].toSorted((a, b) => b.length - a.length)
+  return new RegExp(`(${longestFirst.join('|')})`)
+})
 
 /** The known words that `word` is written of, the longest first, and what stands between them. */
 export const segmented = remembered((word: string): readonly string[] => {
   if (!UNSPACED.test(word) || knownUnspaced().has(word)) return [word]
-  const segments: string[] = []
-  let unknown = ''
-  for (let at = 0; at < word.length;) {
-    const found = knownAt(word, at)
-    if (found === null) {
-      unknown += word[at] ?? ''
-      at += 1
-      continue
-    }
-    if (unknown !== '') segments.push(unknown)
-    unknown = ''
-    segments.push(found)
-    at += found.length
-  }
-  return unknown === '' ? segments : [...segments, unknown]
+  return word.split(anyUnspaced()).filter((part) => part !== '')
 })
-
-function knownAt(word: string, at: number): string | null {
-  for (let length = Math.min(longestKnown(), word.length - at); length > 0; length -= 1) {
-    const part = word.slice(at, at + length)
-    if (knownUnspaced().has(part)) return part
-  }
-  return null
-}
 
 // Feminine forms: "ingeniera" → "ingeniero", "Leiterin" → "Leiter".
 
@@ -132,18 +102,21 @@ export const masculine = remembered((word: string): string => {
 
 type PartsOfCompounds = ReadonlyMap<string, readonly string[]>
 
-const LANGUAGES = ['de', 'nl', 'sv', 'fi']
-
 // Of two translations of one word the first counts.
 const madeParts = kept('compounds', () =>
-  LANGUAGES.map((wanted) =>
-    translations()
+  ['de', 'nl', 'sv', 'fi'].map((wanted) => {
+    const entries = translations()
       .filter(({ language, letters }) => language === wanted && /^[^ ]{3,}$/.test(letters))
       .toReversed()
-      .map(({ letters, english }) => [letters, english] as const),
-  ),
+      .map(({ letters, english }) => [letters, english] as const)
+    return { language: wanted, entries }
+  }),
 )
-const parts = once(() => madeParts().map((entries): PartsOfCompounds => new Map(entries)))
+const parts = once(() =>
+  madeParts().map(({ language, entries }) => {
+    return { language, words: new Map(entries) as PartsOfCompounds }
+  }),
+)
 
 const LINKS = ['', 's', 'n', 'en', 'es', 'e', 'er']
 const SHORTEST_COMPOUND = 8
@@ -161,16 +134,12 @@ interface Compound {
 /** The English of a compound ("Vertriebsleiter" → sales, head), or null; an unknown first part is kept as it is. */
 const compound = remembered((word: string): Compound | null => {
   if (word.length < SHORTEST_COMPOUND || word.length > LONGEST_COMPOUND) return null
-  const [german = new Map<string, never>(), ...others] = parts()
-  const whole = wholeCompound(word, german)
-  // "newspaper" is not a German compound of "news" and "paper".
-  if (whole !== null && whole.join('') !== word) return { language: 'de', english: whole }
-  for (const [index, other] of others.entries()) {
-    const english = wholeCompound(word, other)
-    const language = LANGUAGES[index + 1] ?? ''
+  for (const { language, words } of parts()) {
+    const english = wholeCompound(word, words)
+    // "newspaper" is not a German compound of "news" and "paper".
     if (english !== null && english.join('') !== word) return { language, english }
   }
-  const end = endOfCompound(word, german)
+  const end = endOfCompound(word, parts()[0]?.words ?? new Map())
   return end === null ? null : { language: 'de', english: end }
 })
 
@@ -242,8 +211,16 @@ const make = once(() => {
 
 const made = kept('to-english', () => {
   const { byLanguage, any, phrases } = make()
-  return { languages: [...byLanguage.keys()], any: packBook(any), phrases: packBook(phrases) }
+  return {
+    languages: [...byLanguage.keys()],
+    readInEnglish: Object.keys(more()),
+    cognates: Object.entries(wordLists().cognates).toSorted(([a], [b]) => b.length - a.length),
+    any: packBook(any),
+    phrases: packBook(phrases),
+  }
 })()
+/** Languages with no other known words: their levels are also read from the English. */
+export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 const anyLanguage = new PhraseBook<English>(made.any)
 const phrases = new PhraseBook<Languages>(made.phrases)
 
@@ -324,7 +301,7 @@ const SHORTEST_COGNATE = 6
  */
 const cognate = remembered((word: string): string | null => {
   if (word.length < SHORTEST_COGNATE) return null
-  for (const [ending, replacements] of cognateEndings) {
+  for (const [ending, replacements] of made.cognates) {
     if (!word.endsWith(ending)) continue
     const stem = word.slice(0, word.length - ending.length)
     const spellings = replacements.flatMap((text) => spellingsOf(stem + text))
