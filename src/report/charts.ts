@@ -55,6 +55,8 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
       opacity: from + 7 * DAY > window.from ? 1 : 0.45,
     }
   })
+  const bar = (y: (week: Week) => number, fill: string) =>
+    Plot.rectY(bars, { x1: 'x1', x2: 'x2', y, fill, fillOpacity: 'opacity', rx: 1.5 })
   const most = Math.max(5, ...weeks.flatMap(({ joined, went }) => [joined, went]))
   const says = `Joined and left in each of the ${weeks.length} weeks to the end of the window; the table below has the figures.`
   return picture(says, (_, isNarrow) => ({
@@ -63,34 +65,20 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
     marginRight: 4,
     marginTop: 8,
     x: { type: 'utc', label: null, ticks: isNarrow ? 4 : 7, tickSize: 0 },
-    y: {
-      domain: [-most, most],
-      label: null,
-      ticks: 5,
-      tickSize: 0,
-      tickFormat: (value: number) => Math.abs(value).toLocaleString('en'),
-    },
+    y: { ...upAndDown(most), label: null, ticks: 5, tickSize: 0 },
     marks: [
       Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }),
-      Plot.rectY(bars, {
-        x1: 'x1',
-        x2: 'x2',
-        y: 'joined',
-        fill: 'var(--joined)',
-        fillOpacity: 'opacity',
-        rx: 1.5,
-      }),
-      Plot.rectY(bars, {
-        x1: 'x1',
-        x2: 'x2',
-        y: ({ went }: Week) => -went,
-        fill: 'var(--left)',
-        fillOpacity: 'opacity',
-        rx: 1.5,
-      }),
+      bar(({ joined }) => joined, 'var(--joined)'),
+      bar(({ went }) => -went, 'var(--left)'),
       Plot.ruleY([0], { stroke: 'var(--text)' }),
     ],
   }))
+}
+
+/** A scale around 0 whose figures have no sign. */
+function upAndDown(most: number): Plot.ScaleOptions {
+  const tickFormat = (value: number) => Math.abs(value).toLocaleString('en')
+  return { domain: [-most, most], tickFormat }
 }
 
 /** The share that left in the twelve months to each month, with its bounds. @param most the top of all such pictures */
@@ -116,17 +104,13 @@ export function attritionChart(months: readonly TrendMonth[], most: number): Htm
 /** How many people an organisation has, month by month. */
 export function headcountChart(months: readonly TrendMonth[]): Html {
   const most = Math.max(1, ...months.map(({ headcount }) => headcount))
+  const [y, stroke] = ['headcount', 'var(--joined)']
   return small(`Headcount, ${spanText(months)}`, months, {
     y: { domain: [0, most], tickFormat: (value: number) => value.toLocaleString('en') },
     marks: [
-      Plot.areaY(months, { x: monthOf, y: 'headcount', fill: 'var(--joined)', fillOpacity: 0.12 }),
-      Plot.lineY(months, {
-        x: monthOf,
-        y: 'headcount',
-        stroke: 'var(--joined)',
-        strokeWidth: 1.75,
-      }),
-      Plot.dot(months.slice(-1), { x: monthOf, y: 'headcount', fill: 'var(--joined)', r: 2.5 }),
+      Plot.areaY(months, { x: monthOf, y, fill: stroke, fillOpacity: 0.12 }),
+      Plot.lineY(months, { x: monthOf, y, stroke, strokeWidth: 1.75 }),
+      Plot.dot(months.slice(-1), { x: monthOf, y, fill: stroke, r: 2.5 }),
     ],
   })
 }
@@ -142,10 +126,7 @@ export function changesChart(months: readonly TrendMonth[]): Html {
       fill,
     })
   return small(`Joined and left, ${spanText(months)}`, months, {
-    y: {
-      domain: [-most, most],
-      tickFormat: (value: number) => Math.abs(value).toLocaleString('en'),
-    },
+    y: upAndDown(most),
     marks: [
       bar(({ joined }) => joined, 'var(--joined)'),
       bar(({ went }) => -went, 'var(--left)'),
@@ -207,13 +188,6 @@ interface End {
   readonly bottom: number
 }
 
-interface Link {
-  readonly y1: number
-  readonly y2: number
-  readonly thickness: number
-  readonly colour: string
-}
-
 /** The picture of the first flows. */
 export function flowsChart(flows: readonly Flow[]): Html {
   const drawn = flows.slice(0, DRAWN_FLOWS)
@@ -272,7 +246,7 @@ function layOut(flows: readonly Flow[], heightOfEnd: number) {
     taken.set(end, before + thickness)
     return end.top + before + thickness / 2
   }
-  const links = flows.map((flow): Link => {
+  const links = flows.map((flow) => {
     const thickness = flow.moves * scale
     return {
       y1: middle(from.get(flow.from_organization_id), thickness),

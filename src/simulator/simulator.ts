@@ -11,7 +11,6 @@ import { MINUTE } from '../support/units.ts'
 import { SERVED } from './endpoints/served.ts'
 import { Signals, SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
 import { ServedWorld, WorldBehind, type ServedEndpoint } from './endpoints/world.ts'
-import type { TrackedOrganization } from './events.ts'
 import { createFaultPlan, sendAnswer, type Fault, type FaultPlan } from './faults.ts'
 import {
   BadRequest,
@@ -20,7 +19,6 @@ import {
   errorAnswer,
   refusal,
   replyOf,
-  type Account,
   type Admitted,
   type Call,
   type GateOptions,
@@ -112,23 +110,11 @@ export interface SimulatorOptions extends ServiceOptions {
   readonly port?: number
 }
 
-export interface Simulator {
-  /** `http://127.0.0.1:<port>` */
-  readonly url: string
-  account(): Account
-  organizations(): readonly TrackedOrganization[]
-  /** Makes a run of each signal: what it delivers is sent to its webhook, and again where that does not answer 2xx. */
-  runSignals(): Promise<void>
-  /** Replaces all faults; their counting starts again. */
-  setFaults(faults: readonly Fault[]): void
-  close(): Promise<void>
-}
-
 /**
  * Starts a simulator on 127.0.0.1.
  * @throws ConfigError when the port is taken or a fault is wrong
  */
-export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions) {
   const { clock, source } = options
   const service = new SimulatedService(options)
   const books = new Bookkeeper()
@@ -166,6 +152,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     url,
     account: () => books.account(),
     organizations: () => source.organizations,
+    /** Makes a run of each signal: what it delivers is sent to its webhook, and again where that does not answer 2xx. */
     runSignals: async () => {
       late.push(...service.runSignals(clock.now()))
       for (const delivery of shuffled(late.splice(0), random)) {
@@ -174,10 +161,13 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
         if (random() < DELIVERED_TWICE) await deliver(delivery)
       }
     },
-    setFaults: (faults) => service.setFaults(faults),
+    /** Replaces all faults; their counting starts again. */
+    setFaults: (faults: readonly Fault[]) => service.setFaults(faults),
     close: () => closeServer(server),
   }
 }
+
+export type Simulator = Awaited<ReturnType<typeof startSimulator>>
 
 const DELIVERED_AT_MOST = 5
 // In any order, some twice, some with those of the next run.

@@ -15,7 +15,7 @@ import {
   type Meaning,
 } from './lexicon.ts'
 import { packBook, PhraseBook, type Entry, type Place } from './phrase-book.ts'
-import { readTaxonomy, wordList } from './taxonomy.ts'
+import { each, readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase, type Parts } from './words.ts'
 
 /** The parts of a title without those that only name the person whom the first one serves. */
@@ -150,7 +150,7 @@ const made = kept('no-job', () => {
   const list = wordList.transform((all) => all.map(wordsOfPhrase))
   const { adverbs, jobs, ...markers } = readTaxonomy(
     'no-job.yaml',
-    z.strictObject({ persons: list, times: list, seeking: list, adverbs: list, jobs: list }),
+    z.strictObject(each(list, 'persons', 'times', 'seeking', 'adverbs', 'jobs')),
   )
   const { persons: person, times: time, seeking } = markers
   const entries: Entry<Marker | null>[] = jobs.map((words) => [words, null])

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { kept } from './kept.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
-import { wordList, LEVELS, readTaxonomy, setsOf, type KnownLevel } from './taxonomy.ts'
+import { each, LEVELS, readTaxonomy, setsOf, wordList, type KnownLevel } from './taxonomy.ts'
 import { spelledOut, foldLetters } from './words.ts'
 
 const foldedList = wordList.transform((list) => list.map(foldLetters))
@@ -43,29 +43,17 @@ function readLists() {
         level,
         z.strictObject({ lowest: rank, usual: rank, highest: rank, management: z.boolean() }),
       ),
-      links: foldedList,
-      ands: foldedList,
-      silent: foldedList,
-      tense: z.strictObject({
-        before: foldedList,
-        before_a_role: foldedList,
-        after: foldedList,
-        ends: foldedList,
-        ahead: foldedList,
-        no_roles: foldedList,
-      }),
-      serving: foldedList,
+      ...each(foldedList, 'links', 'ands', 'silent', 'serving'),
+      tense: z.strictObject(
+        each(foldedList, 'before', 'before_a_role', 'after', 'ends', 'ahead', 'no_roles'),
+      ),
       grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
       posts: z.array(headSchema),
       learners: z.array(headSchema),
       numerals: z.strictObject({
-        roman: wordList,
-        steps: wordList,
+        ...each(wordList, 'roman', 'steps', 'letters_without_steps', 'ladders'),
+        ...each(wordList, 'words', 'words_without_steps'),
         letters: z.record(z.string().regex(/^[a-z]+$/), wordList),
-        letters_without_steps: wordList,
-        words: wordList,
-        words_without_steps: wordList,
-        ladders: wordList,
       }),
       confidence: z.record(z.string(), z.number().min(0).max(1)),
     }),
@@ -77,15 +65,11 @@ function readLists() {
   const professions = readTaxonomy(
     'professions.yaml',
     z.strictObject({
-      staff_ladder: foldedList,
+      ...each(foldedList, 'staff_ladder', 'fields'),
       professions: byLanguage,
-      fields: foldedList,
-      endings: z.strictObject({
-        anywhere: foldedList,
-        last_word: foldedList,
-        first_word: foldedList,
-        not_professions: foldedList,
-      }),
+      endings: z.strictObject(
+        each(foldedList, 'anywhere', 'last_word', 'first_word', 'not_professions'),
+      ),
     }),
   )
   return { levels, trades, professions }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { kept } from './kept.ts'
 import { packBook, PhraseBook } from './phrase-book.ts'
-import { wordList, readTaxonomy, setsOf } from './taxonomy.ts'
+import { each, readTaxonomy, setsOf, wordList } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
 
 const phraseList = wordList.transform((list) => list.map(wordsOfPhrase))
@@ -18,17 +18,8 @@ const made = kept('roles', () => {
     'roles.yaml',
     z.strictObject({
       synonyms: z.record(z.string().min(1), phraseList),
-      units: phraseList,
-      leading: phraseList,
-      jobs_with_field_apart: joined,
-      general: joined,
-      levels: phraseList,
-      fillers: phraseList,
-      places: phraseList,
-      technologies: phraseList,
-      software: joined,
-      deputies: joined,
-      stand_in_jobs: joined,
+      ...each(phraseList, 'units', 'leading', 'levels', 'fillers', 'places', 'technologies'),
+      ...each(joined, 'jobs_with_field_apart', 'general', 'software', 'deputies', 'stand_in_jobs'),
       steps_of_trades: z.array(wordList),
       grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
     }),

@@ -9,7 +9,7 @@ import { kept, remembered } from './kept.ts'
 import { segmented, masculine } from './to-english.ts'
 import { packBook, PhraseBook } from './phrase-book.ts'
 import { kinds, withUsualNames } from './roles.ts'
-import { readTaxonomy, setsOf, wordList } from './taxonomy.ts'
+import { each, readTaxonomy, setsOf, wordList } from './taxonomy.ts'
 import { foldLetters, wordsOfPhrase, type EnglishTitle } from './words.ts'
 
 type Words = readonly string[]
@@ -25,19 +25,10 @@ const made = kept('side-roles', () => {
   const read = readTaxonomy(
     'side-roles.yaml',
     z.strictObject({
-      seats: list,
-      boards: list,
-      boards_that_lead: words,
-      before: words,
-      roles: list,
-      plain_adviser: words,
-      serves_the_state: words,
-      volunteering_is_the_field: words,
-      unpaid: words,
-      advisory: list,
+      ...each(list, 'seats', 'boards', 'roles', 'advisory', 'native_jobs'),
+      ...each(words, 'boards_that_lead', 'before', 'plain_adviser', 'serves_the_state'),
+      ...each(words, 'volunteering_is_the_field', 'unpaid', 'not_beside'),
       native: z.record(z.string(), list),
-      native_jobs: list,
-      not_beside: words,
     }),
   )
   const bookOf = (...lists: (readonly Words[])[]) =>

@@ -62,6 +62,11 @@ export const wordList = z.string().transform((text, context): string[] => {
   return words
 })
 
+/** Members of a schema that are all of one kind. */
+export function each<K extends string, T extends z.ZodType>(kind: T, ...names: readonly K[]) {
+  return Object.fromEntries(names.map((name) => [name, kind])) as Record<K, T>
+}
+
 /** Lists by name, as sets. */
 export function setsOf<K extends string>(lists: Readonly<Record<K, readonly string[]>>) {
   const entries = Object.entries<readonly string[]>(lists).map(([key, list]) => {

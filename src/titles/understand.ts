@@ -1,7 +1,7 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which job. Puts the readers together. */
 
 import { endOf, presentParts, withoutServed } from './end-marker.ts'
-import { functionWords, readFunction, type FunctionWord } from './functions.ts'
+import { functionWords, readFunction } from './functions.ts'
 import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
@@ -10,7 +10,7 @@ import { gradeSteps, kinds, lists, type Kind } from './roles.ts'
 import { readBeside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { readInEnglish, segmented, masculine, toEnglish, type Keeps } from './to-english.ts'
-import { placesOf, type Place } from './trade-steps.ts'
+import { placesOf } from './trade-steps.ts'
 import { isAmbiguous, isFiller, splitTitle, type EnglishTitle, type Parts } from './words.ts'
 
 // Titles of people at the top in addition to their office.
@@ -33,11 +33,6 @@ function officeOf(own: Parts, title: EnglishTitle, job: Job): string | null {
     ...(isDeputy(office, title) ? ['deputy'] : []),
   ]
   return [...grades, office, ...textsOf('place', title)].join(' ')
-}
-
-/** "Interim CEO", "Directeur général par intérim". */
-function isInterim(own: Parts): boolean {
-  return hasGrade('acting', own)
 }
 
 /** @param name a grade of config/titles/levels.yaml */
@@ -93,25 +88,6 @@ export interface UnderstoodTitle {
   readonly confidence: number
 }
 
-export interface ReadTitle {
-  readonly understood: UnderstoodTitle
-  readonly job: Job
-  /** The words that name the field of work, and how strongly. */
-  readonly function: FunctionWord | null
-  /** Whether it names a role that the person no longer has or does not have yet. */
-  readonly isOfAnotherTime: boolean
-  readonly firstPart: readonly string[]
-  /** Its positions on ladders of trades. */
-  readonly places: readonly Place[]
-  readonly inOrder: readonly string[]
-  /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
-  readonly normal: string
-  /** Every meaningful word as written, sorted. */
-  readonly words: readonly string[]
-  /** Every meaningful word in English, sorted; a head of something is its manager. */
-  readonly english: readonly string[]
-}
-
 /** Understands one title as written. */
 export function understandTitle(title: string, ladder = 'standard'): UnderstoodTitle {
   return read(title, ladder).understood
@@ -144,7 +120,8 @@ function read(title: string, ladder: string) {
     function: mention?.function ?? (level === null ? 'unknown' : 'other'),
     core: coreOf(job),
     office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
-    isInterim: isInterim(own),
+    // "Interim CEO", "Directeur général par intérim".
+    isInterim: hasGrade('acting', own),
     ...readBeside(title, english),
     isEndMarker: end !== null,
     rule: level?.rule ?? 'unknown',
@@ -153,29 +130,30 @@ function read(title: string, ladder: string) {
   return { understood, job, mention, parts, own, english }
 }
 
-function comparable({
-  understood,
-  job,
-  mention,
-  parts,
-  own,
-  english,
-}: ReturnType<typeof read>): ReadTitle {
+function comparable(found: ReturnType<typeof read>) {
+  const { understood, job, mention, parts, own, english } = found
   const inOrder = parts.flat().flatMap(segmented)
   return {
     understood,
     job,
+    /** The words that name the field of work, and how strongly. */
     function: mention,
+    /** Whether it names a role that the person no longer has or does not have yet. */
     isOfAnotherTime: presentParts(parts) !== parts,
     firstPart: own[0] ?? [],
+    /** Its positions on ladders of trades. */
     places: placesOf(inOrder.map(masculine)),
     inOrder,
+    /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
     normal: normalForm(english.language === 'en' ? english.parts : english.native),
+    /** Every meaningful word as written, sorted. */
     words: meaningful(inOrder),
-    // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
+    /** As `words`, in English. "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing". */
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
   }
 }
+
+export type ReadTitle = Readonly<ReturnType<typeof comparable>>
 
 function namesMainJob(parts: Parts): boolean {
   const english = toEnglish(parts)
@@ -183,13 +161,13 @@ function namesMainJob(parts: Parts): boolean {
   return level !== null && level.rule !== 'field' && !readBeside('', english).isSideRole
 }
 
-const AMBIGUOUS_RULE = 'ambiguous_abbreviation'
-
 function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | null {
   const level = readInEnglish.has(english.language)
     ? readLevel(toEnglish(own, keepsNativeLevel).parts)
     : (readLevel(own) ?? readLevel(english.parts))
-  return level?.level === 'cxo' && isAmbiguous(title) ? { ...level, rule: AMBIGUOUS_RULE } : level
+  return level?.level === 'cxo' && isAmbiguous(title)
+    ? { ...level, rule: 'ambiguous_abbreviation' }
+    : level
 }
 
 const LATIN = /^[a-z0-9&]/

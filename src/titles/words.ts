@@ -5,19 +5,14 @@
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
-import { wordList, readTaxonomy } from './taxonomy.ts'
+import { each, readTaxonomy, wordList } from './taxonomy.ts'
 
 const lists = kept('words', () =>
   readTaxonomy(
     'words.yaml',
     z.strictObject({
-      one_word: wordList,
-      to_belongs_to_the_words: wordList,
-      grade_prefixes: wordList,
-      fillers: wordList,
-      degrees: wordList,
-      ambiguous: wordList,
-      articles: wordList,
+      ...each(wordList, 'one_word', 'to_belongs_to_the_words', 'grade_prefixes', 'fillers'),
+      ...each(wordList, 'degrees', 'ambiguous', 'articles'),
       letters: z.record(z.string(), z.string()),
       endings: z.record(z.string(), z.array(z.string())),
     }),
