@@ -1,6 +1,6 @@
 /**
  * The taxonomy of titles: which levels and functions there are, and the word lists of config/titles/ that say how titles are
- * read. Lists are data; what they mean together is said by the readers (levels.ts, functions.ts, core.ts).
+ * read. Lists are data; what they mean together is said by the readers (levels.ts, functions.ts, understand.ts).
  */
 
 import { z } from 'zod'
