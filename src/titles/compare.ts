@@ -3,9 +3,9 @@
  * where they are about the same, the words decide whether it is another job or the same one in other words.
  */
 
+import { roles, stepsOfTrades } from './functions.ts'
 import { kept, once } from './kept.ts'
 import { rankRanges, stepNamed } from './lexicon.ts'
-import { lists, stepsOfTrades } from './roles.ts'
 import { isKnownWord, toEnglish } from './to-english.ts'
 import { stepOfLadders } from './trade-steps.ts'
 import { coreOf, readJob, readTitle, type Job, type ReadTitle } from './understand.ts'
@@ -184,7 +184,7 @@ function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
   return (!isKnown || isNear) && isEqual(before.english, after.english)
 }
 
-const STANDS_FOR_ANOTHER = new Set([...lists.deputies, 'vice'])
+const STANDS_FOR_ANOTHER = new Set([...roles.deputies, 'vice'])
 
 /** "Assistant Director" → "Director" is a rise (1), the way back a fall (-1); anything else 0. */
 function deputyRise(before: readonly string[], after: readonly string[]): number {

@@ -4,11 +4,10 @@
  */
 
 import { z } from 'zod'
-import { functionWords } from './functions.ts'
+import { functionWords, kinds, withUsualNames } from './functions.ts'
 import { kept, remembered } from './kept.ts'
 import { segmented, masculine } from './to-english.ts'
 import { packBook, PhraseBook } from './phrase-book.ts'
-import { kinds, withUsualNames } from './roles.ts'
 import { each, readTaxonomy, setsOf, wordList } from './taxonomy.ts'
 import { foldLetters, wordsOfPhrase, type EnglishTitle } from './words.ts'
 

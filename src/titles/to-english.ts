@@ -4,10 +4,9 @@
  */
 
 import { z } from 'zod'
-import { englishWords } from './functions.ts'
+import { englishWords, roles, withUsualNames } from './functions.ts'
 import { kept, once, remembered } from './kept.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
-import { lists as roles, withUsualNames } from './roles.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { baseForms, foldLetters, wordsOfPhrase, type EnglishTitle, type Parts } from './words.ts'
 

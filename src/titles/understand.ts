@@ -1,12 +1,11 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which job. Puts the readers together. */
 
 import { endOf, presentParts, withoutServed } from './end-marker.ts'
-import { functionWords, readFunction } from './functions.ts'
+import { functionWords, gradeSteps, kinds, readFunction, roles, type Kind } from './functions.ts'
 import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
 import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
-import { gradeSteps, kinds, lists, type Kind } from './roles.ts'
 import { readBeside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { readInEnglish, segmented, masculine, toEnglish, type Keeps } from './to-english.ts'
@@ -252,7 +251,7 @@ function namesOf({ words, technologies }: ReadPart): readonly string[] {
 function needsField(part: ReadPart): boolean {
   if (part.leads) return namesOf(part).length === 0
   const [only = ''] = part.words
-  return part.words.length === 1 && lists.jobs_with_field_apart.has(only)
+  return part.words.length === 1 && roles.jobs_with_field_apart.has(only)
 }
 
 /** The job in words: "software engineer", "sales management"; null where the title names none. */
@@ -270,14 +269,14 @@ function headOf({ words, leads, standIn }: Job): string[] {
 function namesJobItself(word: string): boolean {
   const words = word.split(' ')
   const strength = functionWords.find(words, words.length - 1)?.strength
-  return strength === 'job' || strength === 'default' || lists.general.has(words.at(-1) ?? '')
+  return strength === 'job' || strength === 'default' || roles.general.has(words.at(-1) ?? '')
 }
 
 const HEAD_FIRST = new Set(['fr', 'es', 'pt', 'it', 'ar', 'he', 'id', 'th', 'vi'])
 
 function headLast(words: readonly string[]): readonly string[] {
   const [first = '', ...others] = words
-  return lists.general.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
+  return roles.general.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
 }
 
 function readPart(words: readonly string[]): ReadPart {
@@ -295,10 +294,10 @@ function readPart(words: readonly string[]): ReadPart {
     if (kind === null || kind === 'unit') part.words.push(text)
     else if (kind === 'leading') part.leads = true
     else if (kind === 'technology') part.technologies.push(text)
-    else if (kind === 'level' && lists.stand_in_jobs.has(text)) part.standIn = text
+    else if (kind === 'level' && roles.stand_in_jobs.has(text)) part.standIn = text
     const step = kind === 'unit' ? 0 : (gradeSteps.get(text) ?? 0)
     part.grade += step
-    if (lists.deputies.has(text)) part.deputy += step
+    if (roles.deputies.has(text)) part.deputy += step
   }
   nameSoftwareWork(part.words, part.technologies)
   return part
@@ -306,13 +305,13 @@ function readPart(words: readonly string[]): ReadPart {
 
 // "Specialist for Tax" still says nothing before the "for".
 function namesField({ words }: ReadPart): boolean {
-  return words.some((word) => !lists.general.has(word))
+  return words.some((word) => !roles.general.has(word))
 }
 
 /** "React Developer", "Web Engineer" and "Developer" are software engineers; "Mechanical Engineer" is not. */
 function nameSoftwareWork(words: string[], technologies: readonly string[]): void {
   const [only = ''] = words
-  const isSoftware = technologies.some((name) => lists.software.has(name))
+  const isSoftware = technologies.some((name) => roles.software.has(name))
   if (words.length === 1 && (only === 'developer' || (only === 'engineer' && isSoftware))) {
     words[0] = 'software engineer'
   }
