@@ -87,16 +87,13 @@ function section(
       known.has(one) ? html`<a href="#${one}">${one}</a>` : html`<code>${one}</code>`,
     ])
   const drawing = lineage(name, tables)
-  const facts: readonly (readonly [label: string, content: Content, isThere: boolean])[] = [
-    ['Place', html`<code>${schema}.${name}</code>`, true],
-    ['Key', html`<code>${table.key.join(', ')}</code>`, table.key.length > 0],
-    ['Rows', table.rowsText, true],
-    [
-      'Made from',
-      table.reads.length > 0 ? links(table.reads) : table.sourceText,
-      table.reads.length > 0 || table.sourceText !== '',
-    ],
-    ['Read by', links(table.readBy), table.readBy.length > 0],
+  const { key, reads, readBy, rowsText, sourceText } = table
+  const facts: readonly (readonly [label: string, content: Content])[] = [
+    ['Place', html`<code>${schema}.${name}</code>`],
+    ['Key', key.length > 0 && html`<code>${key.join(', ')}</code>`],
+    ['Rows', rowsText],
+    ['Made from', reads.length > 0 ? links(reads) : sourceText],
+    ['Read by', readBy.length > 0 && links(readBy)],
   ]
   return html`<section class="table" id="${name}" aria-labelledby="${name}-head">
     <p class="back"><a href="#">All tables</a></p>
@@ -104,8 +101,9 @@ function section(
     <p>${prose(grain)} ${prose(purpose ?? '')}</p>
     <dl class="facts">
       ${facts.map(
-        ([label, content, isThere]) =>
-          isThere &&
+        ([label, content]) =>
+          content !== false &&
+          content !== '' &&
           html`<dt>${label}</dt>
             <dd>${content}</dd>`,
       )}

@@ -94,14 +94,8 @@ export async function writeReportFolder(
         onPage(lines.length, organizations.length)
       }
     }
-    const pages = Math.max(1, Math.ceil(lines.length / LINES_OF_PAGE))
-    const collator = new Intl.Collator('en')
-    const byName =
-      pages === 1 ? [] : lines.toSorted((a, b) => collator.compare(a.organization, b.organization))
-    for (let page = 1; page <= pages; page += 1) {
-      const own = lines.slice((page - 1) * LINES_OF_PAGE, page * LINES_OF_PAGE)
-      const part = { lines: own, page, pages, byName: page === 1 ? byName : [] }
-      write(indexFile(page), indexPage(head, part, writtenAt))
+    for (let page = 1; page === 1 || (page - 1) * LINES_OF_PAGE < lines.length; page += 1) {
+      write(indexFile(page), indexPage(head, lines, page, writtenAt))
     }
     onDisk(path, () => place(temporary, path))
     return { head, organizations: organizations[0]?.organizations ?? 0, pages: lines.length, bytes }
@@ -151,20 +145,20 @@ function indexFile(page: number): string {
   return page === 1 ? 'index.html' : `index-${page}.html`
 }
 
-interface IndexPart {
-  readonly lines: readonly IndexLine[]
-  /** From 1. */
-  readonly page: number
-  readonly pages: number
-  /** All, by name, where the index has several pages and this is the first. */
-  readonly byName: readonly IndexLine[]
-}
-
+/** A page of the index. @param page from 1 */
 function indexPage(
   head: ReportHead,
-  { lines, page, pages, byName }: IndexPart,
+  everything: readonly IndexLine[],
+  page: number,
   writtenAt: number,
 ): string {
+  const lines = everything.slice((page - 1) * LINES_OF_PAGE, page * LINES_OF_PAGE)
+  const pages = Math.max(1, Math.ceil(everything.length / LINES_OF_PAGE))
+  const { compare } = new Intl.Collator('en')
+  const byName =
+    page === 1 && pages > 1
+      ? everything.toSorted((a, b) => compare(a.organization, b.organization))
+      : []
   const window = windowText(head.window)
   const all = lines[0]?.organizations ?? 0
   const others = Array.from({ length: pages }, (_, at) => at + 1)
