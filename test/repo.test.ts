@@ -65,7 +65,7 @@ describe('imports', () => {
     ['undici', /^src\/api\/(?:agent|transport)\.ts$/],
     ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],
     ['cli-', /^src\/cli\//],
-    ['@observablehq/', /^src\/report\/(?:charts|flows-chart)\.ts$/],
+    ['@observablehq/', /^src\/report\/charts\.ts$/],
     ['nodemailer', /^src\/observe\/mail\.ts$/],
     ['linkedom', /^src\/report\/charts\.ts$/],
     ['@opentelemetry/', /^src\/observe\/otel\.ts$/],

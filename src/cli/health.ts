@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http'
 import { errorDocument } from '../support/errors.ts'
-import { closeServer, listenOnLoopback, listenOnSocket } from '../support/loopback.ts'
+import { closeServer, listenAt, listenOnSocket } from '../support/loopback.ts'
 
 /** The response of a path: a status and a text. */
 export interface Told {
@@ -45,7 +45,7 @@ export async function serveHealth(
     })
   })
   await (typeof place === 'number'
-    ? listenOnLoopback(server, place)
+    ? listenAt(server, '127.0.0.1', place)
     : listenOnSocket(server, place))
   const address = server.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0

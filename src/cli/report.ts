@@ -4,7 +4,7 @@
 
 import { minuteText } from '../support/clock.ts'
 import { numberText } from '../support/numbers.ts'
-import { toSnakeCase } from '../support/snake-case.ts'
+import { toSnakeCase } from '../support/json.ts'
 import { printable } from '../support/text.ts'
 import { meaningOf, plain, type Meaning, type Paint } from './palette.ts'
 import {

@@ -2,18 +2,16 @@
 
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
+import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
-import { Html, html } from './html.ts'
-import type { TrendMonth, Week } from './read-report.ts'
+import { Html, html, shown } from './html.ts'
+import type { Flow, TrendMonth, Week } from './read-report.ts'
 import { monthText, type ReportWindow } from './window.ts'
 
-export type PictureOptions = Plot.PlotOptions
+type PictureOptions = Plot.PlotOptions
 
 /** A picture drawn twice: for a page as wide as a desk's screen, and for a phone. What it shows is said in words. */
-export function picture(
-  says: string,
-  draw: (width: number, isNarrow: boolean) => PictureOptions,
-): Html {
+function picture(says: string, draw: (width: number, isNarrow: boolean) => PictureOptions): Html {
   const at = (width: number, isNarrow: boolean) => svg(says, { width, ...draw(width, isNarrow) })
   return html`<div class="wide">${at(1000, false)}</div>
     <div class="narrow">${at(360, true)}</div>`
@@ -57,6 +55,8 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
       opacity: from + 7 * DAY > window.from ? 1 : 0.45,
     }
   })
+  const bar = (y: (week: Week) => number, fill: string) =>
+    Plot.rectY(bars, { x1: 'x1', x2: 'x2', y, fill, fillOpacity: 'opacity', rx: 1.5 })
   const most = Math.max(5, ...weeks.flatMap(({ joined, went }) => [joined, went]))
   const says = `Joined and left in each of the ${weeks.length} weeks to the end of the window; the table below has the figures.`
   return picture(says, (_, isNarrow) => ({
@@ -65,34 +65,20 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
     marginRight: 4,
     marginTop: 8,
     x: { type: 'utc', label: null, ticks: isNarrow ? 4 : 7, tickSize: 0 },
-    y: {
-      domain: [-most, most],
-      label: null,
-      ticks: 5,
-      tickSize: 0,
-      tickFormat: (value: number) => Math.abs(value).toLocaleString('en'),
-    },
+    y: { ...upAndDown(most), label: null, ticks: 5, tickSize: 0 },
     marks: [
       Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }),
-      Plot.rectY(bars, {
-        x1: 'x1',
-        x2: 'x2',
-        y: 'joined',
-        fill: 'var(--joined)',
-        fillOpacity: 'opacity',
-        rx: 1.5,
-      }),
-      Plot.rectY(bars, {
-        x1: 'x1',
-        x2: 'x2',
-        y: ({ went }: Week) => -went,
-        fill: 'var(--left)',
-        fillOpacity: 'opacity',
-        rx: 1.5,
-      }),
+      bar(({ joined }) => joined, 'var(--joined)'),
+      bar(({ went }) => -went, 'var(--left)'),
       Plot.ruleY([0], { stroke: 'var(--text)' }),
     ],
   }))
+}
+
+/** A scale around 0 whose figures have no sign. */
+function upAndDown(most: number): Plot.ScaleOptions {
+  const tickFormat = (value: number) => Math.abs(value).toLocaleString('en')
+  return { domain: [-most, most], tickFormat }
 }
 
 /** The share that left in the twelve months to each month, with its bounds. @param most the top of all such pictures */
@@ -118,17 +104,13 @@ export function attritionChart(months: readonly TrendMonth[], most: number): Htm
 /** How many people an organisation has, month by month. */
 export function headcountChart(months: readonly TrendMonth[]): Html {
   const most = Math.max(1, ...months.map(({ headcount }) => headcount))
+  const [y, stroke] = ['headcount', 'var(--joined)']
   return small(`Headcount, ${spanText(months)}`, months, {
     y: { domain: [0, most], tickFormat: (value: number) => value.toLocaleString('en') },
     marks: [
-      Plot.areaY(months, { x: monthOf, y: 'headcount', fill: 'var(--joined)', fillOpacity: 0.12 }),
-      Plot.lineY(months, {
-        x: monthOf,
-        y: 'headcount',
-        stroke: 'var(--joined)',
-        strokeWidth: 1.75,
-      }),
-      Plot.dot(months.slice(-1), { x: monthOf, y: 'headcount', fill: 'var(--joined)', r: 2.5 }),
+      Plot.areaY(months, { x: monthOf, y, fill: stroke, fillOpacity: 0.12 }),
+      Plot.lineY(months, { x: monthOf, y, stroke, strokeWidth: 1.75 }),
+      Plot.dot(months.slice(-1), { x: monthOf, y, fill: stroke, r: 2.5 }),
     ],
   })
 }
@@ -144,10 +126,7 @@ export function changesChart(months: readonly TrendMonth[]): Html {
       fill,
     })
   return small(`Joined and left, ${spanText(months)}`, months, {
-    y: {
-      domain: [-most, most],
-      tickFormat: (value: number) => Math.abs(value).toLocaleString('en'),
-    },
+    y: upAndDown(most),
     marks: [
       bar(({ joined }) => joined, 'var(--joined)'),
       bar(({ went }) => -went, 'var(--left)'),
@@ -194,4 +173,119 @@ function spanText(months: readonly TrendMonth[]): string {
   const last = months.at(-1)
   if (first === undefined || last === undefined) return ''
   return `${monthText(Date.parse(first.month_on))} to ${monthText(Date.parse(last.month_on))}`
+}
+
+const DRAWN_FLOWS = 14
+const NODE_WIDTH = 8
+const LEAST_GAP = 10
+const TOP = 24
+
+/** An organisation on one side: how many moves of those drawn, and from where to where it stands, from above. */
+interface End {
+  readonly label: string
+  readonly moves: number
+  readonly top: number
+  readonly bottom: number
+}
+
+/** The picture of the first flows. */
+export function flowsChart(flows: readonly Flow[]): Html {
+  const drawn = flows.slice(0, DRAWN_FLOWS)
+  const says = `The ${drawn.length} most frequent moves between organisations; the table below has the figures.`
+  return picture(says, (width, isNarrow) => {
+    const margin = isNarrow ? 104 : 260
+    const inner = { left: margin, right: width - margin }
+    const { height, from, to, links } = layOut(drawn, isNarrow ? 30 : 34)
+    const label = ({ label: text, moves }: End) => `${cut(text, isNarrow ? 12 : 34)}  ${moves}`
+    const middle = ({ top, bottom }: End) => (top + bottom) / 2
+    const text = { fill: 'var(--text)', fontSize: 13 }
+    const head = { y: 8, fill: 'var(--muted)', fontSize: 13, fontWeight: 600 }
+    const node = { y1: 'top', y2: 'bottom', fill: 'var(--text)' }
+    return {
+      height: height + TOP + 4,
+      margin: 0,
+      x: { type: 'identity', axis: null },
+      y: { type: 'identity', axis: null },
+      marks: [
+        Plot.link(links, {
+          x1: inner.left + NODE_WIDTH,
+          x2: inner.right - NODE_WIDTH,
+          y1: 'y1',
+          y2: 'y2',
+          curve: 'bump-x',
+          stroke: 'colour',
+          strokeOpacity: 0.4,
+          strokeWidth: 'thickness',
+          strokeLinecap: 'butt',
+        }),
+        Plot.rect(from, { ...node, x1: inner.left, x2: inner.left + NODE_WIDTH }),
+        Plot.rect(to, { ...node, x1: inner.right - NODE_WIDTH, x2: inner.right }),
+        Plot.text(from, { ...text, x: inner.left - 8, y: middle, text: label, textAnchor: 'end' }),
+        Plot.text(to, { ...text, x: inner.right + 8, y: middle, text: label, textAnchor: 'start' }),
+        Plot.text(['Left'], { ...head, x: inner.left - 8, text: String, textAnchor: 'end' }),
+        Plot.text(['Joined'], { ...head, x: inner.right + 8, text: String, textAnchor: 'start' }),
+      ],
+    }
+  })
+}
+
+function layOut(flows: readonly Flow[], heightOfEnd: number) {
+  const left = movesOf(flows, 'from')
+  const right = movesOf(flows, 'to')
+  const most = Math.max(left.size, right.size)
+  const height = Math.max(160, most * heightOfEnd)
+  const total = sum(flows.map(({ moves }) => moves))
+  const scale = (height - most * LEAST_GAP) / total
+  const from = placed(left, scale, height)
+  const to = placed(right, scale, height)
+  // How far each end is taken up by the flows before, from its top.
+  const taken = new Map<End, number>()
+  const middle = (end: End | undefined, thickness: number) => {
+    if (end === undefined) return 0
+    const before = taken.get(end) ?? 0
+    taken.set(end, before + thickness)
+    return end.top + before + thickness / 2
+  }
+  const links = flows.map((flow) => {
+    const thickness = flow.moves * scale
+    return {
+      y1: middle(from.get(flow.from_organization_id), thickness),
+      y2: middle(to.get(flow.to_organization_id), thickness),
+      thickness: Math.max(1, thickness),
+      colour: flow.moves_in_window > 0 ? 'var(--joined)' : 'var(--muted)',
+    }
+  })
+  return { height, from: [...from.values()], to: [...to.values()], links }
+}
+
+function movesOf(flows: readonly Flow[], side: 'from' | 'to') {
+  const found = new Map<string, { readonly label: string; readonly moves: number }>()
+  for (const flow of flows) {
+    const id = flow[`${side}_organization_id`]
+    const moves = (found.get(id)?.moves ?? 0) + flow.moves
+    found.set(id, { label: flow[`${side}_organization`], moves })
+  }
+  return found
+}
+
+function placed(
+  found: ReturnType<typeof movesOf>,
+  scale: number,
+  height: number,
+): ReadonlyMap<string, End> {
+  const used = sum([...found.values()].map(({ moves }) => moves * scale))
+  const gap = (height - used) / found.size
+  let top = TOP + gap / 2
+  const ends = new Map<string, End>()
+  for (const [id, one] of found) {
+    const bottom = top + one.moves * scale
+    ends.set(id, { ...one, top, bottom })
+    top = bottom + gap
+  }
+  return ends
+}
+
+function cut(text: string, most: number): string {
+  const letters = Array.from(shown(text) ?? '–')
+  return letters.length <= most ? letters.join('') : `${letters.slice(0, most - 1).join('')}…`
 }

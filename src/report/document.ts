@@ -1,6 +1,6 @@
 /** Wraps the content of every page: one file that requests nothing and runs only its own script. */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../support/assets.ts'
@@ -20,16 +20,14 @@ interface Page {
 export function htmlDocument({ title, styles, script: file, body }: Page): string {
   const style = styles.map(asset).join('')
   const script = file === null ? null : asset(file)
-  const hash = createHash('sha256')
-    .update(script ?? '')
-    .digest('base64')
+  const sum = hash('sha256', script ?? '', 'base64')
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta
           http-equiv="Content-Security-Policy"
-          content="default-src 'none'; style-src 'unsafe-inline'; script-src ${script === null ? "'none'" : `'sha256-${hash}'`}; base-uri 'none'; form-action 'none'"
+          content="default-src 'none'; style-src 'unsafe-inline'; script-src ${script === null ? "'none'" : `'sha256-${sum}'`}; base-uri 'none'; form-action 'none'"
         />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="referrer" content="no-referrer" />

@@ -1,20 +1,21 @@
 /** Renders the report for managers as one self-contained page. */
 
 import { countText, numberText, sum } from '../support/numbers.ts'
-import { answerOf, QUESTION } from './answer.ts'
-import { attritionSection, trendsSection } from './attrition.ts'
 import { htmlDocument } from './document.ts'
 import { html, shown, type Content, type Html } from './html.ts'
-import { peopleSections } from './people.ts'
+import { answerPart, figuresPart, footer } from './parts.ts'
 import { NOT_READ_BEFORE, type Count, type ReportData } from './read-report.ts'
 import {
+  attritionSection,
   burstsSection,
   coverageSection,
   flowsSection,
   organizationsSection,
+  peopleSections,
+  trendsSection,
   weeksSection,
 } from './sections.ts'
-import { momentText, windowText } from './window.ts'
+import { windowText } from './window.ts'
 
 /** The page as HTML. @param writtenAt milliseconds since 1970 */
 export function reportPage(data: ReportData, writtenAt: number): string {
@@ -23,7 +24,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
     <header>
       <h1>Job changes</h1>
       <p class="lead">${window}${scopeText(data)}</p>
-      ${answer(data)} ${warnings(data)}
+      ${answerPart(data)} ${warnings(data)}
       <nav aria-label="Sections">
         <ul>
           ${SECTIONS.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`)}
@@ -44,18 +45,13 @@ export function reportPage(data: ReportData, writtenAt: number): string {
       </div>
       ${organizationsSection(data)} ${peopleSections(data)} ${coverageSection(data)}
     </main>
-    <footer>
-      <p>
-        Written ${momentText(writtenAt)}. All times are UTC. The window is the time in which a
-        change became known first, not that in which it happened: each line shows both. Many changes
-        are dated to the month only. Levels, such as director, are read from titles. Side roles,
-        such as a seat on a board, are not counted.
-      </p>
-      <p>
-        This page names people. It is a copy: what is erased later stays in it wherever it was sent
-        or moved.
-      </p>
-    </footer>`
+    ${footer(
+      writtenAt,
+      `The window is the time in which a change became known first, not that in which it happened:
+      each line shows both. Many changes are dated to the month only. Levels, such as director, are
+      read from titles. Side roles, such as a seat on a board, are not counted.`,
+      'This page names people. It is a copy: what is erased later stays in it wherever it was sent or moved.',
+    )}`
   return htmlDocument({ title: `${TITLE}${window}`, styles: ['page.css'], script: 'page.js', body })
 }
 
@@ -105,40 +101,19 @@ function warnings({ scope, coverage }: ReportData): Content {
   ]
 }
 
-/** The first sentence answers, the others say how it is known. */
-function answer(data: ReportData): Html {
-  const [first = '', ...more] = answerOf(data)
-  return html`<div class="answer">
-    <p class="question">${QUESTION}</p>
-    <p>
-      <strong>${first}</strong>
-      ${more.join(' ')}
-    </p>
-  </div>`
-}
-
 function figures({ counts }: ReportData): Html {
-  const texts = { joined: 'Joined', left: 'Left', rose: 'Rose' }
-  const executives = sum(counts.map((one) => one.executives))
-  const each = counts.map((one) => `${numberText(one.executives)} ${one.change}`).join(', ')
-  return html`<dl class="figures">
-    ${counts.map(
-      (one) =>
-        html`<div>
-          <dt>${texts[one.change]}</dt>
-          <dd>
-            <span class="value ${one.change}">${numberText(one.changes)}</span>
-            <span class="aside">${before(one)}</span>
-          </dd>
-        </div>`,
-    )}
-    <div>
-      <dt>Directors and above</dt>
-      <dd>
-        <span class="value">${numberText(executives)}</span> <span class="aside">${each}</span>
-      </dd>
-    </div>
-  </dl>`
+  const labels = { joined: 'Joined', left: 'Left', rose: 'Rose' }
+  return figuresPart([
+    ...counts.map((one) => {
+      const { change: kind, changes: value } = one
+      return { kind, label: labels[kind], value, aside: before(one) }
+    }),
+    {
+      label: 'Directors and above',
+      value: sum(counts.map((one) => one.executives)),
+      aside: counts.map((one) => `${numberText(one.executives)} ${one.change}`).join(', '),
+    },
+  ])
 }
 
 function before({ changes, changes_before: earlier }: Count): string {

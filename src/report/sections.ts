@@ -1,194 +1,298 @@
-/** The sections of a report that are not about single people. */
+/** The sections of a report: rates and trends, weeks, bursts, flows, organisations, people, coverage. */
 
 import { countText, numberText } from '../support/numbers.ts'
-import { weeksChart } from './charts.ts'
-import { flowsChart } from './flows-chart.ts'
-import { credits, instant, signed } from './format.ts'
-import { html, name, shown, type Html } from './html.ts'
-import { MOST, type Burst, type ReportData } from './read-report.ts'
-import { dayText, windowText } from './window.ts'
+import { noRateYet, roleText } from './answer.ts'
+import { attritionChart, changesChart, flowsChart, headcountChart, weeksChart } from './charts.ts'
+import { credits, instant, percentText, rangeText, signed } from './format.ts'
+import { html, linkTarget, name, shown, type Content, type Html } from './html.ts'
+import { column, dataTable, figure, firstOf, section, type Column } from './parts.ts'
+import {
+  MOST,
+  type Attrition,
+  type Change,
+  type ChangeKind,
+  type OrganizationChanges,
+  type ReportData,
+  type TrendMonth,
+} from './read-report.ts'
+import { dayText, monthText, windowText } from './window.ts'
+
+/** Rates of organisations, and over all of them those of functions and levels. */
+export function attritionSection({ year, attrition }: ReportData): Html {
+  const of = (part: Attrition['part']) => attrition.filter((one) => one.part === part)
+  const organizations = of('organization')
+  if (year.rate === null || organizations.length === 0) {
+    return section('attrition', 'Attrition', html`<p>${noRateYet(year)}</p>`)
+  }
+  const all = organizations[0]?.rows_of_part ?? 0
+  return section(
+    'attrition',
+    'Attrition',
+    html`<p class="note">
+      Which share of the people left in the twelve months to
+      ${monthText(Date.parse(year.month_on ?? ''))}: leavings divided by the mean headcount. Main
+      jobs; transfers are left out. Where more people left than the rate of the year before leads to
+      expect comes first. The range is that of the headcount. The grade, A to D, says how far a rate
+      can be relied on.
+    </p>`,
+    dataTable(organizations, RATES, {
+      caption: firstOf(organizations, all, ' with a rate.'),
+      wide: 'Table of attrition',
+      organization: (one) => ({ id: one.organization_id ?? '', name: shown(one.name) }),
+    }),
+    html`<div class="pair">
+      ${partTable('Function', of('function'))} ${partTable('Level', of('level'))}
+    </div>`,
+  )
+}
+
+const RATE = figure<Attrition>('Rate', (one) => one.rate, percentText)
+const RATE_BEFORE = figure<Attrition>('Year before', (one) => one.rate_before, percentText)
+const LEAVERS = figure<Attrition>('Left', (one) => one.leavers)
+const RATES: readonly Column<Attrition>[] = [
+  column('Organisation', (one) => name(one.name, one.organization_id ?? '–')),
+  RATE,
+  figure(
+    'Range',
+    (one) => one.rate_low,
+    (low, one) => rangeText(low, one.rate_high),
+  ),
+  RATE_BEFORE,
+  figure('More left', (one) => one.more, signed),
+  LEAVERS,
+  figure('Headcount', (one) => Math.round(one.headcount)),
+  { ...column('Grade', (one) => one.grade), isNumber: true },
+]
+
+function partTable(head: string, rows: readonly Attrition[]): Html {
+  const columns = [
+    { head, cell: (one: Attrition) => roleText(one.name) },
+    RATE,
+    RATE_BEFORE,
+    LEAVERS,
+  ]
+  return dataTable(rows, columns, { caption: `By ${head.toLowerCase()}` })
+}
+
+/** One organisation with its rate and its headcount over two years. @param newest the newest month that is known of any */
+export function attritionTrend(months: readonly TrendMonth[], newest: string | null): Html {
+  return html`<div class="multiples">${multiple(months, scaleOf(months), newest)}</div>`
+}
+
+/** The top of the scale of rates. */
+function scaleOf(trends: readonly TrendMonth[]): number {
+  return Math.max(0.1, 1.3 * Math.max(0, ...trends.map(({ rate }) => rate ?? 0)))
+}
+
+/** Each organisation with its rate and its headcount over two years. */
+export function trendsSection({ trends, organizations, attrition, year }: ReportData): Html {
+  const order = [...organizations, ...attrition].flatMap(({ organization_id: id }) => id ?? [])
+  const groups = [...new Set(order)]
+    .map((id) => trends.filter((one) => one.organization_id === id))
+    .filter((months) => months.length > 0)
+  const most = scaleOf(trends)
+  return section(
+    'trends',
+    'Trends',
+    html`<p class="note">
+      The organisations with most changes. Above, the share that left in the twelve months to each
+      month, with its range, on one scale for all; until there is a rate, how many joined and left.
+      Below, the headcount, on a scale of its own that begins at 0: people who were seen, and an
+      estimate of those who never changed anything, or as many as the organisation's page tells.
+    </p>`,
+    groups.length === 0
+      ? html`<p>Nothing is known of these organisations.</p>`
+      : html`<div class="multiples">
+          ${groups.map((months) => multiple(months, most, year.month_on))}
+        </div>`,
+  )
+}
+
+function multiple(months: readonly TrendMonth[], most: number, newest: string | null): Html {
+  const last = months.at(-1)
+  if (last === undefined) return html``
+  return html`<figure>
+    <h3>${name(last.organization, last.organization_id)}</h3>
+    ${
+      newest !== null &&
+      last.month_on < newest &&
+      html`<p class="unknown">Known up to ${monthText(Date.parse(last.month_on))} only</p>`
+    }
+    ${
+      last.rate === null
+        ? html`<p class="unknown">${noRateYet(last)}</p>
+            <p><b class="joined">Joined</b>, <b class="left">left</b></p>
+            ${changesChart(months)}`
+        : rate(months, last, most)
+    }
+    <p>
+      Headcount <strong>${numberText(last.headcount)}</strong>${
+        last.seen < last.headcount && `, ${numberText(last.seen)} of them seen`
+      }
+    </p>
+    ${headcountChart(months)}
+  </figure>`
+}
+
+function rate(months: readonly TrendMonth[], last: TrendMonth, most: number): Html {
+  const { rate: now, rate_low: low, rate_high: high, rate_before: before } = last
+  return html`<p>
+      Left in a year <strong>${percentText(now ?? 0)}</strong> (${rangeText(low ?? 0, high)}), grade
+      ${last.grade}${before !== null && html`; year before ${percentText(before)}`}
+      ${last.doubts !== null && last.doubts !== '' && html`<span class="seen">${last.doubts}</span>`}
+    </p>
+    ${attritionChart(months, most)}`
+}
 
 export function weeksSection({ weeks, window }: ReportData): Html {
-  return html`<section id="weeks">
-    <h2>Week by week</h2>
-    <p class="note">
-      <b class="joined">Joined</b> above the line, <b class="left">left</b> below it, by when it
-      became known, in times of seven days to the end of the window. The window is drawn stronger.
-    </p>
-    <figure>${weeksChart(weeks, window)}</figure>
-    <details>
-      <summary>The figures</summary>
-      <table data-sortable>
-        <thead>
-          <tr>
-            <th scope="col">Week from</th>
-            <th scope="col" class="number">Joined</th>
-            <th scope="col" class="number">Left</th>
-            <th scope="col" class="number">Rose</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${weeks.map(
-            (week) =>
-              html`<tr>
-                <th scope="row" data-value="${week.week_from_at}">
-                  ${dayText(Date.parse(week.week_from_at))}
-                </th>
-                ${cells(week.joined, week.went, week.rose)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </details>
-  </section>`
+  return section(
+    'weeks',
+    'Week by week',
+    html`<p class="note">
+        <b class="joined">Joined</b> above the line, <b class="left">left</b> below it, by when it
+        became known, in times of seven days to the end of the window. The window is drawn stronger.
+      </p>
+      <figure>${weeksChart(weeks, window)}</figure>`,
+    folded(
+      dataTable(weeks, [
+        column(
+          'Week from',
+          (week) => dayText(Date.parse(week.week_from_at)),
+          (week) => week.week_from_at,
+        ),
+        figure('Joined', (week) => week.joined),
+        figure('Left', (week) => week.went),
+        figure('Rose', (week) => week.rose),
+      ]),
+    ),
+  )
 }
+
+function folded(table: Html): Html {
+  return html`<details>
+    <summary>The figures</summary>
+    ${table}
+  </details>`
+}
+
+/** The columns that say how many joined, left and rose. */
+export const CHANGES: readonly Column<OrganizationChanges>[] = [
+  figure('Joined', (one) => one.joined),
+  figure('Left', (one) => one.went),
+  figure('Net', (one) => one.net, signed),
+  figure('Rose', (one) => one.rose),
+]
 
 export function organizationsSection({ organizations, scope }: ReportData): Html {
   const all = organizations[0]?.organizations ?? 0
-  const some =
-    organizations.length < all
-      ? `The first ${numberText(organizations.length)} of ${numberText(all)}. `
-      : ''
-  const head = scope === null ? 'Organisations' : 'Hires and losses of the organisations listed'
-  if (all === 0)
-    return html`<section id="organizations">
-      <h2>${head}</h2>
-      <p>No change became known.</p>
-    </section>`
-  return html`<section id="organizations">
-    <h2>${head}</h2>
-    <div class="scroll" tabindex="0" role="region" aria-label="Table of organisations">
-      <table data-sortable>
-        <caption>
-          ${some}Most changes first.
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Organisation</th>
-            ${['Joined', 'Left', 'Net', 'Rose', 'Directors+ joined', 'Directors+ left'].map(
-              (text) => html`<th scope="col" class="number">${text}</th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${organizations.map(
-            (one) =>
-              html`<tr
-                data-organization="${encodeURIComponent(one.organization_id)}"
-                data-name="${shown(one.organization)}"
-              >
-                <th scope="row">${name(one.organization, one.organization_id)}</th>
-                ${cells(one.joined, one.went)}
-                <td class="number" data-value="${one.net}">${signed(one.net)}</td>
-                ${cells(one.rose, one.executives_joined, one.executives_left)}
-              </tr> `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+  const columns: readonly Column<OrganizationChanges>[] = [
+    column('Organisation', (one) => name(one.organization, one.organization_id)),
+    ...CHANGES,
+    figure('Directors+ joined', (one) => one.executives_joined),
+    figure('Directors+ left', (one) => one.executives_left),
+  ]
+  return section(
+    'organizations',
+    scope === null ? 'Organisations' : 'Hires and losses of the organisations listed',
+    all === 0
+      ? html`<p>No change became known.</p>`
+      : dataTable(organizations, columns, {
+          caption: `${firstOf(organizations, all, '. ')}Most changes first.`,
+          wide: 'Table of organisations',
+          organization: organizationOf,
+        }),
+  )
+}
+
+function organizationOf(one: Pick<Change, 'organization_id' | 'organization'>) {
+  return { id: one.organization_id, name: shown(one.organization) }
 }
 
 export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
   const [first] = flows
   const since = windowText({ from: flowsFrom, to: window.to })
-  if (first === undefined)
-    return html`<section id="flows">
-      <h2>Flows</h2>
-      <p>No move from one organisation to another became known in ${since}.</p>
-    </section>`
-  return html`<section id="flows">
-    <h2>Flows</h2>
-    <p class="note">
-      Moves whose both halves, leaving and joining, became known in ${since}:
-      ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
-      window (blue if any). Only moves between watched organisations are visible.
-    </p>
-    <figure>${flowsChart(flows)}</figure>
-    <details>
-      <summary>The figures</summary>
-      <table data-sortable>
-        <caption>
-          ${flows.length < MOST.flows ? null : 'The most frequent ones.'}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col" class="number">Moves</th>
-            <th scope="col" class="number">In the window</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${flows.map(
-            (flow) =>
-              html`<tr>
-                <th scope="row">${name(flow.from_organization, '–')}</th>
-                <td>${name(flow.to_organization, '–')}</td>
-                ${cells(flow.moves, flow.moves_in_window)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </details>
-  </section>`
+  if (first === undefined) {
+    const none = `No move from one organisation to another became known in ${since}.`
+    return section('flows', 'Flows', html`<p>${none}</p>`)
+  }
+  return section(
+    'flows',
+    'Flows',
+    html`<p class="note">
+        Moves whose both halves, leaving and joining, became known in ${since}:
+        ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
+        window (blue if any). Only moves between watched organisations are visible.
+      </p>
+      <figure>${flowsChart(flows)}</figure>`,
+    folded(
+      dataTable(
+        flows,
+        [
+          column('From', (flow) => name(flow.from_organization, '–')),
+          column('To', (flow) => name(flow.to_organization, '–')),
+          figure('Moves', (flow) => flow.moves),
+          figure('In the window', (flow) => flow.moves_in_window),
+        ],
+        { caption: flows.length < MOST.flows ? '' : 'The most frequent ones.' },
+      ),
+    ),
+  )
 }
 
 export function burstsSection({ bursts }: ReportData): Html {
-  return html`<section id="bursts">
-    <h2>Bursts and layoffs</h2>
-    <p class="note">
+  const table = () =>
+    dataTable(
+      bursts,
+      [
+        column('Organisation', (one) => name(one.organization, one.organization_id)),
+        column('What', ({ change }) => html`<span class="${change}">Many ${change}</span>`),
+        column('Month', (one) => one.month_start_on.slice(0, 7)),
+        figure('People', (one) => one.people),
+        figure('Expected', (one) => one.expected),
+        figure('Score', (one) => one.score),
+      ],
+      {
+        caption:
+          (bursts[0]?.bursts ?? 0) > bursts.length
+            ? `The largest ${bursts.length} of ${numberText(bursts[0]?.bursts ?? 0)}.`
+            : '',
+        organization: organizationOf,
+      },
+    )
+  return section(
+    'bursts',
+    'Bursts and layoffs',
+    html`<p class="note">
       Months in which at least 10 people joined or left an organisation, far more than its own
       history and the season lead to expect (a score of 3 or more comes by chance once in 740
       months), if any of it became known in the window. As known today, by when it happened;
       transfers, duplicate people and teams that moved together are left out.
-    </p>
-    ${
-      bursts.length === 0
-        ? html`<p>None.</p>`
-        : html`<table data-sortable>
-            <caption>
-              ${(bursts[0]?.bursts ?? 0) > bursts.length && `The largest ${bursts.length} of ${numberText(bursts[0]?.bursts ?? 0)}.`}
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Organisation</th>
-                <th scope="col">What</th>
-                <th scope="col">Month</th>
-                <th scope="col" class="number">People</th>
-                <th scope="col" class="number">Expected</th>
-                <th scope="col" class="number">Score</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${bursts.map(burstLine)}
-            </tbody>
-          </table>`
-    }
-  </section>`
-}
-
-function burstLine(one: Burst): Html {
-  return html`<tr
-    data-organization="${encodeURIComponent(one.organization_id)}"
-    data-name="${shown(one.organization)}"
-  >
-    <th scope="row">${name(one.organization, one.organization_id)}</th>
-    <td>
-      <span class="${one.change}">${one.change === 'joined' ? 'Many joined' : 'Many left'}</span>
-    </td>
-    <td>${one.month_start_on.slice(0, 7)}</td>
-    ${cells(one.people, one.expected, one.score)}
-  </tr>`
+    </p>`,
+    bursts.length === 0 ? html`<p>None.</p>` : table(),
+  )
 }
 
 export function coverageSection({ coverage, freshness }: ReportData): Html {
   const [first] = coverage
   const missing = coverage.filter((one) => one.organization_id !== null)
   const all = (first?.organizations ?? 0) - (first?.whole ?? 0)
-  return html`<section id="coverage">
-    <h2>Freshness and cost</h2>
-    <dl class="facts">
+  const table = () =>
+    dataTable(
+      missing,
+      [
+        column('Organisation', (one) => name(one.organization, one.organization_id ?? '–')),
+        column(
+          'Read up to',
+          (one) => instant(one.covered_to_at),
+          (one) => one.covered_to_at,
+        ),
+      ],
+      { caption: firstOf(missing, all) },
+    )
+  return section(
+    'coverage',
+    'Freshness and cost',
+    html`<dl class="facts">
       <dt>Read up to</dt>
       <dd>
         ${instant(first?.oldest_watermark_at)}${
@@ -214,36 +318,99 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       </dd>
       <dt>Cost so far</dt>
       <dd>${credits(freshness.credits_ever)}</dd>
-    </dl>
-    ${
-      missing.length > 0 &&
+    </dl>`,
+    missing.length > 0 &&
       html`<h3>Not read for the whole window</h3>
-        <table data-sortable>
-          <caption>
-            ${missing.length < all && `The first ${missing.length} of ${numberText(all)}.`}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Organisation</th>
-              <th scope="col">Read up to</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${missing.map(
-              (one) =>
-                html`<tr>
-                  <th scope="row">${name(one.organization, one.organization_id ?? '–')}</th>
-                  <td data-value="${one.covered_to_at ?? ''}">${instant(one.covered_to_at)}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>`
-    }
-  </section>`
+        ${table()}`,
+  )
 }
 
-function cells(...values: readonly number[]): Html[] {
-  return values.map(
-    (value) => html`<td class="number" data-value="${value}">${numberText(value)}</td>`,
-  )
+const LEVELS: Readonly<Record<string, string>> = { cxo: 'C-level', vp: 'VP', director: 'Director' }
+
+const KINDS: readonly (readonly [kind: ChangeKind, head: string, where: string, none: string])[] = [
+  ['joined', 'Who joined', 'From → to', 'No one was seen to join.'],
+  ['left', 'Who left', 'From → to', 'No one was seen to leave.'],
+  ['rose', 'Who rose', 'Where', 'No one was seen to be promoted.'],
+]
+
+/** A section of people for each kind of change. */
+export function peopleSections({
+  changes,
+  counts,
+  scope,
+}: Pick<ReportData, 'changes' | 'scope'> & {
+  readonly counts: readonly { readonly change: ChangeKind; readonly changes: number }[]
+}): Html[] {
+  return KINDS.map(([kind, head, where, none]) => {
+    const own = changes.filter(({ change }) => change === kind)
+    const all = counts.find(({ change }) => change === kind)?.changes ?? own.length
+    const title = kind === 'joined' && scope !== null ? `${head} the organisations listed` : head
+    return section(
+      kind,
+      title,
+      own.length === 0 ? html`<p>${none}</p>` : peopleTable(kind, own, all, where),
+    )
+  })
+}
+
+function peopleTable(kind: ChangeKind, rows: readonly Change[], all: number, where: string): Html {
+  const heads = { person: 'Person', titles: 'Title before → after', where, when: 'When' }
+  return html`<table class="people" data-sortable role="table">
+    <caption>
+      ${firstOf(rows, all, '. ')}Directors and above first, then what became known last.
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        ${Object.entries(heads).map(
+          ([style, text]) =>
+            html`<th role="columnheader" scope="col" class="${style}">${text}</th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map((row) => personLine(kind, row))}
+    </tbody>
+  </table>`
+}
+function personLine(kind: ChangeKind, row: Change): Html {
+  const target = linkTarget(row.person_network_url)
+  const person = name(row.person_full_name, 'name not known')
+  const tag = LEVELS[row.level]
+  const at = Date.parse(row.changed_on)
+  const isDay = row.precision === 'day'
+  const organization = shown(row.organization) ?? row.organization_id
+  return html`<tr
+    role="row"
+    data-organization="${encodeURIComponent(row.organization_id)}"
+    data-name="${organization}"
+    ${row.is_executive ? null : html` data-plain`}
+  >
+    <th role="rowheader" scope="row" class="person">
+      ${
+        target === null ? person : html`<a href="${target}" rel="noopener noreferrer">${person}</a>`
+      }${tag === undefined ? null : html`<span class="tag">${tag}</span>`}
+    </th>
+    <td role="cell" class="titles">${step(row.title_before, row.title_after)}</td>
+    <td role="cell" class="where">
+      ${
+        kind === 'rose'
+          ? name(row.organization, 'not known')
+          : step(row.from_organization, row.to_organization)
+      }
+    </td>
+    <td role="cell" class="when" data-value="${row.changed_on}">
+      <time datetime="${isDay ? row.changed_on : row.changed_on.slice(0, 7)}"
+        >${isDay ? dayText(at) : monthText(at)}</time
+      >${row.was_announced ? ' (announced)' : null}
+      <span class="seen">seen ${dayText(Date.parse(row.known_on))}</span>
+    </td>
+  </tr> `
+}
+
+/** The known parts of a step; an unknown end is left out. */
+function step(before: string | null, after: string | null): Content {
+  if (shown(before) === null) return name(after, 'not known')
+  if (shown(after) === null) return name(before, 'not known')
+  return html`${name(before, '')}
+    <span class="arrow" aria-label="to" role="img">→</span> ${name(after, '')}`
 }

@@ -13,16 +13,30 @@ import { dirname, join } from 'node:path'
 import { OWNER_ONLY, fsyncDirectory, isFile, makeFolder } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { isPage } from './document.ts'
+import { htmlDocument, isPage } from './document.ts'
+import { percentText } from './format.ts'
+import { html, name, shown, type Content } from './html.ts'
 import {
-  INDEX_TITLE,
-  indexFile,
-  indexPage,
-  organizationPage,
-  type IndexLine,
-} from './organization-pages.ts'
-import { readByOrganization, type ReportHead } from './read-report.ts'
+  answerPart,
+  column,
+  dataTable,
+  figure,
+  figuresPart,
+  footer,
+  section,
+  type Column,
+} from './parts.ts'
+import {
+  readByOrganization,
+  type Change,
+  type OrganizationChanges,
+  type ReportHead,
+  type TrendMonth,
+} from './read-report.ts'
+import { attritionTrend, CHANGES, peopleSections } from './sections.ts'
+import { windowText } from './window.ts'
 import type { ReportRequest } from './write-report.ts'
 
 const LINES_OF_PAGE = 500
@@ -72,7 +86,7 @@ export async function writeReportFolder(
       const found = await read(some.map((one) => one.organization_id))
       for (const one of some) {
         const { organization_id: id } = one
-        const line = { one, address: addressOf(id), months: found.trends.get(id) ?? [] }
+        const line = { ...one, address: addressOf(id), months: found.trends.get(id) ?? [] }
         const index = `../${indexFile(Math.floor(lines.length / LINES_OF_PAGE) + 1)}`
         const data = { ...line, changes: found.changes.get(id) ?? [], index }
         write(line.address, organizationPage(data, head, writtenAt))
@@ -80,16 +94,8 @@ export async function writeReportFolder(
         onPage(lines.length, organizations.length)
       }
     }
-    const pages = Math.max(1, Math.ceil(lines.length / LINES_OF_PAGE))
-    const collator = new Intl.Collator('en')
-    const byName =
-      pages === 1
-        ? []
-        : lines.toSorted((a, b) => collator.compare(a.one.organization, b.one.organization))
-    for (let page = 1; page <= pages; page += 1) {
-      const own = lines.slice((page - 1) * LINES_OF_PAGE, page * LINES_OF_PAGE)
-      const part = { lines: own, page, pages, byName: page === 1 ? byName : [] }
-      write(indexFile(page), indexPage(head, part, writtenAt))
+    for (let page = 1; page === 1 || (page - 1) * LINES_OF_PAGE < lines.length; page += 1) {
+      write(indexFile(page), indexPage(head, lines, page, writtenAt))
     }
     onDisk(path, () => place(temporary, path))
     return { head, organizations: organizations[0]?.organizations ?? 0, pages: lines.length, bytes }
@@ -122,3 +128,159 @@ function refuseForeignFolder(path: string): void {
     hint: 'Name another folder, or move that one away. Nothing was changed.',
   })
 }
+
+/** How the titles of the index, and of the page of an organisation, begin. */
+const INDEX_TITLE = 'Job changes by organisation, '
+const PAGE_TITLE = 'Job changes of '
+
+/** An organisation in the index. */
+interface IndexLine extends OrganizationChanges {
+  /** Relative to the index. */
+  readonly address: string
+  readonly months: readonly TrendMonth[]
+}
+
+/** The name of a page of the index. @param page from 1 */
+function indexFile(page: number): string {
+  return page === 1 ? 'index.html' : `index-${page}.html`
+}
+
+/** A page of the index. @param page from 1 */
+function indexPage(
+  head: ReportHead,
+  everything: readonly IndexLine[],
+  page: number,
+  writtenAt: number,
+): string {
+  const lines = everything.slice((page - 1) * LINES_OF_PAGE, page * LINES_OF_PAGE)
+  const pages = Math.max(1, Math.ceil(everything.length / LINES_OF_PAGE))
+  const { compare } = new Intl.Collator('en')
+  const byName =
+    page === 1 && pages > 1
+      ? everything.toSorted((a, b) => compare(a.organization, b.organization))
+      : []
+  const window = windowText(head.window)
+  const all = lines[0]?.organizations ?? 0
+  const others = Array.from({ length: pages }, (_, at) => at + 1)
+  const body = html`<header>
+      <h1>Job changes by organisation</h1>
+      <p class="lead">
+        ${window} · ${countText(all, 'organisation')}${pages > 1 && `, page ${page} of ${pages}`}
+      </p>
+      ${answerPart(head)}
+      ${
+        pages > 1 &&
+        html`<nav aria-label="Pages of the index">
+          <ul>
+            ${others.map((other) => html`<li>${other === page ? html`<b aria-current="page">${other}</b>` : html`<a href="${indexFile(other)}">${other}</a>`}</li> `)}
+          </ul>
+        </nav>`
+      }
+    </header>
+    <main>
+      <section>
+        ${dataTable(lines, INDEX, { caption: INDEX_CAPTION, wide: 'Table of organisations' })}
+      </section>
+      ${
+        byName.length > 0 &&
+        html`<section>
+          <details>
+            <summary>All by name</summary>
+            <ul>
+              ${byName.map(
+                (one) =>
+                  html`<li>
+                    <a href="${one.address}">${name(one.organization, one.organization_id)}</a>
+                  </li> `,
+              )}
+            </ul>
+          </details>
+        </section>`
+      }
+    </main>
+    ${footer(writtenAt, ABOUT, COPY)}`
+  return htmlDocument({
+    title: `${INDEX_TITLE}${window}`,
+    styles: ['page.css'],
+    script: 'page.js',
+    body,
+  })
+}
+
+const INDEX_CAPTION =
+  'Most changes first. The trend is the headcount of two years; the rate is the share that left in twelve months.'
+const INDEX: readonly Column<IndexLine>[] = [
+  column(
+    'Organisation',
+    (one) => html`<a href="${one.address}">${name(one.organization, one.organization_id)}</a>`,
+  ),
+  ...CHANGES,
+  figure('Headcount', ({ months }) => months.at(-1)?.headcount),
+  figure('Rate', ({ months }) => months.at(-1)?.rate, percentText),
+  column(
+    'Trend',
+    ({ months }) => sparkline(months.map(({ headcount }) => headcount)),
+    ({ months }) => (months.at(-1)?.headcount ?? 0) - (months[0]?.headcount ?? 0),
+  ),
+]
+
+const [SPARK_WIDTH, SPARK_HEIGHT] = [96, 22]
+
+/** A line from 0 to the highest of the values; what it says stands in the cells before it. */
+function sparkline(values: readonly number[]): Content {
+  if (values.length < 2) return null
+  const most = Math.max(1, ...values)
+  const points = values.map((value, at) => {
+    const x = (at / (values.length - 1)) * SPARK_WIDTH
+    return `${x.toFixed(0)} ${(SPARK_HEIGHT - 1 - (value / most) * (SPARK_HEIGHT - 2)).toFixed(1)}`
+  })
+  return html`<svg width="${SPARK_WIDTH}" height="${SPARK_HEIGHT}" aria-hidden="true">
+    <path d="M${points.join('L')}" fill="none" stroke="var(--joined)" stroke-width="1.5" />
+  </svg>`
+}
+
+/** The data of the page of an organisation. */
+interface OrganizationData extends IndexLine {
+  readonly changes: readonly Change[]
+  /** The file of the index that names it, relative to the page. */
+  readonly index: string
+}
+
+function organizationPage(
+  one: OrganizationData,
+  { window, year }: ReportHead,
+  writtenAt: number,
+): string {
+  const { months, changes, executives_joined: joined, executives_left: left } = one
+  const figures = [
+    { kind: 'joined', label: 'Joined', value: one.joined },
+    { kind: 'left', label: 'Left', value: one.went },
+    { kind: 'rose', label: 'Rose', value: one.rose },
+  ] as const
+  const directors = {
+    label: 'Directors and above',
+    value: joined + left,
+    aside: `${numberText(joined)} joined, ${numberText(left)} left`,
+  }
+  const counts = figures.map(({ kind, value }) => ({ change: kind, changes: value }))
+  const trend =
+    months.length === 0
+      ? html`<p>Nothing is known of it yet.</p>`
+      : attritionTrend(months, year.month_on)
+  const body = html`<header>
+      <p class="back"><a href="${one.index}">All organisations</a></p>
+      <h1>${name(one.organization, one.organization_id)}</h1>
+      <p class="lead">${windowText(window)}</p>
+      ${figuresPart([...figures, directors])}
+    </header>
+    <main>
+      ${section('trend', 'Trend', trend)} ${peopleSections({ changes, counts, scope: null })}
+    </main>
+    ${footer(writtenAt, ABOUT, COPY)}`
+  const title = `${PAGE_TITLE}${shown(one.organization) ?? one.organization_id}, ${windowText(window)}`
+  return htmlDocument({ title, styles: ['page.css'], script: null, body })
+}
+
+const ABOUT = 'The window is the time in which a change became known first.'
+const COPY =
+  'This page is a copy: what is erased later stays in it wherever it was sent or moved. Names of people are on the pages of organisations.'

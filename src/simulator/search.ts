@@ -7,11 +7,10 @@ import { z } from 'zod'
 import { jsonOrNull } from '../support/json.ts'
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
-import { has } from './endpoints/world.ts'
+import { has, placeOf } from './endpoints/world.ts'
 import { EVENT_TYPES, type EventSource, type JobChangeEvent, type ServedEvent } from './events.ts'
 import type { FaultPlan } from './faults.ts'
 import { BadRequest, replyOf, type Admitted, type Call, type Reply } from './gate.ts'
-import { placeOf } from './places.ts'
 
 export const SEARCH_PATH = '/api/v1/job-changes/search'
 

@@ -1,16 +1,16 @@
 /** The service on this machine: its rules, errors, order and charges, over a made-up world or a file of events. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
-import { closeServer, listenOnLoopback } from '../support/loopback.ts'
+import { jsonOrNull } from '../support/json.ts'
+import { closeServer, listenAt } from '../support/loopback.ts'
 import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
-import { OtherEndpoints } from './endpoints/endpoints.ts'
-import { SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
-import type { TrackedOrganization } from './events.ts'
+import { SERVED } from './endpoints/served.ts'
+import { Signals, SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
+import { ServedWorld, WorldBehind, type ServedEndpoint } from './endpoints/world.ts'
 import { createFaultPlan, sendAnswer, type Fault, type FaultPlan } from './faults.ts'
 import {
   BadRequest,
@@ -18,7 +18,8 @@ import {
   Gate,
   errorAnswer,
   refusal,
-  type Account,
+  replyOf,
+  type Admitted,
   type Call,
   type GateOptions,
   type Reply,
@@ -34,14 +35,15 @@ export interface ServiceOptions extends SearchOptions, GateOptions {
 export class SimulatedService {
   readonly #gate: Gate
   readonly #search: Search
-  readonly #others: OtherEndpoints
+  readonly #behind: WorldBehind
+  readonly #signals = new Signals()
   #faults: FaultPlan
 
   /** @throws ConfigError naming a fault that is wrong */
   constructor(options: ServiceOptions) {
     this.#gate = new Gate(options)
     this.#search = new Search(options)
-    this.#others = new OtherEndpoints(options.source)
+    this.#behind = new WorldBehind(options.source)
     this.#faults = createFaultPlan(options.faults ?? [])
   }
 
@@ -52,11 +54,13 @@ export class SimulatedService {
 
   /** The deliveries of a run of all signals. */
   runSignals(nowMs: number): SentDelivery[] {
-    return this.#others.runSignals(nowMs)
+    return this.#signals.run(new ServedWorld(this.#behind, nowMs))
   }
 
   answer(path: string, call: Call, method = 'POST'): Reply {
-    const other = this.#others.at(path)
+    const other = [...SERVED, this.#signals.endpoint].find((one) =>
+      one.path.endsWith('/') ? path.startsWith(one.path) : path === one.path,
+    )
     if (path !== SEARCH_PATH && other === undefined) {
       return { answer: errorAnswer(404, `no such path: ${path}`) }
     }
@@ -69,12 +73,34 @@ export class SimulatedService {
     try {
       return other === undefined
         ? this.#search.answer(call, admitted, this.#faults)
-        : this.#others.answer(other, { path, call }, admitted, this.#faults)
+        : this.#answerOther(other, path, call, admitted)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       return refusal(400, error.message, admitted.key, admitted.headers)
     }
   }
+
+  #answerOther(endpoint: ServedEndpoint, path: string, call: Call, admitted: Admitted): Reply {
+    const rest = decodeURIComponent(path.slice(endpoint.path.length))
+    const request =
+      endpoint.method === 'GET'
+        ? { ...Object.fromEntries(new URLSearchParams(call.query)), rest }
+        : objectOf(call.body)
+    const answer = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
+    const page = Number(request['page'] ?? 1)
+    const strike = this.#faults(page, new Set([answer.organizationId ?? '']))
+    const { credits, items, status } = answer
+    const body = JSON.stringify({ ...answer.body, credit_used: credits })
+    return replyOf(admitted, strike, { status, body, credits, items, facts: { page } })
+  }
+}
+
+function objectOf(body: string): Readonly<Record<string, unknown>> {
+  const request = jsonOrNull(body)
+  if (request !== null && typeof request === 'object' && !Array.isArray(request)) {
+    return request as Record<string, unknown>
+  }
+  throw new BadRequest('the body must be a JSON object')
 }
 
 export interface SimulatorOptions extends ServiceOptions {
@@ -84,23 +110,11 @@ export interface SimulatorOptions extends ServiceOptions {
   readonly port?: number
 }
 
-export interface Simulator {
-  /** `http://127.0.0.1:<port>` */
-  readonly url: string
-  account(): Account
-  organizations(): readonly TrackedOrganization[]
-  /** Makes a run of each signal: what it delivers is sent to its webhook, and again where that does not answer 2xx. */
-  runSignals(): Promise<void>
-  /** Replaces all faults; their counting starts again. */
-  setFaults(faults: readonly Fault[]): void
-  close(): Promise<void>
-}
-
 /**
  * Starts a simulator on 127.0.0.1.
  * @throws ConfigError when the port is taken or a fault is wrong
  */
-export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions) {
   const { clock, source } = options
   const service = new SimulatedService(options)
   const books = new Bookkeeper()
@@ -130,14 +144,15 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   })
   // Longer than a client's pauses: a connection closed under a request would look like a billed, lost page.
   server.keepAliveTimeout = 5 * MINUTE
-  await listenOnLoopback(server, options.port ?? 0)
+  const url = await listenAt(server, '127.0.0.1', options.port ?? 0)
   /** Deliveries that come with those of the next run. */
   const late: SentDelivery[] = []
   const random = seededRandom(DELIVERY_SEED)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     account: () => books.account(),
     organizations: () => source.organizations,
+    /** Makes a run of each signal: what it delivers is sent to its webhook, and again where that does not answer 2xx. */
     runSignals: async () => {
       late.push(...service.runSignals(clock.now()))
       for (const delivery of shuffled(late.splice(0), random)) {
@@ -146,10 +161,13 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
         if (random() < DELIVERED_TWICE) await deliver(delivery)
       }
     },
-    setFaults: (faults) => service.setFaults(faults),
+    /** Replaces all faults; their counting starts again. */
+    setFaults: (faults: readonly Fault[]) => service.setFaults(faults),
     close: () => closeServer(server),
   }
 }
+
+export type Simulator = Awaited<ReturnType<typeof startSimulator>>
 
 const DELIVERED_AT_MOST = 5
 // In any order, some twice, some with those of the next run.

@@ -9,20 +9,23 @@ import { DAY, SECOND } from '../support/units.ts'
 import {
   Career,
   SHORTEST_STEP,
+  Successions,
   YEAR,
   YEARLY_RATES,
   type Stage,
   type History,
   type Change,
 } from './careers.ts'
-import { closingOf, dealsOf, withDeals } from './deals.ts'
 import { EventCollector, type EventSource, type JobChangeEvent } from './events.ts'
 import {
+  closingOf,
+  dealsOf,
   makeUpOrganizations,
   makeUpPerson,
   secondProfile,
   pickAddition,
   pickWord,
+  withDeals,
   type MadeUpOrganization,
   type MadeUpPerson,
 } from './made-up.ts'
@@ -34,7 +37,6 @@ import {
   pickWeighted,
   type Random,
 } from './random.ts'
-import { Successions } from './successions.ts'
 
 export interface Sighting {
   readonly event: JobChangeEvent
@@ -53,7 +55,7 @@ const SOONEST_DAYS = 1
 const LONGEST_LAG_DAYS = 720
 
 /** The sightings of one change, first one first. */
-export function* sightingsOf(
+function* sightingsOf(
   random: Random,
   person: MadeUpPerson,
   change: Change,
@@ -170,9 +172,6 @@ const EVENTS_PER_ORGANIZATION = 100
 // Of those who leave, this share comes from outside to replace them; the others come from within the world.
 const HIRED_FROM_OUTSIDE = 0.4
 const HAS_SECOND_PROFILE = 0.005
-// Measured over worlds of 20 to 2,000 organisations and 1 to 3 years: people's quiet first months and careers that end
-// cost some of the events that the yearly rates promise; corrections, deals and offices that are handed on add some.
-const SHARE_THAT_HAPPENS = 1
 
 /** The world as something to serve. */
 export function createWorld(options: WorldOptions): EventSource {
@@ -273,7 +272,9 @@ function staffScale(options: WorldOptions, organizations: readonly MadeUpOrganiz
   const { exit, promotion, sideways, retitle, secondJob } = YEARLY_RATES
   const yearly = 2 * exit + promotion + sideways + retitle + 2 * secondJob
   const years = (options.endAt - options.startAt) / YEAR
-  return wanted / (people * yearly * years * SHARE_THAT_HAPPENS)
+  // Measured over worlds of 20 to 2,000 organisations and 1 to 3 years: careers that end cost about as many events as
+  // corrections, deals and offices that are handed on add.
+  return wanted / (people * yearly * years)
 }
 
 const TRIES = 8

@@ -18,11 +18,6 @@ export async function listenAt(server: Server, host: string, port: number): Prom
   return `http://${host.includes(':') ? `[${host}]` : host}:${taken}`
 }
 
-/** Listens. @param port 0 for any free one @throws ConfigError when the port is taken or not allowed */
-export function listenOnLoopback(server: Server, port: number): Promise<void> {
-  return listen(server, { port, host: '127.0.0.1' }, `port ${port}`)
-}
-
 /**
  * Listens at a unix socket that only this account may connect to. One that a dead process left is replaced.
  * @throws ConfigError when a process listens there, something else is there, or no socket can be

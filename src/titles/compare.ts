@@ -3,21 +3,19 @@
  * where they are about the same, the words decide whether it is another job or the same one in other words.
  */
 
-import { coreOf, readJob, type Job } from './core.ts'
+import { roles, stepsOfTrades } from './functions.ts'
 import { kept, once } from './kept.ts'
 import { rankRanges, stepNamed } from './lexicon.ts'
-import { isKnownWord } from './masculine.ts'
-import { lists } from './roles.ts'
-import { toEnglish } from './to-english.ts'
+import { isKnownWord, toEnglish } from './to-english.ts'
 import { stepOfLadders } from './trade-steps.ts'
-import { readTitle, type ReadTitle } from './understand.ts'
+import { coreOf, readJob, readTitle, type Job, type ReadTitle } from './understand.ts'
 import { isOtherGender, splitTitle } from './words.ts'
 
 /**
  * It is one job where the words are the same, or were only added or only removed. It is another job where words were
  * replaced, or where the field of work differs.
  */
-export function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
+function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
   if (before.job.leads !== after.job.leads) return false
   const a = before.job
   const b = after.job
@@ -62,16 +60,14 @@ function isOneFunction(before: ReadTitle, after: ReadTitle): boolean {
 const SHORTEST_MISTYPED = 5
 
 /** Whether two lists of words differ in one word, and that by a letter or two. */
-export function isTypingError(a: readonly string[], b: readonly string[]): boolean {
-  const onlyA = a.filter((word) => !b.includes(word))
-  const onlyB = b.filter((word) => !a.includes(word))
-  const [wrong, right] = [onlyA[0], onlyB[0]]
-  if (onlyA.length !== 1 || onlyB.length !== 1 || wrong === undefined || right === undefined)
-    return false
+function isTypingError(a: readonly string[], b: readonly string[]): boolean {
+  const [wrong, ...moreWrong] = a.filter((word) => !b.includes(word))
+  const [right, ...moreRight] = b.filter((word) => !a.includes(word))
+  if (wrong === undefined || right === undefined) return false
+  if (moreWrong.length + moreRight.length > 0) return false
   if (Math.min(wrong.length, right.length) < SHORTEST_MISTYPED) return false
   // "Trainer" is not a spelling of "trainee".
-  if (isKnownWord(wrong) && isKnownWord(right)) return false
-  return isWithinOneEdit(wrong, right)
+  return !(isKnownWord(wrong) && isKnownWord(right)) && isWithinOneEdit(wrong, right)
 }
 
 /** One letter added, left out, changed, or two neighbours swapped. */
@@ -84,16 +80,11 @@ function isWithinOneEdit(a: string, b: string): boolean {
   const restOfA = a.slice(start, a.length - end)
   const restOfB = b.slice(start, b.length - end)
   if (restOfA.length <= 1 && restOfB.length <= 1) return true
-  return (
-    restOfA.length === 2 &&
-    restOfB.length === 2 &&
-    restOfA[0] === restOfB[1] &&
-    restOfA[1] === restOfB[0]
-  )
+  return restOfA.length === 2 && restOfB === `${restOfA[1]}${restOfA[0]}`
 }
 
 /** Whether two lists hold the same words, as `isSame` has it, in the same order. */
-export function isEqual(
+function isEqual(
   a: readonly string[],
   b: readonly string[],
   isSame: (one: string, other: string) => boolean = (one, other) => one === other,
@@ -109,6 +100,10 @@ export interface ComparedTitles {
   readonly label: TitleChange
   readonly rule: string
   readonly confidence: number
+}
+
+function verdict(label: TitleChange, rule: string, confidence: number): ComparedTitles {
+  return { label, rule, confidence }
 }
 
 // Two ranks this far apart are a step that everyone reads as one.
@@ -131,10 +126,13 @@ export function compareTitles(
   const after = readTitle(current, ladder)
   const same = sameWords(before, after)
   if (same !== null) return same
-  if (before.understood.isEndMarker !== after.understood.isEndMarker) return ended
-  if (isIntoFirm(before, after) || isOutOfFirm(before, after)) return besideAndPost
-  if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
-  if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
+  // A job that is over is not a step of a career.
+  const isEnd = before.understood.isEndMarker !== after.understood.isEndMarker
+  if (isEnd) return verdict('unclassified', 'job_ended', 0)
+  const isFirm = isIntoFirm(before, after) || isOutOfFirm(before, after)
+  if (isFirm) return verdict('unclassified', 'side_role', 0)
+  const rise = deputyRise(before.inOrder, after.inOrder)
+  if (rise !== 0) return labelOf(rise, 'deputy_of_same_title', 0.93)
   const from = before.understood.rank
   const to = after.understood.rank
   const known = byLadder(before, after, from === null || to === null ? 0 : to - from)
@@ -143,11 +141,6 @@ export function compareTitles(
     ? withoutRank(before, after)
     : withRanks(before, after, to - from)
 }
-
-// A job that is over is not a step of a career.
-const ended: ComparedTitles = { label: 'unclassified', rule: 'job_ended', confidence: 0 }
-
-const besideAndPost: ComparedTitles = { label: 'unclassified', rule: 'side_role', confidence: 0 }
 
 /**
  * "Technical Advisor" → "CTO", "Board Member" → "CEO": a person with a side role gets a post of the firm; nothing rose.
@@ -167,22 +160,14 @@ function isOutOfFirm({ understood: post }: ReadTitle, { understood: beside }: Re
 /** The same words, whatever their order, case, spelling, gender or language. */
 function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
   // Nothing but signs, twice, says nothing.
-  if (before.words.length === 0 && after.words.length === 0) {
-    return { label: 'unclassified', rule: 'no_words', confidence: 0 }
-  }
-  if (before.normal === after.normal || isEqual(before.words, after.words)) {
-    return { label: 'retitle', rule: 'same_words', confidence: 0.99 }
-  }
-  if (isTypingError(before.words, after.words)) {
-    return { label: 'retitle', rule: 'typing_error', confidence: 0.95 }
-  }
-  if (isEqual(before.inOrder, after.inOrder, isOtherGender)) {
-    return { label: 'retitle', rule: 'gender', confidence: 0.97 }
-  }
-  if (isTranslation(before, after)) {
-    return { label: 'retitle', rule: 'translation', confidence: 0.95 }
-  }
-  return null
+  const isNothing = before.words.length === 0 && after.words.length === 0
+  if (isNothing) return verdict('unclassified', 'no_words', 0)
+  const isSame = before.normal === after.normal || isEqual(before.words, after.words)
+  if (isSame) return verdict('retitle', 'same_words', 0.99)
+  if (isTypingError(before.words, after.words)) return verdict('retitle', 'typing_error', 0.95)
+  const isGender = isEqual(before.inOrder, after.inOrder, isOtherGender)
+  if (isGender) return verdict('retitle', 'gender', 0.97)
+  return isTranslation(before, after) ? verdict('retitle', 'translation', 0.95) : null
 }
 
 /**
@@ -199,20 +184,19 @@ function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
   return (!isKnown || isNear) && isEqual(before.english, after.english)
 }
 
-const STANDS_FOR_ANOTHER = new Set([...lists.deputies, 'vice'])
+const STANDS_FOR_ANOTHER = new Set([...roles.deputies, 'vice'])
+
+/** "Assistant Director" → "Director" is a rise (1), the way back a fall (-1); anything else 0. */
+function deputyRise(before: readonly string[], after: readonly string[]): number {
+  if (isDeputyOf(before, after)) return 1
+  return isDeputyOf(after, before) ? -1 : 0
+}
 
 /** Whether `before` is `after` with words such as "Assistant" or "Vice" in front. */
 function isDeputyOf(before: readonly string[], after: readonly string[]): boolean {
   const from = before.findIndex((word) => !STANDS_FOR_ANOTHER.has(word) && word !== 'and')
   return from > 0 && isEqual(before.slice(from), after)
 }
-
-function deputyStep(label: TitleChange): ComparedTitles {
-  return { label, rule: 'deputy_of_same_title', confidence: 0.93 }
-}
-
-// Levels and a ladder that may be the firm's are right equally often.
-const TRADE_DECIDES = { rule: 'trade_decides', confidence: 0.5 }
 
 /**
  * A step on a ladder of a trade. Where it is uncertain that the firm uses the ladder, it counts only where the levels
@@ -226,9 +210,9 @@ function byLadder(before: ReadTitle, after: ReadTitle, rise: number): ComparedTi
   if (step.isOfEvery) return labelOf(step.rise, 'step_of_ladder', 0.9)
   const isOpposed = Math.abs(rise) >= CLEAR_STEP && Math.sign(rise) !== Math.sign(step.rise)
   if (step.isSure && step.rise > 0) return labelOf(step.rise, 'step_of_ladder', 0.85)
-  return isOpposed && fallOfWordsOnly(before, after) === null
-    ? { label: 'promotion', ...TRADE_DECIDES }
-    : null
+  // Levels and a ladder that may be the firm's are right equally often.
+  const decides = isOpposed && fallOfWordsOnly(before, after) === null
+  return decides ? verdict('promotion', 'trade_decides', 0.5) : null
 }
 
 // The leader of a job stands above all who do it.
@@ -239,14 +223,12 @@ function withoutRank(before: ReadTitle, after: ReadTitle): ComparedTitles {
   if (step !== null) return step
   const isNamed = before.job.words.length > 0 && after.job.words.length > 0
   const isOneTime = before.isOfAnotherTime === after.isOfAnotherTime
-  if (!isNamed || !isOneTime || !isEqual(before.job.words, after.job.words)) {
-    return { label: 'unclassified', rule: 'level_unknown', confidence: 0 }
-  }
+  const isOneJob = isNamed && isOneTime && isEqual(before.job.words, after.job.words)
+  if (!isOneJob) return verdict('unclassified', 'level_unknown', 0)
   // The level of an unknown job is unknown, but a grade of it is still above it.
   const rise = gradeOf(after.job) - gradeOf(before.job)
-  if (rise > 0) return { label: 'promotion', rule: 'grade_of_same_job', confidence: 0.85 }
-  if (rise < 0) return { label: 'demotion', rule: 'grade_of_same_job', confidence: 0.85 }
-  return { label: 'retitle', rule: 'same_job', confidence: 0.85 }
+  if (rise !== 0) return labelOf(rise, 'grade_of_same_job', 0.85)
+  return verdict('retitle', 'same_job', 0.85)
 }
 
 function gradeOf(job: Job): number {
@@ -263,7 +245,7 @@ function stepOfLadder(before: ReadTitle, after: ReadTitle): ComparedTitles | nul
 }
 
 function labelOf(rise: number, rule: string, confidence: number): ComparedTitles {
-  return { label: rise > 0 ? 'promotion' : 'demotion', rule, confidence }
+  return verdict(rise > 0 ? 'promotion' : 'demotion', rule, confidence)
 }
 
 function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles {
@@ -309,16 +291,14 @@ function fallOfWordsOnly(before: ReadTitle, after: ReadTitle): ComparedTitles | 
   const isOfTwoLadders =
     before.understood.level === 'vp' && coreOf(after.job)?.endsWith('executive director') === true
   if (!isGradeLeftOut && !isOfTwoLadders && !isOtherDirectorate(before, after)) return null
-  return { label: 'lateral', rule: 'no_clear_fall', confidence: 0.6 }
+  return verdict('lateral', 'no_clear_fall', 0.6)
 }
 
 function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles {
-  if (isSame) {
-    const confidence = isEqual(before.job.words, after.job.words) ? 0.93 : 0.85
-    return { label: 'retitle', rule: 'same_job', confidence }
-  }
+  const isWhole = isEqual(before.job.words, after.job.words)
+  if (isSame) return verdict('retitle', 'same_job', isWhole ? 0.93 : 0.85)
   const isKnown = before.function !== null && after.function !== null
-  return { label: 'lateral', rule: 'other_job', confidence: isKnown ? 0.9 : 0.6 }
+  return verdict('lateral', 'other_job', isKnown ? 0.9 : 0.6)
 }
 
 interface Place {
@@ -330,7 +310,7 @@ interface Place {
 const made = kept('places', () => {
   const places = new Map<string, Place[]>()
   const general = new Set<string>()
-  for (const [trade, steps] of lists.steps_of_trades.entries()) {
+  for (const [trade, steps] of stepsOfTrades.entries()) {
     for (const [step, titles] of steps.entries()) {
       for (const title of titles.split('/')) {
         const name = nameOf(readJob(toEnglish(splitTitle(title))))
@@ -375,9 +355,8 @@ function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): Compare
     // A grade and a segment of the market weigh the same: "Senior Account Executive" → "Enterprise Account Executive".
     const isOfOneJob = from.name.endsWith(to.name) || to.name.endsWith(from.name)
     const isGraded = before.job.grade > 0 || after.job.grade > 0
-    if (rise !== 0 && isOfOneJob && isGraded) {
-      return { label: 'lateral', rule: 'step_of_trade', confidence: 0.6 }
-    }
+    const isEven = rise !== 0 && isOfOneJob && isGraded
+    if (isEven) return verdict('lateral', 'step_of_trade', 0.6)
     return labelOf(step, 'step_of_trade', 0.85)
   }
   return null
@@ -397,7 +376,7 @@ function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): Com
   const lift = after.job.deputy - before.job.deputy
   const isOnePost = before.job.leads || isEqual(before.job.words, after.job.words)
   if (!isSame || !isOnePost || lift === 0) return null
-  return { label: lift > 0 ? 'promotion' : 'demotion', rule: 'deputy_of_same_job', confidence: 0.8 }
+  return labelOf(lift, 'deputy_of_same_job', 0.8)
 }
 
 // Measured on labelled pairs (test/titles/labelled), set a little lower where there were few.
@@ -415,14 +394,11 @@ const EXPERT_LADDER = new Set(['principal', 'staff', 'distinguished', 'fellow'])
  * fall.
  */
 function changeOfTrack(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
-  if (before.understood.level === 'manager' && isExpert(after)) {
-    return { label: 'lateral', rule: 'manager_to_expert', confidence: 0.85 }
-  }
+  const isToExpert = before.understood.level === 'manager' && isExpert(after)
+  if (isToExpert) return verdict('lateral', 'manager_to_expert', 0.85)
   const isHighExpert = isExpert(before) && before.words.some((word) => EXPERT_LADDER.has(word))
-  if (isHighExpert && after.understood.level === 'manager') {
-    return { label: 'lateral', rule: 'expert_to_manager', confidence: 0.6 }
-  }
-  return null
+  const isToManager = isHighExpert && after.understood.level === 'manager'
+  return isToManager ? verdict('lateral', 'expert_to_manager', 0.6) : null
 }
 
 function isExpert({ understood }: ReadTitle): boolean {

@@ -5,7 +5,7 @@
 
 import { z } from 'zod'
 import { kept, remembered } from './kept.ts'
-import { segmented } from './languages.ts'
+import { segmented } from './to-english.ts'
 import {
   phrases,
   tenseWords,
@@ -14,8 +14,8 @@ import {
   servingPhrases,
   type Meaning,
 } from './lexicon.ts'
-import { BookMaker, PhraseBook, type Place } from './phrase-book.ts'
-import { readTaxonomy, wordList } from './taxonomy.ts'
+import { packBook, PhraseBook, type Entry, type Place } from './phrase-book.ts'
+import { each, readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase, type Parts } from './words.ts'
 
 /** The parts of a title without those that only name the person whom the first one serves. */
@@ -114,7 +114,7 @@ function endsRole(words: readonly string[], at: number, word: string): boolean {
 }
 
 /** "Past President", but not "Future Mobility" and not "Retired Officers' Association Manager". */
-export function beginsAnotherTime(words: readonly string[], at: number): boolean {
+function beginsAnotherTime(words: readonly string[], at: number): boolean {
   const word = words[at] ?? ''
   if (before.has(word)) return !isOfOthers(words, at + 1)
   return beforeARole.has(word) && namesRoleAt(words, at + 1)
@@ -138,7 +138,7 @@ function isPluralOfRole(word: string): boolean {
 }
 
 /** Whether a person's role, with or without a grade, begins at `at`. */
-export function namesRoleAt(words: readonly string[], at: number): boolean {
+function namesRoleAt(words: readonly string[], at: number): boolean {
   const meaning = phrases.find(words, at)
   if (meaning?.kind === 'grade') return at + 1 < words.length
   return meaning?.kind === 'head' && !meaning.isField
@@ -150,34 +150,20 @@ const made = kept('no-job', () => {
   const list = wordList.transform((all) => all.map(wordsOfPhrase))
   const { adverbs, jobs, ...markers } = readTaxonomy(
     'no-job.yaml',
-    z.strictObject({ persons: list, times: list, seeking: list, adverbs: list, jobs: list }),
+    z.strictObject(each(list, 'persons', 'times', 'seeking', 'adverbs', 'jobs')),
   )
-  const book = new BookMaker<Marker | null>()
-  for (const words of jobs) book.add(words, null)
   const { persons: person, times: time, seeking } = markers
+  const entries: Entry<Marker | null>[] = jobs.map((words) => [words, null])
   for (const [kind, all] of Object.entries({ person, time, seeking }) as [Marker, string[][]][])
-    for (const words of all) book.add(words, kind)
-  const begins = [
-    ...new Set(
-      Object.values(markers)
-        .flat()
-        .map(([first = '']) => first),
-    ),
-  ]
-  return { book: book.packed(), begins, adverbs: adverbs.flat() }
+    for (const words of all) entries.push([words, kind])
+  const begins = new Set([...person, ...time, ...seeking].map(([first = '']) => first))
+  return { book: packBook(entries), begins: [...begins], adverbs: adverbs.flat() }
 })()
 
 const book = new PhraseBook<Marker | null>(made.book)
 const begins = new Set(made.begins)
 const adverbs = new Set(made.adverbs)
-const past = new Set(
-  [
-    ...tenseWords.before,
-    ...tenseWords.before_a_role,
-    ...tenseWords.after,
-    ...tenseWords.ends,
-  ].filter((word) => !tenseWords.ahead.has(word)),
-)
+const past = new Set([...allTenseWords].filter((word) => !tenseWords.ahead.has(word)))
 const mayEnd = remembered((word) => segmented(word).some((one) => begins.has(one) || past.has(one)))
 // Soldiers and officials: "Oberst a. D.", "Richter i. R.". In other letters they are an art director or a human resource.
 const GERMAN_LETTERS = /(?<![\p{L}.])(?:a\.\s?D|i\.\s?R|f\.\s?d)\.(?!\p{L})/u
@@ -185,7 +171,7 @@ const GERMAN_LETTERS = /(?<![\p{L}.])(?:a\.\s?D|i\.\s?R|f\.\s?d)\.(?!\p{L})/u
 const WHERE = /@|\bat\b/i
 
 /** A job that is over, or a title that says that there is none, whatever job it names: "Teacher, unemployed". */
-export type End = 'over' | 'none'
+type End = 'over' | 'none'
 
 /** @param namesJob whether parts name a job that is not a side role */
 export function endOf(

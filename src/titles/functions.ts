@@ -1,16 +1,82 @@
 /**
- * Finds the field of work from the English words of a title. Which words mean which field is data
- * (config/titles/functions.yaml); this file only decides which of several counts.
+ * Finds the field of work from the English words of a title. Which words mean which field, and what else they are for the
+ * job, is data (config/titles/functions.yaml, roles.yaml); this file only decides which of several counts.
  */
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
-import type { EnglishTitle } from './languages.ts'
 import { isNumeral } from './lexicon.ts'
-import { BookMaker, PhraseBook } from './phrase-book.ts'
-import { kinds, lists as roles, withUsualNames } from './roles.ts'
-import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
-import { wordsOfPhrase } from './words.ts'
+import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
+import { each, FUNCTIONS, readTaxonomy, setsOf, wordList, type JobFunction } from './taxonomy.ts'
+import { wordsOfPhrase, type EnglishTitle } from './words.ts'
+
+const phraseList = wordList.transform((list) => list.map(wordsOfPhrase))
+const joined = phraseList.transform((list) => list.map((words) => words.join(' ')))
+
+const madeRoles = kept('roles', () => {
+  const {
+    synonyms,
+    steps_of_trades: trades,
+    ...read
+  } = readTaxonomy(
+    'roles.yaml',
+    z.strictObject({
+      synonyms: z.record(z.string().min(1), phraseList),
+      ...each(phraseList, 'units', 'leading', 'levels', 'fillers', 'places', 'technologies'),
+      ...each(joined, 'jobs_with_field_apart', 'general', 'software', 'deputies', 'stand_in_jobs'),
+      steps_of_trades: z.array(wordList),
+      grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
+    }),
+  )
+  const usualNames = packBook(
+    Object.entries(synonyms).flatMap(([usual, names]) => {
+      const words = wordsOfPhrase(usual)
+      return names.map((name) => [name, words] as const)
+    }),
+  )
+  const usual = usualNamesOf(new PhraseBook(usualNames))
+  const { units, leading, levels, places, technologies, fillers, grades, ...sets } = read
+  const byKind: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
+    ['unit', units],
+    ['leading', leading],
+    ['level', levels],
+    ['place', places],
+    ['technology', technologies],
+    ['filler', [['and'], ...fillers]],
+  ]
+  return {
+    usualNames,
+    kinds: packBook(
+      byKind.flatMap(([kind, phrases]) => phrases.map((words) => [usual(words), kind] as const)),
+    ),
+    grades: Object.entries(grades).map(([phrase, step]): [string, number] => [
+      wordsOfPhrase(phrase).join(' '),
+      step,
+    ]),
+    sets,
+    trades,
+  }
+})()
+
+/** Words and phrases by what is said of them. */
+export const roles = setsOf(madeRoles.sets)
+/** The titles of each trade, step by step. */
+export const stepsOfTrades = madeRoles.trades
+
+function usualNamesOf(book: PhraseBook<readonly string[]>): (words: readonly string[]) => string[] {
+  return (words) => book.scan(words).flatMap(({ value, at, end }) => value ?? words.slice(at, end))
+}
+
+/** `words` with every English phrase that has a more usual name replaced by it: "programmer" is a software engineer. */
+export const withUsualNames = usualNamesOf(new PhraseBook(madeRoles.usualNames))
+
+/** The role of a phrase for the job that a title names. */
+export type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
+
+export const kinds = new PhraseBook(madeRoles.kinds)
+
+/** How far a phrase of grade lifts a job above the plain one. */
+export const gradeSteps: ReadonlyMap<string, number> = new Map(madeRoles.grades)
 
 /** How strongly a phrase indicates a field of work, weakest first. */
 const STRENGTHS = ['default', 'hint', 'field', 'job'] as const
@@ -37,7 +103,7 @@ const made = kept('functions', () => {
       }),
     ),
   )
-  const book = new BookMaker<FunctionWord>()
+  const entries: Entry<FunctionWord>[] = []
   const english = new Set<string>(ENGLISH_GRAMMAR)
   for (const name of FUNCTIONS) {
     const { jobs, fields, hints, default: defaults, native } = lists[name]
@@ -45,14 +111,14 @@ const made = kept('functions', () => {
     for (const strength of STRENGTHS.toReversed()) {
       const value = { function: name, strength }
       for (const words of phrases[strength].map(wordsOfPhrase)) {
-        book.add(withUsualNames(words), value)
+        entries.push([withUsualNames(words), value])
         for (const word of words) english.add(word)
       }
     }
     const field = { function: name, strength: 'field' } as const
-    for (const phrase of native) book.add(wordsOfPhrase(phrase), field)
+    for (const phrase of native) entries.push([wordsOfPhrase(phrase), field])
   }
-  return { book: book.packed(), english: [...english] }
+  return { book: packBook(entries), english: [...english] }
 })()
 
 export const functionWords = new PhraseBook(made.book)

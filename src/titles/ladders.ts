@@ -74,13 +74,10 @@ export const ladders: readonly Ladder[] = kept(
 )()
 
 /**
- * Reads titles, as `splitTitle` gives them, by the ladder of that name; null where the ladder does not exist or does
- * not name them.
+ * Reads titles, as `splitTitle` gives them, by the ladder of a name; null where the ladder does not exist or does not
+ * name them. The rule is `ladder:<name>`.
  */
-export type ReadByLadder = (ladder: string, parts: Parts) => ReadLevel | null
-
-/** A reader of these ladders; the rule of what it reads is `ladder:<name>`. */
-export function ladderReader(of: readonly Ladder[]): ReadByLadder {
+export function ladderReader(of: readonly Ladder[]) {
   const rungsByLadder = new Map(
     of.map(({ name, rungs }) => [
       name,
@@ -90,14 +87,14 @@ export function ladderReader(of: readonly Ladder[]): ReadByLadder {
       })),
     ]),
   )
-  return (ladder, parts) => {
+  return (ladder: string, parts: Parts): ReadLevel | null => {
     const text = textOf(parts)
     const rung = rungsByLadder.get(ladder)?.find(({ words }) => text.includes(words))
     return rung?.reading ?? null
   }
 }
 
-export const readByLadder: ReadByLadder = ladderReader(ladders)
+export const readByLadder = ladderReader(ladders)
 
 function textOf(parts: Parts): string {
   return ` ${parts.flat().join(' ')} `

@@ -4,11 +4,10 @@
  */
 
 import { z } from 'zod'
-import { spelledOut } from './abbreviations.ts'
 import { kept } from './kept.ts'
-import { BookMaker, PhraseBook } from './phrase-book.ts'
-import { wordList, LEVELS, readTaxonomy, type KnownLevel } from './taxonomy.ts'
-import { foldLetters } from './words.ts'
+import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
+import { each, LEVELS, readTaxonomy, setsOf, wordList, type KnownLevel } from './taxonomy.ts'
+import { spelledOut, foldLetters } from './words.ts'
 
 const foldedList = wordList.transform((list) => list.map(foldLetters))
 const byLanguage = z.record(z.string().min(1), foldedList)
@@ -44,29 +43,17 @@ function readLists() {
         level,
         z.strictObject({ lowest: rank, usual: rank, highest: rank, management: z.boolean() }),
       ),
-      links: foldedList,
-      ands: foldedList,
-      silent: foldedList,
-      tense: z.strictObject({
-        before: foldedList,
-        before_a_role: foldedList,
-        after: foldedList,
-        ends: foldedList,
-        ahead: foldedList,
-        no_roles: foldedList,
-      }),
-      serving: foldedList,
+      ...each(foldedList, 'links', 'ands', 'silent', 'serving'),
+      tense: z.strictObject(
+        each(foldedList, 'before', 'before_a_role', 'after', 'ends', 'ahead', 'no_roles'),
+      ),
       grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
       posts: z.array(headSchema),
       learners: z.array(headSchema),
       numerals: z.strictObject({
-        roman: wordList,
-        steps: wordList,
+        ...each(wordList, 'roman', 'steps', 'letters_without_steps', 'ladders'),
+        ...each(wordList, 'words', 'words_without_steps'),
         letters: z.record(z.string().regex(/^[a-z]+$/), wordList),
-        letters_without_steps: wordList,
-        words: wordList,
-        words_without_steps: wordList,
-        ladders: wordList,
       }),
       confidence: z.record(z.string(), z.number().min(0).max(1)),
     }),
@@ -78,15 +65,11 @@ function readLists() {
   const professions = readTaxonomy(
     'professions.yaml',
     z.strictObject({
-      staff_ladder: foldedList,
+      ...each(foldedList, 'staff_ladder', 'fields'),
       professions: byLanguage,
-      fields: foldedList,
-      endings: z.strictObject({
-        anywhere: foldedList,
-        last_word: foldedList,
-        first_word: foldedList,
-        not_professions: foldedList,
-      }),
+      endings: z.strictObject(
+        each(foldedList, 'anywhere', 'last_word', 'first_word', 'not_professions'),
+      ),
     }),
   )
   return { levels, trades, professions }
@@ -102,8 +85,9 @@ export interface Standing {
 export interface Grade {
   readonly name: string
   readonly contributor: Standing | null
-  /** The addition to the rank of a post, by the post's level. */
-  readonly shift: (level: KnownLevel) => number
+  /** The addition to the rank of a post, and where it differs by the level of the post. */
+  readonly post: number
+  readonly postOf: Readonly<Partial<Record<KnownLevel, number>>>
   readonly makesEntryOfPosts: boolean
 }
 
@@ -137,12 +121,12 @@ type PackedMeaning = Exclude<Meaning, GradeWord> | (Omit<GradeWord, 'grade'> & {
 const made = kept('lexicon', () => {
   const { levels, trades, professions } = readLists()
   const standing = standingIn(levels.levels)
-  const book = new BookMaker<PackedMeaning>()
+  const entries: Entry<PackedMeaning>[] = []
   const addAll = (list: readonly string[], meaning: PackedMeaning) => {
     for (const words of list.map((phrase) => phrase.split(' '))) {
-      book.add(words, meaning)
+      entries.push([words, meaning])
       const spelled = spelledOut(words, (word) => [word], false)
-      if (spelled.join(' ') !== words.join(' ')) book.add(spelled, meaning)
+      if (spelled.join(' ') !== words.join(' ')) entries.push([spelled, meaning])
     }
   }
   const addHead = (entry: z.infer<typeof headSchema>, rule: string, more: Partial<Head> = {}) => {
@@ -179,17 +163,22 @@ const made = kept('lexicon', () => {
     addAll([phrase], fields.has(phrase) ? field : plain)
   addAll(levels.ands, { kind: 'and' })
   addAll(levels.links, { kind: 'link' })
-  const staff = new BookMaker<true>()
-  for (const phrase of professions.staff_ladder) staff.add(phrase.split(' '), true)
-  const grades = Object.entries(levels.grades).map(([name, spec]) => ({
-    ...spec,
-    name,
-    words: null,
-  }))
-  const { levels: ranks, tense, numerals: steps, confidence, serving } = levels
-  const { endings } = professions
-  const books = { phrases: book.packed(), staff: staff.packed() }
-  return { ranks, tense, steps, confidence, serving, grades, endings, ...books }
+  const grades = Object.entries(levels.grades).map(([name, spec]): Grade => {
+    const { contributor: of, post, post_of: postOf, makes_entry_of_posts: makesEntryOfPosts } = spec
+    const contributor = of ? standing(of.level, of.rank, of.management) : null
+    return { name, contributor, post, postOf, makesEntryOfPosts }
+  })
+  return {
+    ranks: levels.levels,
+    tense: levels.tense,
+    steps: levels.numerals,
+    confidence: levels.confidence,
+    serving: levels.serving,
+    endings: professions.endings,
+    grades,
+    phrases: packBook(entries),
+    staff: packBook(professions.staff_ladder.map((phrase) => [phrase.split(' '), true] as const)),
+  }
 })()
 
 /** Lowest, usual and highest rank of each level. */
@@ -197,18 +186,10 @@ export const rankRanges = made.ranks
 /** Words that say that a role is not of today, by where they stand. */
 export const tenseWords = setsOf(made.tense)
 /** Steps of ladders written as numerals. */
-export const numerals = made.steps
+const numerals = made.steps
 /** How likely the level is right, by the rule that decided it. */
 export const confidences: Readonly<Record<string, number>> = made.confidence
 export const servingPhrases = made.serving.map((phrase) => phrase.split(' '))
-
-function setsOf<K extends string>(lists: Readonly<Record<K, readonly string[]>>) {
-  const entries = Object.entries<readonly string[]>(lists).map(([key, list]) => [
-    key,
-    new Set(list),
-  ])
-  return Object.fromEntries(entries) as Record<K, ReadonlySet<string>>
-}
 
 /** The standing of a level, with its usual rank and management unless said otherwise. */
 export const standingOf = standingIn(rankRanges)
@@ -231,17 +212,9 @@ function head(standing: Standing, rule: string, more: Partial<Head> = {}): Head 
 export const plainProfession = head(standingOf('mid'), 'profession')
 export const professionByEnding = head(standingOf('mid'), 'profession_ending')
 
-const gradesByName = new Map(
-  made.grades.map((spec): [string, Grade] => {
-    const said = spec.contributor
-    const contributor = said ? standingOf(said.level, said.rank, said.management) : null
-    const shift = (of: KnownLevel) => spec.post_of[of] ?? spec.post
-    const { name, makes_entry_of_posts: makesEntryOfPosts } = spec
-    return [name, { name, contributor, shift, makesEntryOfPosts }]
-  }),
-)
+const gradesByName = new Map(made.grades.map((grade) => [grade.name, grade]))
 
-export function gradeNamed(name: string): Grade {
+function gradeNamed(name: string): Grade {
   const grade = gradesByName.get(name)
   if (grade === undefined) throw new Error(`levels.yaml has no grade ${name}`)
   return grade

@@ -14,7 +14,7 @@ export interface Found<T> {
   readonly end: number
 }
 
-interface Entry<T> {
+interface Condition<T> {
   readonly atStart: boolean
   readonly atEnd: boolean
   readonly value: T
@@ -22,7 +22,7 @@ interface Entry<T> {
 
 interface Node<T> {
   readonly next: Map<string, Node<T>>
-  readonly entries: Entry<T>[]
+  readonly entries: Condition<T>[]
 }
 
 /** The place and the rest of the title, for a match to examine. */
@@ -47,41 +47,30 @@ export interface PackedBook<T> {
   readonly endings: Readonly<Record<string, number>>
 }
 
-export const EMPTY_BOOK: PackedBook<never> = {
-  values: [],
-  phrases: {},
-  beginnings: {},
-  endings: {},
+/** A phrase, word by word, and its value. */
+export type Entry<T> = readonly [words: readonly string[], value: T]
+
+/** Packs phrases and their values; the first value that a phrase is given stays. */
+export function packBook<T>(entries: Iterable<Entry<T>>): PackedBook<T> {
+  const values = new Map<T, number>()
+  const phrases = emptyRecord<[string, number][]>()
+  const beginnings = emptyRecord<number>()
+  const endings = emptyRecord<number>()
+  for (const [words, value] of entries) {
+    const index = values.get(value) ?? values.size
+    values.set(value, index)
+    const [only = ''] = words.length === 1 ? words : []
+    const phrase = words.join(' ')
+    if (only.endsWith('*')) beginnings[only.slice(0, -1)] ??= index
+    else if (only.startsWith('*')) endings[only.slice(1)] ??= index
+    else (phrases[wordsOf(phrase)[0] ?? ''] ??= []).push([phrase, index])
+  }
+  return { values: [...values.keys()], phrases, beginnings, endings }
 }
 
-/** Puts phrases and their values together; the first value that a phrase is given stays. */
-export class BookMaker<T> {
-  readonly #values = new Map<T, number>()
-  readonly #phrases = new Map<string, [string, number][]>()
-  readonly #beginnings = new Map<string, number>()
-  readonly #endings = new Map<string, number>()
-
-  add(words: readonly string[], value: T): void {
-    const index = this.#values.get(value) ?? this.#values.size
-    this.#values.set(value, index)
-    const [only = ''] = words.length === 1 ? words : []
-    if (only.endsWith('*')) return addOnce(this.#beginnings, only.slice(0, -1), index)
-    if (only.startsWith('*')) return addOnce(this.#endings, only.slice(1), index)
-    const phrase = words.join(' ')
-    const [first = ''] = wordsOf(phrase)
-    const phrases = this.#phrases.get(first) ?? []
-    phrases.push([phrase, index])
-    this.#phrases.set(first, phrases)
-  }
-
-  packed(): PackedBook<T> {
-    return {
-      values: [...this.#values.keys()],
-      phrases: Object.fromEntries(this.#phrases),
-      beginnings: Object.fromEntries(this.#beginnings),
-      endings: Object.fromEntries(this.#endings),
-    }
-  }
+// Without a prototype: "constructor" is a word.
+function emptyRecord<T>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>
 }
 
 /** Finds phrases, and what they stand for. */
@@ -188,10 +177,6 @@ function insert<T>(root: Node<T>, phrase: string, value: T): void {
   node.entries.splice(at < 0 ? node.entries.length : at, 0, entry)
 }
 
-function addOnce(values: Map<string, number>, affix: string, value: number): void {
-  if (!values.has(affix)) values.set(affix, value)
-}
-
-function asks<T>({ atStart, atEnd }: Entry<T>): number {
+function asks<T>({ atStart, atEnd }: Condition<T>): number {
   return Number(atStart) + Number(atEnd)
 }

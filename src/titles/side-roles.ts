@@ -4,14 +4,12 @@
  */
 
 import { z } from 'zod'
-import { functionWords } from './functions.ts'
+import { functionWords, kinds, withUsualNames } from './functions.ts'
 import { kept, remembered } from './kept.ts'
-import { segmented, type EnglishTitle } from './languages.ts'
-import { masculine } from './masculine.ts'
-import { BookMaker, PhraseBook } from './phrase-book.ts'
-import { kinds, withUsualNames } from './roles.ts'
-import { readTaxonomy, wordList } from './taxonomy.ts'
-import { foldLetters, wordsOfPhrase } from './words.ts'
+import { segmented, masculine } from './to-english.ts'
+import { packBook, PhraseBook } from './phrase-book.ts'
+import { each, readTaxonomy, setsOf, wordList } from './taxonomy.ts'
+import { foldLetters, wordsOfPhrase, type EnglishTitle } from './words.ts'
 
 type Words = readonly string[]
 
@@ -26,26 +24,14 @@ const made = kept('side-roles', () => {
   const read = readTaxonomy(
     'side-roles.yaml',
     z.strictObject({
-      seats: list,
-      boards: list,
-      boards_that_lead: words,
-      before: words,
-      roles: list,
-      plain_adviser: words,
-      serves_the_state: words,
-      volunteering_is_the_field: words,
-      unpaid: words,
-      advisory: list,
+      ...each(list, 'seats', 'boards', 'roles', 'advisory', 'native_jobs'),
+      ...each(words, 'boards_that_lead', 'before', 'plain_adviser', 'serves_the_state'),
+      ...each(words, 'volunteering_is_the_field', 'unpaid', 'not_beside'),
       native: z.record(z.string(), list),
-      native_jobs: list,
-      not_beside: words,
     }),
   )
-  const bookOf = (...lists: (readonly Words[])[]) => {
-    const maker = new BookMaker<true>()
-    for (const phrase of lists.flat()) maker.add(phrase, true)
-    return maker.packed()
-  }
+  const bookOf = (...lists: (readonly Words[])[]) =>
+    packBook(lists.flat().map((phrase) => [phrase, true] as const))
   const usual = (lists: readonly Words[]) => lists.map(withUsualNames)
   const native = Object.values(read.native).flat().map(plain)
   const { seats, boards, roles, advisory, native: _, native_jobs, ...sets } = read
@@ -62,15 +48,16 @@ const seats = new PhraseBook(made.seats)
 const boards = new PhraseBook(made.boards)
 const roles = new PhraseBook(made.roles)
 const advisory = new PhraseBook(made.advisory)
-const setOf = (key: keyof typeof made.sets): ReadonlySet<string> => new Set(made.sets[key])
-const before = setOf('before')
-const boardsThatLead = setOf('boards_that_lead')
-const plainAdviser = setOf('plain_adviser')
-const state = setOf('serves_the_state')
-const volunteering = setOf('volunteering_is_the_field')
-const unpaid = setOf('unpaid')
-const nativeJobs = setOf('native_jobs')
-const notBeside = setOf('not_beside')
+const {
+  before,
+  boards_that_lead: boardsThatLead,
+  plain_adviser: plainAdviser,
+  serves_the_state: state,
+  volunteering_is_the_field: volunteering,
+  unpaid,
+  native_jobs: nativeJobs,
+  not_beside: notBeside,
+} = setsOf(made.sets)
 
 /** How a title relates to a main job. */
 export interface Beside {

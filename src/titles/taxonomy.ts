@@ -1,6 +1,6 @@
 /**
  * The taxonomy of titles: which levels and functions there are, and the word lists of config/titles/ that say how titles are
- * read. Lists are data; what they mean together is said by the readers (levels.ts, functions.ts, core.ts).
+ * read. Lists are data; what they mean together is said by the readers (levels.ts, functions.ts, understand.ts).
  */
 
 import { z } from 'zod'
@@ -61,3 +61,16 @@ export const wordList = z.string().transform((text, context): string[] => {
   }
   return words
 })
+
+/** Members of a schema that are all of one kind. */
+export function each<K extends string, T extends z.ZodType>(kind: T, ...names: readonly K[]) {
+  return Object.fromEntries(names.map((name) => [name, kind])) as Record<K, T>
+}
+
+/** Lists by name, as sets. */
+export function setsOf<K extends string>(lists: Readonly<Record<K, readonly string[]>>) {
+  const entries = Object.entries<readonly string[]>(lists).map(([key, list]) => {
+    return [key, new Set(list)]
+  })
+  return Object.fromEntries(entries) as Record<K, ReadonlySet<string>>
+}

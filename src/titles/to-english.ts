@@ -3,14 +3,177 @@
  * are translated, English words for the same job become the usual one. Knows nothing of levels or fields.
  */
 
-import { compound } from './compounds.ts'
-import { englishWords } from './functions.ts'
+import { z } from 'zod'
+import { englishWords, roles, withUsualNames } from './functions.ts'
 import { kept, once, remembered } from './kept.ts'
-import { cognateEndings, translations, segmented, type EnglishTitle } from './languages.ts'
-import { masculine } from './masculine.ts'
-import { BookMaker, EMPTY_BOOK, PhraseBook } from './phrase-book.ts'
-import { withUsualNames } from './roles.ts'
-import type { Parts } from './words.ts'
+import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
+import { readTaxonomy, wordList } from './taxonomy.ts'
+import { baseForms, foldLetters, wordsOfPhrase, type EnglishTitle, type Parts } from './words.ts'
+
+const byLanguage = z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList))
+const more = once(() => readTaxonomy('more-languages.yaml', byLanguage))
+const wordLists = once(() =>
+  readTaxonomy(
+    'languages.yaml',
+    z.strictObject({
+      translations: byLanguage,
+      cognates: z.record(z.string().min(1), z.array(z.string())),
+    }),
+  ),
+)
+
+interface Translation {
+  /** Two letters: `de`. */
+  readonly language: string
+  readonly words: readonly string[]
+  /** The phrase in the form that it takes inside a compound: folded, nothing spelled out. */
+  readonly letters: string
+  readonly english: readonly string[]
+}
+
+const englishOf = remembered(wordsOfPhrase)
+
+/** All of them, from the lists; what titles are read by is made of it, and kept. */
+const translations = once((): readonly Translation[] =>
+  [...Object.entries(wordLists().translations), ...Object.entries(more())].flatMap(
+    ([language, entries]) =>
+      Object.entries(entries).flatMap(([english, phrases]) =>
+        phrases.map((phrase) => ({
+          language,
+          words: wordsOfPhrase(phrase),
+          letters: foldLetters(phrase),
+          english: englishOf(english),
+        })),
+      ),
+  ),
+)
+
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
+
+const unspacedWords = kept('segments', () =>
+  translations().flatMap(({ words: [only = '', ...others] }) =>
+    others.length === 0 && UNSPACED.test(only) ? [only] : [],
+  ),
+)
+const knownUnspaced = once(() => new Set(unspacedWords()))
+const anyUnspaced = once(() => {
+  const longestFirst = [...knownUnspaced()].toSorted((a, b) => b.length - a.length)
+  return new RegExp(`(${longestFirst.join('|')})`)
+})
+
+/** The known words that `word` is written of, the longest first, and what stands between them. */
+export const segmented = remembered((word: string): readonly string[] => {
+  if (!UNSPACED.test(word) || knownUnspaced().has(word)) return [word]
+  return word.split(anyUnspaced()).filter((part) => part !== '')
+})
+
+// Feminine forms: "ingeniera" → "ingeniero", "Leiterin" → "Leiter".
+
+const madeForms = kept('masculine', () => ({
+  known: [...new Set(translations().flatMap(({ words, letters }) => [...words, letters]))],
+  meanings: translations()
+    .filter(({ words }) => words.length === 1)
+    .toReversed()
+    .map(({ words: [only = ''], english }): [string, string] => [only, english.join(' ')]),
+}))
+const knownForms = once(() => new Set(madeForms().known))
+const meaningOf = once(() => new Map(madeForms().meanings))
+
+/** Whether the lists hold a word, in English or another language. */
+export function isKnownWord(word: string): boolean {
+  return englishWords.has(word) || knownForms().has(word)
+}
+
+/**
+ * The masculine form of a word where the lists hold it, else the word; also finds umlauts written as two letters. An English
+ * word stays as it is.
+ */
+export const masculine = remembered((word: string): string => {
+  if (englishWords.has(word)) return word
+  const own = meaningOf().get(word)
+  // "química" is a science, no woman among chemists.
+  const isSame = (form: string) => own === undefined || own === meaningOf().get(form)
+  return baseForms(word).find((form) => isKnownWord(form) && isSame(form)) ?? word
+})
+
+// Compounds of words that the lists hold: "Vertriebsleiter" → sales, head. German ones may begin with a word that no list
+// holds; Dutch, Scandinavian and Finnish ones are known as a whole: "inköpschef", "hankintapäällikkö".
+
+type PartsOfCompounds = ReadonlyMap<string, readonly string[]>
+
+// Of two translations of one word the first counts.
+const madeParts = kept('compounds', () =>
+  ['de', 'nl', 'sv', 'fi'].map((wanted) => {
+    const entries = translations()
+      .filter(({ language, letters }) => language === wanted && /^[^ ]{3,}$/.test(letters))
+      .toReversed()
+      .map(({ letters, english }) => [letters, english] as const)
+    return { language: wanted, entries }
+  }),
+)
+const parts = once(() =>
+  madeParts().map(({ language, entries }) => {
+    return { language, words: new Map(entries) as PartsOfCompounds }
+  }),
+)
+
+const LINKS = ['', 's', 'n', 'en', 'es', 'e', 'er']
+const SHORTEST_COMPOUND = 8
+// No title's word is longer; a longer one could be cut in too many ways.
+const LONGEST_COMPOUND = 45
+const SHORTEST_PART = 3
+const SHORTEST_KNOWN_BEGINNING = 4
+const SHORTEST_KNOWN_END = 5
+
+interface Compound {
+  readonly language: string
+  readonly english: readonly string[]
+}
+
+/** The English of a compound ("Vertriebsleiter" → sales, head), or null; an unknown first part is kept as it is. */
+const compound = remembered((word: string): Compound | null => {
+  if (word.length < SHORTEST_COMPOUND || word.length > LONGEST_COMPOUND) return null
+  for (const { language, words } of parts()) {
+    const english = wholeCompound(word, words)
+    // "newspaper" is not a German compound of "news" and "paper".
+    if (english !== null && english.join('') !== word) return { language, english }
+  }
+  const end = endOfCompound(word, parts()[0]?.words ?? new Map())
+  return end === null ? null : { language: 'de', english: end }
+})
+
+function wholeCompound(word: string, parts: PartsOfCompounds): readonly string[] | null {
+  for (let length = word.length - SHORTEST_PART; length >= SHORTEST_PART; length -= 1) {
+    const head = partOf(word.slice(0, length), SHORTEST_KNOWN_BEGINNING, parts)
+    if (head === null) continue
+    for (const link of LINKS) {
+      if (!word.startsWith(link, length)) continue
+      const rest = word.slice(length + link.length)
+      if (rest.length < SHORTEST_PART) continue
+      const tail = partOf(masculine(rest), SHORTEST_KNOWN_END, parts) ?? wholeCompound(rest, parts)
+      if (tail !== null) return [...head, ...tail]
+    }
+  }
+  return null
+}
+
+/** A word of the language, or an English one for a job or a field ("Produktdesigner") that is not too short. */
+function partOf(part: string, shortest: number, parts: PartsOfCompounds): readonly string[] | null {
+  const isEnglish = part.length >= shortest && englishWords.has(part)
+  return parts.get(part) ?? (isEnglish ? [part] : null)
+}
+
+function endOfCompound(word: string, german: PartsOfCompounds): readonly string[] | null {
+  for (let from = SHORTEST_PART; from <= word.length - SHORTEST_KNOWN_END; from += 1) {
+    const end = masculine(word.slice(from))
+    const tail = german.get(end)
+    const isJob = roles.general.has(end) || end === 'manager'
+    if (isJob || (tail !== undefined && !englishWords.has(end))) {
+      return [word.slice(0, from), ...(tail ?? [end])]
+    }
+  }
+  return null
+}
 
 // Shorter words ("a", "de", "rh") count only where the title is in their language.
 const SHORTEST_FOREIGN = 4
@@ -21,14 +184,13 @@ type Languages = readonly string[]
 const make = once(() => {
   const bySingleWord = new Map<string, Set<string>>()
   const byPhrase = new Map<string, Set<string>>()
-  const byLanguage = new Map<string, BookMaker<English>>()
-  const anyLanguage = new BookMaker<English>()
+  const byLanguage = new Map<string, Entry<English>[]>()
+  const any: Entry<English>[] = []
   for (const translation of translations()) {
     const { language, english } = translation
     const words = translation.words.map(masculine)
-    const book = byLanguage.get(language) ?? new BookMaker<English>()
-    byLanguage.set(language, book)
-    book.add(words, english)
+    byLanguage.set(language, byLanguage.get(language) ?? [])
+    byLanguage.get(language)?.push([words, english])
     const [first = ''] = words
     const byWords = words.length === 1 ? bySingleWord : byPhrase
     const phrase = words.join(' ')
@@ -37,23 +199,27 @@ const make = once(() => {
       byWords.set(phrase, (byWords.get(phrase) ?? new Set()).add(language))
     }
     const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
-    if (words.length > 1 || isForeign) anyLanguage.add(words, english)
+    if (words.length > 1 || isForeign) any.push([words, english])
   }
-  const phrases = new BookMaker<Languages>()
   const listOf = remembered((joined: string): Languages => joined.split(' '))
-  for (const [phrase, languages] of byPhrase)
-    phrases.add(phrase.split(' '), listOf([...languages].join(' ')))
-  return { bySingleWord, byLanguage, anyLanguage, phrases }
+  const phrases = [...byPhrase].map(([phrase, languages]): Entry<Languages> => {
+    return [phrase.split(' '), listOf([...languages].join(' '))]
+  })
+  return { bySingleWord, byLanguage, any, phrases }
 })
 
 const made = kept('to-english', () => {
-  const { byLanguage, anyLanguage, phrases } = make()
+  const { byLanguage, any, phrases } = make()
   return {
     languages: [...byLanguage.keys()],
-    any: anyLanguage.packed(),
-    phrases: phrases.packed(),
+    readInEnglish: Object.keys(more()),
+    cognates: Object.entries(wordLists().cognates).toSorted(([a], [b]) => b.length - a.length),
+    any: packBook(any),
+    phrases: packBook(phrases),
   }
 })()
+/** Languages with no other known words: their levels are also read from the English. */
+export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 const anyLanguage = new PhraseBook<English>(made.any)
 const phrases = new PhraseBook<Languages>(made.phrases)
 
@@ -64,8 +230,8 @@ const languagesBySingleWord = once(() => new Map(keptWords()))
 
 const bookOf = new Map(
   made.languages.map((language) => {
-    const book = kept(`language-${language}`, () => make().byLanguage.get(language)?.packed())
-    return [language, once(() => new PhraseBook<English>(book() ?? EMPTY_BOOK))]
+    const book = kept(`language-${language}`, () => packBook(make().byLanguage.get(language) ?? []))
+    return [language, once(() => new PhraseBook<English>(book()))]
   }),
 )
 
@@ -134,7 +300,7 @@ const SHORTEST_COGNATE = 6
  */
 const cognate = remembered((word: string): string | null => {
   if (word.length < SHORTEST_COGNATE) return null
-  for (const [ending, replacements] of cognateEndings) {
+  for (const [ending, replacements] of made.cognates) {
     if (!word.endsWith(ending)) continue
     const stem = word.slice(0, word.length - ending.length)
     const spellings = replacements.flatMap((text) => spellingsOf(stem + text))

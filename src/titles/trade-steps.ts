@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import { kept } from './kept.ts'
-import { masculine } from './masculine.ts'
-import { BookMaker, PhraseBook } from './phrase-book.ts'
+import { masculine } from './to-english.ts'
+import { packBook, PhraseBook } from './phrase-book.ts'
 import { FUNCTIONS, readTaxonomy, wordList } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
 
@@ -38,13 +38,12 @@ const made = kept('trade-steps', () => {
       }
     }
   }
-  const book = new BookMaker<readonly Omit<Place, 'length'>[]>()
-  for (const [words, places] of placesOf) book.add(words.split(' '), places)
   const about = Object.entries(read).map(([ladder, { functions: of, whole, words }]) => {
     const phrases = words?.map((phrase) => ` ${wordsOfPhrase(phrase).join(' ')} `) ?? null
     return [ladder, { functions: of, whole, words: phrases }] as const
   })
-  return { book: book.packed(), about }
+  const book = packBook([...placesOf].map(([words, of]) => [words.split(' '), of] as const))
+  return { book, about }
 })()
 
 const book = new PhraseBook(made.book)

@@ -1,20 +1,16 @@
-/** A job title → what it says: how senior, whether it manages people, which field, which role. Puts the readers together. */
+/** A job title → what it says: how senior, whether it manages people, which field, which job. Puts the readers together. */
 
-import { coreOf, readJob, type Job } from './core.ts'
 import { endOf, presentParts, withoutServed } from './end-marker.ts'
-import { readFunction, type FunctionWord } from './functions.ts'
+import { functionWords, gradeSteps, kinds, readFunction, roles, type Kind } from './functions.ts'
 import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
-import { readInEnglish, segmented, type EnglishTitle } from './languages.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
 import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
-import { masculine } from './masculine.ts'
-import { kinds, type Kind } from './roles.ts'
 import { readBeside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
-import { toEnglish, type Keeps } from './to-english.ts'
-import { placesOf, type Place } from './trade-steps.ts'
-import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
+import { readInEnglish, segmented, masculine, toEnglish, type Keeps } from './to-english.ts'
+import { placesOf } from './trade-steps.ts'
+import { isAmbiguous, isFiller, splitTitle, type EnglishTitle, type Parts } from './words.ts'
 
 // Titles of people at the top in addition to their office.
 const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])
@@ -24,7 +20,7 @@ const DEPUTIES = new Set(['deputy', 'vice', 'assistant', 'associate'])
  * The office in English words; null where the title names no job. Of several that of the chief executive counts, then the
  * first of another chief.
  */
-export function officeOf(own: Parts, title: EnglishTitle, job: Job): string | null {
+function officeOf(own: Parts, title: EnglishTitle, job: Job): string | null {
   const chiefs = textsOf('unit', title).filter((text) => text.startsWith('chief '))
   const others = [...job.field, ...job.words].filter((words) => !BESIDE_AN_OFFICE.has(words))
   const named =
@@ -36,11 +32,6 @@ export function officeOf(own: Parts, title: EnglishTitle, job: Job): string | nu
     ...(isDeputy(office, title) ? ['deputy'] : []),
   ]
   return [...grades, office, ...textsOf('place', title)].join(' ')
-}
-
-/** "Interim CEO", "Directeur général par intérim". */
-export function isInterim(own: Parts): boolean {
-  return hasGrade('acting', own)
 }
 
 /** @param name a grade of config/titles/levels.yaml */
@@ -96,25 +87,6 @@ export interface UnderstoodTitle {
   readonly confidence: number
 }
 
-export interface ReadTitle {
-  readonly understood: UnderstoodTitle
-  readonly job: Job
-  /** The words that name the field of work, and how strongly. */
-  readonly function: FunctionWord | null
-  /** Whether it names a role that the person no longer has or does not have yet. */
-  readonly isOfAnotherTime: boolean
-  readonly firstPart: readonly string[]
-  /** Its positions on ladders of trades. */
-  readonly places: readonly Place[]
-  readonly inOrder: readonly string[]
-  /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
-  readonly normal: string
-  /** Every meaningful word as written, sorted. */
-  readonly words: readonly string[]
-  /** Every meaningful word in English, sorted; a head of something is its manager. */
-  readonly english: readonly string[]
-}
-
 /** Understands one title as written. */
 export function understandTitle(title: string, ladder = 'standard'): UnderstoodTitle {
   return read(title, ladder).understood
@@ -147,7 +119,8 @@ function read(title: string, ladder: string) {
     function: mention?.function ?? (level === null ? 'unknown' : 'other'),
     core: coreOf(job),
     office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
-    isInterim: isInterim(own),
+    // "Interim CEO", "Directeur général par intérim".
+    isInterim: hasGrade('acting', own),
     ...readBeside(title, english),
     isEndMarker: end !== null,
     rule: level?.rule ?? 'unknown',
@@ -156,29 +129,30 @@ function read(title: string, ladder: string) {
   return { understood, job, mention, parts, own, english }
 }
 
-function comparable({
-  understood,
-  job,
-  mention,
-  parts,
-  own,
-  english,
-}: ReturnType<typeof read>): ReadTitle {
+function comparable(found: ReturnType<typeof read>) {
+  const { understood, job, mention, parts, own, english } = found
   const inOrder = parts.flat().flatMap(segmented)
   return {
     understood,
     job,
+    /** The words that name the field of work, and how strongly. */
     function: mention,
+    /** Whether it names a role that the person no longer has or does not have yet. */
     isOfAnotherTime: presentParts(parts) !== parts,
     firstPart: own[0] ?? [],
+    /** Its positions on ladders of trades. */
     places: placesOf(inOrder.map(masculine)),
     inOrder,
+    /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
     normal: normalForm(english.language === 'en' ? english.parts : english.native),
+    /** Every meaningful word as written, sorted. */
     words: meaningful(inOrder),
-    // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
+    /** As `words`, in English. "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing". */
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
   }
 }
+
+export type ReadTitle = Readonly<ReturnType<typeof comparable>>
 
 function namesMainJob(parts: Parts): boolean {
   const english = toEnglish(parts)
@@ -186,13 +160,13 @@ function namesMainJob(parts: Parts): boolean {
   return level !== null && level.rule !== 'field' && !readBeside('', english).isSideRole
 }
 
-const AMBIGUOUS_RULE = 'ambiguous_abbreviation'
-
 function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | null {
   const level = readInEnglish.has(english.language)
     ? readLevel(toEnglish(own, keepsNativeLevel).parts)
     : (readLevel(own) ?? readLevel(english.parts))
-  return level?.level === 'cxo' && isAmbiguous(title) ? { ...level, rule: AMBIGUOUS_RULE } : level
+  return level?.level === 'cxo' && isAmbiguous(title)
+    ? { ...level, rule: 'ambiguous_abbreviation' }
+    : level
 }
 
 const LATIN = /^[a-z0-9&]/
@@ -212,4 +186,133 @@ function normalForm(parts: Parts): string {
 
 function meaningful(words: readonly string[]): string[] {
   return [...new Set(words.filter((word) => !isFiller(word)))].toSorted()
+}
+
+// Which job a title names, apart from level, team, place and technology: read from its English words. Two titles of one job
+// have the same words here, whatever their language, gender or word order.
+
+export interface Job {
+  /** The name of the job: its field and the work, in the order written. */
+  readonly words: readonly string[]
+  /** The subject of a post or a general job, where it is separate: "Director, Internal Audit". */
+  readonly field: readonly string[]
+  /** Whether the title leads what its words name: manager, director, head, vice president. */
+  readonly leads: boolean
+  /** The word of grade that is the whole job where no other word is one: "assistant" in "sales assistant". */
+  readonly standIn: string | null
+  /** How far its words of grade lift it above the plain job; orders titles of one job only. */
+  readonly grade: number
+  /** The part of `grade` that puts it below the plain job: deputy, assistant, interim. Never above 0. */
+  readonly deputy: number
+  readonly language: string
+}
+
+// The words after it say where or for whom the person works: "Senior Software Engineer on Code Intelligence",
+// "Développeur à Beta".
+const BEGINS_A_TEAM = new Set(['on', 'for', 'at', 'within', 'from', 'with'])
+
+interface ReadPart {
+  readonly words: string[]
+  readonly technologies: string[]
+  standIn: string | null
+  leads: boolean
+  grade: number
+  deputy: number
+}
+
+export function readJob(title: EnglishTitle): Job {
+  const parts = title.parts.map(readPart)
+  const main = parts.findIndex(({ words, leads }) => words.length > 0 || leads)
+  const first = parts[main]
+  const rest = parts.slice(main + 1)
+  const grade = parts.reduce((sum, part) => sum + part.grade, 0)
+  const field =
+    first !== undefined && needsField(first)
+      ? rest.map(namesOf).find((names) => names.length > 0)
+      : []
+  return {
+    words: first === undefined ? [] : first.leads ? namesOf(first) : first.words,
+    field: field ?? [],
+    leads: first?.leads ?? false,
+    // Of a title that names nothing else, a word of grade is all there is: "Associate".
+    standIn: (first ?? parts[0])?.standIn ?? null,
+    grade,
+    deputy: parts.reduce((sum, part) => sum + part.deputy, 0),
+    language: title.language,
+  }
+}
+
+// "EVP, Digital": where nothing else is named, the technology is the field.
+function namesOf({ words, technologies }: ReadPart): readonly string[] {
+  return words.length > 0 ? words : technologies
+}
+
+// "Director, Internal Audit", "Analyst, Treasury": a post or a general job takes the field that comes next.
+function needsField(part: ReadPart): boolean {
+  if (part.leads) return namesOf(part).length === 0
+  const [only = ''] = part.words
+  return part.words.length === 1 && roles.jobs_with_field_apart.has(only)
+}
+
+/** The job in words: "software engineer", "sales management"; null where the title names none. */
+export function coreOf(job: Job): string | null {
+  const words = HEAD_FIRST.has(job.language) ? headLast(job.words) : job.words
+  const core = [...job.field, ...words, ...headOf(job)].join(' ')
+  return core === '' ? null : core
+}
+
+function headOf({ words, leads, standIn }: Job): string[] {
+  if (leads) return ['management']
+  return standIn === null || words.some(namesJobItself) ? [] : [standIn]
+}
+
+function namesJobItself(word: string): boolean {
+  const words = word.split(' ')
+  const strength = functionWords.find(words, words.length - 1)?.strength
+  return strength === 'job' || strength === 'default' || roles.general.has(words.at(-1) ?? '')
+}
+
+const HEAD_FIRST = new Set(['fr', 'es', 'pt', 'it', 'ar', 'he', 'id', 'th', 'vi'])
+
+function headLast(words: readonly string[]): readonly string[] {
+  const [first = '', ...others] = words
+  return roles.general.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
+}
+
+function readPart(words: readonly string[]): ReadPart {
+  const part: ReadPart = {
+    words: [],
+    technologies: [],
+    standIn: null,
+    leads: false,
+    grade: 0,
+    deputy: 0,
+  }
+  for (const { value: kind, at, end } of kinds.scan(words)) {
+    const text = words.slice(at, end).join(' ')
+    if (BEGINS_A_TEAM.has(text) && namesField(part)) break
+    if (kind === null || kind === 'unit') part.words.push(text)
+    else if (kind === 'leading') part.leads = true
+    else if (kind === 'technology') part.technologies.push(text)
+    else if (kind === 'level' && roles.stand_in_jobs.has(text)) part.standIn = text
+    const step = kind === 'unit' ? 0 : (gradeSteps.get(text) ?? 0)
+    part.grade += step
+    if (roles.deputies.has(text)) part.deputy += step
+  }
+  nameSoftwareWork(part.words, part.technologies)
+  return part
+}
+
+// "Specialist for Tax" still says nothing before the "for".
+function namesField({ words }: ReadPart): boolean {
+  return words.some((word) => !roles.general.has(word))
+}
+
+/** "React Developer", "Web Engineer" and "Developer" are software engineers; "Mechanical Engineer" is not. */
+function nameSoftwareWork(words: string[], technologies: readonly string[]): void {
+  const [only = ''] = words
+  const isSoftware = technologies.some((name) => roles.software.has(name))
+  if (words.length === 1 && (only === 'developer' || (only === 'engineer' && isSoftware))) {
+    words[0] = 'software engineer'
+  }
 }

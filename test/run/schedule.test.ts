@@ -203,7 +203,7 @@ describe('the health endpoint', () => {
     onTestFinished(() => first.close())
     const second = serveHealth(first.port, {})
     await expect(second).rejects.toThrow(
-      new RegExp(`^port ${first.port}: in use by another program`),
+      new RegExp(`^127\\.0\\.0\\.1 port ${first.port}: in use by another program`),
     )
     await expect(second).rejects.toMatchObject({ exitCode: EXIT.usage })
   })

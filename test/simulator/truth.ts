@@ -1,9 +1,13 @@
 /** The truth of a made-up world, to compare with what is concluded from its events. */
 
 import { isoInstant } from '../../src/support/clock.ts'
-import { dealsOf, type DealKind } from '../../src/simulator/deals.ts'
 import type { Move, Role } from '../../src/simulator/careers.ts'
-import type { MadeUpPerson, Office } from '../../src/simulator/made-up.ts'
+import {
+  dealsOf,
+  type DealKind,
+  type MadeUpPerson,
+  type Office,
+} from '../../src/simulator/made-up.ts'
 import { toldDate, livesOf, organizationsOf, type WorldOptions } from '../../src/simulator/world.ts'
 
 /**

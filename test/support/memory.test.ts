@@ -1,50 +1,17 @@
-import { mkdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { dirname, join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { cgroupMemory, limitMemory, memoryOfProcess } from '../../src/support/memory.ts'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { limitMemory, memoryOfProcess } from '../../src/support/memory.ts'
 import { MIB } from '../../src/support/units.ts'
 import { engineSettings } from '../../src/warehouse/engine-settings.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-/** A root folder with these files. */
-function rootWith(files: Readonly<Record<string, string>>): string {
-  const root = temporaryFolder()
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true })
-    writeFileSync(join(root, path), `${text}\n`)
-  }
-  return root
-}
-
-describe('the limit of the control groups', () => {
-  it('of version 2 is the smallest from the process’s own group up to the root', () => {
-    const own = { 'proc/self/cgroup': '0::/jobs.batch/nightly.service/worker' }
-    const middle = { 'sys/fs/cgroup/jobs.batch/nightly.service/memory.max': '500000000' }
-    const outer = { 'sys/fs/cgroup/jobs.batch/memory.max': '400000000' }
-    const inner = { 'sys/fs/cgroup/jobs.batch/nightly.service/worker/memory.max': 'max' }
-    expect(cgroupMemory(rootWith({ ...own, ...middle, ...outer, ...inner }))).toBe(4e8)
-    expect(cgroupMemory(rootWith({ ...own, ...middle, ...inner }))).toBe(5e8)
-    expect(cgroupMemory(rootWith({ ...own, ...inner }))).toBe(Number.POSITIVE_INFINITY)
-  })
-
-  it('in a container is that of the root, of version 2 and of version 1', () => {
-    const container2 = { 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': '268435456' }
-    expect(cgroupMemory(rootWith(container2))).toBe(256 * MIB)
-    const container1 = {
-      'proc/self/cgroup': '12:pids:/docker/abc\n4:cpu,memory:/docker/abc\n0::/',
-      'sys/fs/cgroup/memory/memory.limit_in_bytes': '314572800',
-    }
-    expect(cgroupMemory(rootWith(container1))).toBe(300 * MIB)
-  })
-
-  it('is none where there are no control groups, or nothing that can be read', () => {
-    expect(cgroupMemory(rootWith({}))).toBe(Number.POSITIVE_INFINITY)
-    expect(cgroupMemory(rootWith({ 'proc/self/cgroup': 'what is this' }))).toBe(
-      Number.POSITIVE_INFINITY,
-    )
-    expect(memoryOfProcess()).toBeLessThanOrEqual(totalmem())
-  })
+it('is at most that of the machine, and what was configured', () => {
+  expect(memoryOfProcess()).toBeLessThanOrEqual(totalmem())
+  vi.spyOn(process, 'constrainedMemory').mockReturnValue(256 * MIB)
+  expect(memoryOfProcess()).toBe(256 * MIB)
+  vi.restoreAllMocks()
 })
 
 /** Megabytes (MiB) and threads of an engine in a process that may take so many MiB. */

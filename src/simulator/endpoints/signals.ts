@@ -9,13 +9,7 @@ import { isoInstant } from '../../support/clock.ts'
 import { HOUR } from '../../support/units.ts'
 import { BadRequest } from '../gate.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
-import {
-  parametersOf,
-  type ServedEndpoint,
-  type ServedPerson,
-  type ServedPost,
-  type ServedWorld,
-} from './world.ts'
+import { parametersOf, type ServedEndpoint, type ServedPerson, type ServedWorld } from './world.ts'
 
 /** A delivery on its way. */
 export interface SentDelivery {
@@ -132,14 +126,6 @@ function changesSince(
     .toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
 }
 
-interface Activity {
-  readonly url: string
-  readonly person: ServedPerson
-  readonly post: ServedPost
-  readonly type: 'reaction' | 'comment' | 'reply'
-  readonly at: number
-}
-
 function peopleByPage(world: ServedWorld): Map<string, ServedPerson> {
   const people = world.people()
   return new Map(people.map((one) => [one.person.network_url ?? one.person.profile_id, one]))
@@ -151,7 +137,7 @@ const REACTIONS = ['LIKE', 'EMPATHY', 'PRAISE', 'APPRECIATION', 'INTEREST', 'ENT
 const SHARE = 0.5
 
 /** Some hours after each post of the person's organisation that the person does something about. */
-function activitiesOf(url: string, person: ServedPerson, world: ServedWorld): Activity[] {
+function activitiesOf(url: string, person: ServedPerson, world: ServedWorld) {
   return world
     .posts()
     .filter(({ author }) => author.number === person.organization.number)
@@ -162,6 +148,8 @@ function activitiesOf(url: string, person: ServedPerson, world: ServedWorld): Ac
       return [{ url, person, post, type, at: post.at + Math.ceil(random() * 6) * HOUR }]
     })
 }
+
+type Activity = ReturnType<typeof activitiesOf>[number]
 
 function hashOf(text: string): number {
   let hash = 0

@@ -1,9 +1,10 @@
 /** The data behind the endpoints other than job changes, derived from organisations and careers. */
 
 import type { z } from 'zod'
+import { sha256Hex } from '../../support/hash.ts'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
-import type { EventSource, JobChangeEvent, TrackedOrganization } from '../events.ts'
+import type { EventSource, JobChangeEvent } from '../events.ts'
 import { BadRequest } from '../gate.ts'
 import { logNormal, mixSeeds, seededRandom } from '../random.ts'
 
@@ -59,6 +60,27 @@ export function has(text: string | null, part: string | undefined): boolean {
   return part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase())
 }
 
+interface Place {
+  readonly city: string
+  readonly region: string
+  /** Two letters, upper case. */
+  readonly country: string
+}
+
+export const PLACES: readonly Place[] = [
+  { city: 'London', region: 'England', country: 'GB' },
+  { city: 'Berlin', region: 'Berlin', country: 'DE' },
+  { city: 'Austin', region: 'Texas', country: 'US' },
+  { city: 'Lyon', region: 'Auvergne-Rhône-Alpes', country: 'FR' },
+  { city: 'Porto', region: 'Porto', country: 'PT' },
+]
+
+/** Where a person is, by their id, so that a file of events has it as well: events do not say it, as the service's do not. */
+export function placeOf(profileId: string): Place {
+  const byte = Number.parseInt(sha256Hex(profileId).slice(0, 2), 16)
+  return PLACES[byte % PLACES.length] as Place
+}
+
 /** People who change nothing in the time that is looked at: median, and spread of its logarithm. */
 const OTHERS = 80
 const SPREAD = 1
@@ -83,38 +105,6 @@ interface Seats {
   readonly seats: readonly { readonly last: Change; readonly since: number }[]
   /** Of each organisation how many. */
   readonly taken: readonly number[]
-}
-
-export interface ServedOrganization {
-  /** Its position among all. */
-  readonly number: number
-  readonly tracked: TrackedOrganization
-  /** How many people it has. */
-  readonly people: number
-}
-
-export interface ServedPosting {
-  readonly id: string
-  readonly organization: ServedOrganization
-  readonly title: string
-  readonly listedAt: number
-  /** When a person joined; null before that. */
-  readonly closedAt: number | null
-}
-
-export interface ServedPerson {
-  readonly person: JobChangeEvent['person']
-  readonly organization: ServedOrganization
-  readonly title: string
-  readonly since: number
-}
-
-export interface ServedPost {
-  /** Of its activity. */
-  readonly id: string
-  readonly author: ServedOrganization
-  readonly text: string
-  readonly at: number
 }
 
 /** All that does not depend on the time of a request, made once and only when it is asked for. */
@@ -192,13 +182,13 @@ export class ServedWorld {
   }
 
   /** The organisation of a page URL or slug; undefined for an untracked one. */
-  organizationOf(url: string): ServedOrganization | undefined {
+  organizationOf(url: string) {
     const number = this.#behind.numberBySlug.get(companySlug(url))
     return number === undefined ? undefined : this.organization(number)
   }
 
   /** Its headcount is that of those who were seen there, and of some who never changed anything. */
-  organization(number: number): ServedOrganization {
+  organization(number: number) {
     const tracked = this.#behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
     const seen = this.#behind.seatsAt(this.nowMs).taken[number] ?? 0
@@ -206,23 +196,23 @@ export class ServedWorld {
     return { number, tracked, people: Math.max(1, seen + Math.round(others)) }
   }
 
-  organizations(): ServedOrganization[] {
+  organizations() {
     return this.#behind.source.organizations.map((_, number) => this.organization(number))
   }
 
   /** Open positions of an organisation: one before every third joining, which closes it. */
-  openings(organization: number): ServedPosting[] {
+  openings(organization: number) {
     return this.#behind.joinings.flatMap((joining, place) => {
       const posting = joining.organization === organization ? this.#postingAt(place) : null
       return posting?.closedAt === null ? posting : []
     })
   }
 
-  posting(id: string): ServedPosting | null {
+  posting(id: string) {
     return this.#postingAt(Number(id) - FIRST_POSTING)
   }
 
-  #postingAt(place: number): ServedPosting | null {
+  #postingAt(place: number) {
     const joining = this.#behind.joinings[place]
     if (joining === undefined || place % JOININGS_OF_A_POSTING !== 0) return null
     const { event, organization, changedAt } = joining
@@ -234,12 +224,13 @@ export class ServedWorld {
       organization: this.organization(organization),
       title: event.title.current ?? 'Associate',
       listedAt,
+      /** When a person joined; null before that. */
       closedAt: changedAt > this.nowMs ? null : changedAt,
     }
   }
 
   /** Who is there, as far as it was seen. */
-  people(): ServedPerson[] {
+  people() {
     return this.#behind
       .seatsAt(this.nowMs)
       .seats.map(({ last: { event, organization }, since }) => ({
@@ -251,7 +242,7 @@ export class ServedWorld {
   }
 
   /** The organisations' posts about people who joined, newest first. */
-  posts(): ServedPost[] {
+  posts() {
     return this.#behind.joinings
       .flatMap(({ event, organization, changedAt }, place) => {
         const at = changedAt + DAY
@@ -264,3 +255,8 @@ export class ServedWorld {
       .toReversed()
   }
 }
+
+export type ServedOrganization = ReturnType<ServedWorld['organization']>
+export type ServedPosting = NonNullable<ReturnType<ServedWorld['posting']>>
+export type ServedPerson = ReturnType<ServedWorld['people']>[number]
+export type ServedPost = ReturnType<ServedWorld['posts']>[number]

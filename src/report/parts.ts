@@ -1,0 +1,140 @@
+/** Parts that several pages share: sections, sortable tables, figures, the answer, the footer. */
+
+import { numberText } from '../support/numbers.ts'
+import { answerOf } from './answer.ts'
+import { html, type Content, type Html } from './html.ts'
+import type { ChangeKind, ReportHead } from './read-report.ts'
+import { momentText } from './window.ts'
+
+export function section(id: string, head: string, ...content: readonly Content[]): Html {
+  return html`<section id="${id}">
+    <h2>${head}</h2>
+    ${content}
+  </section>`
+}
+
+/** A column of a table; the first one names the row. */
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => Content
+  /** The value to sort by, where it is not the text of the cell. */
+  readonly value?: (row: Row) => string | number | null | undefined
+  readonly isNumber?: boolean
+}
+
+export function column<Row>(
+  head: string,
+  cell: Column<Row>['cell'],
+  value?: Column<Row>['value'],
+): Column<Row> {
+  return { head, cell, ...(value && { value }) }
+}
+
+/** A column of figures. @param text how a figure is written */
+export function figure<Row>(
+  head: string,
+  value: (row: Row) => number | null | undefined,
+  text: (value: number, row: Row) => string = numberText,
+): Column<Row> {
+  const cell = (row: Row) => {
+    const known = value(row) ?? null
+    return known === null ? html`<span class="unknown">–</span>` : text(known, row)
+  }
+  return { head, cell, value, isNumber: true }
+}
+
+interface TableOptions<Row> {
+  readonly caption?: string
+  /** Its name for screen readers, if it may be wider than the page. */
+  readonly wide?: string
+  /** The organisation of a row, for the filter of the page. */
+  readonly organization?: (row: Row) => { readonly id: string; readonly name: string | null }
+}
+
+/** A table that the reader can sort. */
+export function dataTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { caption = '', wide, organization }: TableOptions<Row> = {},
+): Html {
+  const style = ({ isNumber = false }: Column<Row>) => isNumber && html` class="number"`
+  const cell = (column: Column<Row>, row: Row, at: number) => {
+    const value = column.value && html` data-value="${column.value(row) ?? ''}"`
+    const content = column.cell(row)
+    return at === 0
+      ? html`<th scope="row" ${value ?? null}>${content}</th>`
+      : html`<td${style(column)}${value ?? null}>${content}</td>`
+  }
+  const line = (row: Row) => {
+    const { id, name } = organization?.(row) ?? { id: null, name: null }
+    const about = html` data-organization="${encodeURIComponent(id ?? '')}" data-name="${name}"`
+    return html`<tr ${id !== null && about}>
+      ${columns.map((column, at) => cell(column, row, at))}
+    </tr> `
+  }
+  const table = html`<table data-sortable>
+    ${
+      caption !== '' &&
+      html`<caption>
+        ${caption}
+      </caption>`
+    }
+    <thead>
+      <tr>
+        ${columns.map((one) => html`<th scope="col" ${style(one)}>${one.head}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(line)}
+    </tbody>
+  </table>`
+  if (wide === undefined) return table
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${wide}">${table}</div>`
+}
+
+/** `The first 25 of 1,200`, and the rest of the sentence; empty for rows that are all there are. */
+export function firstOf(rows: readonly unknown[], all: number, rest = '.'): string {
+  return rows.length < all
+    ? `The first ${numberText(rows.length)} of ${numberText(all)}${rest}`
+    : ''
+}
+
+/** The first sentence answers, the others say how it is known. */
+export function answerPart(head: Pick<ReportHead, 'year' | 'attrition'>): Html {
+  const [first = '', ...more] = answerOf(head)
+  return html`<div class="answer">
+    <p class="question">Are people being lost?</p>
+    <p><strong>${first}</strong> ${more.join(' ')}</p>
+  </div>`
+}
+
+export interface Figure {
+  readonly kind?: ChangeKind
+  readonly label: string
+  readonly value: number
+  readonly aside?: string
+}
+
+/** Numbers in large letters. */
+export function figuresPart(figures: readonly Figure[]): Html {
+  return html`<dl class="figures">
+    ${figures.map(
+      ({ kind, label, value, aside }) =>
+        html`<div>
+          <dt>${label}</dt>
+          <dd>
+            <span class="${`value ${kind ?? ''}`.trim()}">${numberText(value)}</span>
+            ${aside !== undefined && html`<span class="aside">${aside}</span>`}
+          </dd>
+        </div>`,
+    )}
+  </dl>`
+}
+
+/** When a page was written, and that it stays as it is. @param about continues the first paragraph */
+export function footer(writtenAt: number, about: string, copy: string): Html {
+  return html`<footer>
+    <p>Written ${momentText(writtenAt)}. All times are UTC. ${about}</p>
+    <p>${copy}</p>
+  </footer>`
+}
