@@ -1,22 +1,32 @@
-/** Begins a run in the journal: a new one, or an earlier one that is resumed. */
+/** Begins a run in the journal: a new one, or an earlier one that is resumed. Also makes the record that closes it. */
 
 import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
-import { addBatches, newRunHistory, type RunHistory } from '../journal/run-history.ts'
+import { addBatches, addLookups, newRunHistory, type RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { RunResumed, RunStarted, BatchRecord, SpentBefore } from '../journal/records.ts'
+import type {
+  BatchRecord,
+  LookupRecord,
+  RunFinished,
+  RunOutcome,
+  RunResumed,
+  RunStarted,
+  SpentBefore,
+} from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
+import type { Suppression } from '../load/suppression.ts'
+import { collectQuestionSha256, planCollection, type CollectQuestion } from '../plan/collection.ts'
 import { runsOf } from '../plan/judge.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import { DAMAGED_HINT, damagedList, damagedText } from '../plan/skipped-lines.ts'
 import type { Clock } from '../support/clock.ts'
-import { ConfigError } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { BackupTarget } from './backup/backup-target.ts'
-import { closingOf } from './closing.ts'
+import { withoutErased, type Collection } from './collection.ts'
 import type { Job } from './job.ts'
-import { beginning, questionWithout, runsToAbandon } from './resume.ts'
+import { beginning, openRunOf, questionWithout, runsToAbandon } from './resume.ts'
 import { noneTracked } from './unknown-list.ts'
 
 /** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a sample. */
@@ -103,7 +113,7 @@ function refuseLost(
 }
 
 /** Records that a run begins. */
-export async function startRun(
+async function startRun(
   { job, command, writer, clock, spentBefore = [], backups = [] }: BeginOptions,
   plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
   sha256: string,
@@ -128,7 +138,7 @@ export async function startRun(
 }
 
 /** Records that a run is resumed, with these additional batches. */
-export async function resumeRun(
+async function resumeRun(
   { job, writer, clock }: BeginOptions,
   run: RunHistory,
   added: readonly BatchRecord[],
@@ -181,4 +191,107 @@ function drop(
     history.state = 'split'
     run.batchesPlanned -= 1
   }
+}
+
+/** As {@link beginRun}, for a run of `kind: collect`, whose lookups go on. */
+export async function beginCollection(
+  options: BeginOptions,
+  collection: Collection,
+  suppression: Suppression,
+): Promise<BegunRun> {
+  const { job, history, writer, clock } = options
+  const { lookups: listed, refused } = await collection.read()
+  const lookups = withoutErased(listed, suppression)
+  const question = { ...collection, lookups }
+  const sha256 = collectQuestionSha256(question)
+  const latest = openRunOf(history, job.pipeline)
+  const open = latest?.questionSha256 === sha256 ? latest : null
+  for (const run of runsToAbandon(history, job.pipeline, open)) {
+    const message = 'it did not end: it was killed, and another question is asked'
+    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
+  }
+  const skipped = refused.map(({ subject: name, reason }) => ({ name, reason }))
+  const about = { skipped, leftBehind: 0, resumed: open !== null }
+  if (open !== null) {
+    await resumeRun(options, open, [], sha256)
+    await addDue(options, question, open)
+  }
+  const run = open ?? (await startCollection(options, question, sha256))
+  return { ...about, run, organizations: run.lookups.size }
+}
+
+/** Adds to a run that goes on what is due by now: one thing that is never answered does not hold up the others. */
+async function addDue(
+  { history, writer, clock }: BeginOptions,
+  question: CollectQuestion & Pick<Collection, 'declared'>,
+  run: RunHistory,
+): Promise<void> {
+  const known = new Set([...run.lookups.values()].map(({ lookup }) => lookup.lookup_key))
+  const { lookups } = planCollection(question, history, question.declared, clock.now())
+  // Batches are named within their run; what is added later must not take the names of those there are.
+  const added = lookups
+    .filter(({ lookup_key: key }) => !known.has(key))
+    .map((lookup) => ({ ...lookup, batch_id: `r${run.resumed}-${lookup.batch_id}` }))
+  await planLookups(writer, run, question.endpoint, added, clock.now())
+}
+
+async function planLookups(
+  writer: JournalWriter,
+  run: RunHistory,
+  endpoint: string,
+  lookups: readonly LookupRecord[],
+  at: number,
+): Promise<void> {
+  if (lookups.length === 0) return
+  const { run_id } = run.started
+  await writer.append({ kind: 'lookups_planned', run_id, at, endpoint }, JSON.stringify(lookups))
+  addLookups(run, lookups)
+}
+
+async function startCollection(
+  options: BeginOptions,
+  question: CollectQuestion & Pick<Collection, 'declared'>,
+  sha256: string,
+): Promise<RunHistory> {
+  const { history, writer, clock } = options
+  const { declared, endpoint } = question
+  const { lookups } = planCollection(question, history, declared, clock.now())
+  const about = { organizations: lookups.length, batches: [], expectedCredits: null }
+  const run = await startRun(options, about, sha256)
+  await planLookups(writer, run, endpoint, lookups, run.started.at)
+  return run
+}
+
+/**
+ * The record that ends a run which ended with `error`; null when it is done.
+ * @param more what it says otherwise than the error does
+ */
+export function closingOf(
+  { started }: RunHistory,
+  error: unknown,
+  clock: Clock,
+  more: Partial<Pick<RunFinished, 'outcome' | 'message' | 'stage_seconds' | 'rejected'>> = {},
+): RunFinished {
+  const known = error instanceof JobtideError ? error : null
+  const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
+  return {
+    kind: 'run_finished',
+    run_id: started.run_id,
+    at: clock.now(),
+    outcome: OUTCOMES[exitCode] ?? 'failed',
+    exit_code: exitCode,
+    message: known?.message ?? null,
+    ...more,
+  }
+}
+
+// A run that a check, the publisher or a reader's lock ended is resumed like any other that failed: it has bought
+// everything already, so it only loads, builds and publishes.
+const OUTCOMES: Readonly<Partial<Record<ExitCode, RunOutcome>>> = {
+  [EXIT.done]: 'done',
+  [EXIT.refused]: 'refused',
+  [EXIT.budget]: 'budget',
+  [EXIT.unavailable]: 'unavailable',
+  [EXIT.interrupted]: 'interrupted',
+  [EXIT.terminated]: 'interrupted',
 }

@@ -94,6 +94,11 @@ export async function loadDatabases(
   return outcomes
 }
 
+/** Why the first database that missed something did. */
+export function problemIn(databases: readonly DatabaseOutcome[]): JobtideError | null {
+  return databases.find(({ problem }) => problem !== null)?.problem ?? null
+}
+
 const memorySchema = z.object({ to: z.string(), at: z.string(), schema: z.string() })
 type Memory = z.infer<typeof memorySchema>
 

@@ -10,7 +10,7 @@ import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts
 import { EXIT, JobtideError } from '../../support/errors.ts'
 import { countText } from '../../support/numbers.ts'
 import type { SnapshotTarget } from '../job.ts'
-import type { ErasureWorld } from '../forget/world.ts'
+import type { ErasureWorld } from '../forget/search.ts'
 import { backUpInto, openBackup, refuseOther, removeOthers } from './back-up.ts'
 import { describeJournal, readBackupList, type BackupList } from './backup-list.ts'
 import {

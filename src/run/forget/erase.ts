@@ -29,7 +29,6 @@ import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
-import { refuseNewerPlaces } from './newer-places.ts'
 import {
   PENDING_FILE,
   readPending,
@@ -46,11 +45,13 @@ import {
   pagesOf,
   remainingIn,
   searchFolder,
+  searchIn,
+  tell,
   unsearchedIn,
+  type ErasureWorld,
   type SearchReport,
 } from './search.ts'
-import { eraseInTarget, knownDestinations, searchTarget } from './snapshots.ts'
-import { searchIn, tell, type ErasureWorld } from './world.ts'
+import { eraseInTarget, knownDestinations, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 
 /** The report of an erasure, without names. `certificates/forget-<ULID>.json` holds all of it except `path`. */
 export interface Certificate extends Pick<
@@ -271,7 +272,7 @@ async function prove(
   if (markers.length === 0) return allOf([])
   const { root } = world.directory
   // The pending erasure names them on purpose, and goes when this proof holds.
-  const options = { ...searchIn(world, 'proof'), markers }
+  const options = searchIn(world, 'proof', markers)
   const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
   for (const folder of linkedFoldersIn(root)) reports.push(await searchFolder(folder, options))
   for (const target of targets) {

@@ -12,8 +12,7 @@ import { relationsOf } from '../../warehouse/erase-rows.ts'
 import { asObjects } from '../../warehouse/rows.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
-import { namingOf } from './rebuild.ts'
-import { markersOf } from './search.ts'
+import { markersOf, namingOf } from './search.ts'
 import { knownDestinations } from './snapshots.ts'
 
 type ExportWorld = Pick<RunWorld, 'directory' | 'clock' | 'version'>

@@ -10,10 +10,9 @@ import { countErasable, tablesOf, type RowsByTable } from '../../warehouse/erase
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { databasesToErase } from '../databases.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
-import { cutting, findInJournal, namingOf } from './rebuild.ts'
-import { markersOf, notHere } from './search.ts'
+import { cutting, findInJournal } from './rebuild.ts'
+import { markersOf, namingOf, notHere, type ErasureWorld } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
-import type { ErasureWorld } from './world.ts'
 
 export interface ErasurePlan extends Pick<Pending, 'events_before'> {
   readonly people: number

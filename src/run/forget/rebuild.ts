@@ -17,9 +17,7 @@ import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
-import { SearchTerms } from './search-terms.ts'
-import type { Marker } from './search.ts'
-import { tell, type ErasureWorld } from './world.ts'
+import { namingOf, tell, type ErasureWorld, type Marker } from './search.ts'
 
 /**
  * Looks for events in segments of the journal.
@@ -46,15 +44,6 @@ export function cutting(isErased: (event: unknown) => boolean, isNamed: IsNamed)
     if (record.kind === 'page_received') return cutEvents(body, isErased)
     return cutAnswer(body, isNamed, record.kind === 'answer_received' ? record.subject : '')
   }
-}
-
-/** Whether one of the texts stands in a text; those that stand in texts about others are a whole one. */
-export function namingOf(markers: readonly Marker[]): (text: string) => boolean {
-  const textsOf = (isUnique: boolean) =>
-    markers.filter(({ is_unique }) => is_unique === isUnique).map(({ text }) => text)
-  const terms = new SearchTerms(textsOf(true))
-  const wholes = new Set(textsOf(false))
-  return (text) => wholes.has(text) || terms.areIn(Buffer.from(text))
 }
 
 /**

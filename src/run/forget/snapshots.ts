@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openJournal } from '../../journal/journal.ts'
+import { openJournal, type Journal } from '../../journal/journal.ts'
 import { dropSnapshots, parseKeep } from '../../publish/retention.ts'
 import {
   isOfThisFormat,
@@ -21,7 +21,8 @@ import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts
 import { packageRoot } from '../../support/assets.ts'
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
-import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { lookBefore, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { refuseNewerBackups } from '../backup/erase-backups.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { pipelineFilesIn } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
@@ -30,10 +31,12 @@ import {
   searchFolder,
   searchStore,
   unsearchedIn,
+  scratchOf,
+  searchIn,
+  type ErasureWorld,
   type Marker,
   type SearchReport,
 } from './search.ts'
-import { searchIn, type ErasureWorld } from './world.ts'
 
 /**
  * The destinations `known` of a data directory, and that of `pipeline` where it is none of them, each as the pipelines in
@@ -84,6 +87,27 @@ export async function knownDestinations(warehouse: Warehouse): Promise<string[]>
   return rows.map(({ destination }) => destination)
 }
 
+/**
+ * Looks at every place before anything is changed: otherwise half an erasure would be left, which this version cannot finish.
+ * A place that is out of reach or damaged does not keep people in the others.
+ * @throws JobtideError for a place of a newer version, or a backup that knows more than the journal here
+ */
+export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): Promise<void> {
+  const known = await lookBefore(world.directory.warehouse, (open) => knownDestinations(open))
+  const targets = world.targets(known ?? [])
+  for (const target of targets) {
+    let store: ObjectStore | null = null
+    try {
+      store = await openTarget(target, world, 'read')
+      await readCurrent(store)
+    } catch (error) {
+      if (!(error instanceof JobtideError)) throw error
+      if (store !== null && error.exitCode === EXIT.usage) throw error
+    }
+  }
+  await refuseNewerBackups(world, journal, targets)
+}
+
 /** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
 export function findInTarget(
   world: ErasureWorld,
@@ -112,7 +136,7 @@ export function eraseInTarget(
     const ids = [...new Set([...old.map(({ snapshot_id: id }) => id), ...named])].toSorted()
     const current = await readCurrent(store)
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
-    const { scratchFolder } = searchIn(world, '')
+    const scratchFolder = scratchOf(world)
     await withScratchEngine(scratchFolder, (warehouse) =>
       dropSnapshots({ ...world, store, warehouse, scratchFolder }, ids),
     )
@@ -133,7 +157,7 @@ async function snapshotsNaming(
     ...objectsOf(manifest).map(({ key }) => key),
   ]
   const keys = [...new Set(manifests.flatMap(keysOf))]
-  const options = { ...searchIn(world, `searching ${store.destination}`), markers }
+  const options = searchIn(world, `searching ${store.destination}`, markers)
   const { matches, unsearched } = await searchStore(store, keys, options)
   // Which snapshots name them cannot be known then.
   if (unsearched.length > 0) throw new PublishError(unsearchedIn(unsearched).join('; '))
@@ -167,7 +191,7 @@ export async function searchTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<SearchReport | null> {
-  const options = { ...searchIn(world, 'proof'), markers }
+  const options = searchIn(world, 'proof', markers)
   if (isFolderAddress(target.to)) {
     return isWithin(world.directory.root, target.to) ? null : searchFolder(target.to, options)
   }
