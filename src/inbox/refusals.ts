@@ -4,10 +4,9 @@
  */
 
 import { join } from 'node:path'
-import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { readJson, writeJson } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError } from '../support/errors.ts'
-import { jsonOrNull } from '../support/json.ts'
 import { SECOND } from '../support/units.ts'
 
 /** The rejections so far. */
@@ -28,9 +27,8 @@ const fileIn = (folder: string) => join(folder, 'refused.json')
 
 /** The rejections of receivers with this inbox folder. */
 export function readRefused(folder: string): Refused {
-  const text = readIfThere(fileIn(folder))?.toString() ?? ''
   // A file that was edited by hand counts as empty, so that status can show the rest.
-  return (jsonOrNull(text) as Refused | null) ?? NONE
+  return (readJson(fileIn(folder)) as Refused | null) ?? NONE
 }
 
 /** Counts rejections in the folder of an inbox. */
@@ -73,7 +71,7 @@ export class Refusals {
         by_status: byStatus,
         last,
       } satisfies Refused
-      writeFileAtomic(fileIn(this.#folder), `${JSON.stringify(refused)}\n`, OWNER_ONLY)
+      writeJson(fileIn(this.#folder), refused)
       this.#waiting = []
     } catch (error) {
       if (!(error instanceof StorageError)) throw error

@@ -3,12 +3,10 @@
  * kept as sent for 60 days, so that it is sent once and survives a kill. Undeliverable messages are dropped after 7 days.
  */
 
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { systemCode } from '../support/errors.ts'
+import { readJson, removeFile, writeJson } from '../support/atomic-file.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { jsonOrNull } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
 import type { Message } from './messages.ts'
 
@@ -36,19 +34,15 @@ export interface Outbox {
 /** The outbox in `folder`, which is made where a message is offered. */
 export function openOutbox(folder: string): Outbox {
   const pathOf = ({ key }: Message) => join(folder, `${sha256Hex(key).slice(0, 32)}.json`)
-  const write = (entry: Entry) => {
-    makeFolder(folder)
-    writeFileAtomic(pathOf(entry.message), Buffer.from(`${JSON.stringify(entry)}\n`))
-  }
-  const read = (path: string) => jsonOrNull(readIfThere(path)?.toString() ?? '') as Entry | null
+  const write = (entry: Entry) => writeJson(pathOf(entry.message), entry)
   const entries = () =>
-    filesIn(folder)
+    (existsSync(folder) ? readdirSync(folder) : [])
       .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => read(join(folder, name)) ?? [])
+      .flatMap((name) => (readJson(join(folder, name)) as Entry | null) ?? [])
       .toSorted((a, b) => a.message.at - b.message.at)
   return {
     offer(message) {
-      if (readIfThere(pathOf(message)) === null) write({ message, sentAt: null })
+      if (!existsSync(pathOf(message))) write({ message, sentAt: null })
     },
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
     wasTroubled(pipeline, at) {
@@ -65,14 +59,5 @@ export function openOutbox(folder: string): Outbox {
         if (isOver) removeFile(pathOf(message))
       }
     },
-  }
-}
-
-function filesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw error
   }
 }

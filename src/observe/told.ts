@@ -5,10 +5,10 @@
  *   begin ──written──▶ pending ──sent──▶ reported    killed anywhere: the pending digest is sent again under the same key
  */
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { OWNER_ONLY, makeFolder, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { readJson, writeJson } from '../support/atomic-file.ts'
 import { StorageError } from '../support/errors.ts'
-import { jsonOrNull } from '../support/json.ts'
 
 /** A pending digest. */
 export interface PendingDigest {
@@ -38,17 +38,14 @@ interface State {
 /** Opens the record in the folder of a destination's outbox. @throws StorageError when the file is not ours, or unreadable */
 export function openTold(folder: string): ToldChanges {
   const path = join(folder, 'told')
-  const bytes = readIfThere(path)
-  const read = bytes === null ? NOTHING : (jsonOrNull(bytes.toString()) as State | null)
-  if (read === null) {
+  let state = (existsSync(path) ? readJson(path) : { told: '', pending: null }) as State
+  if (state === null) {
     throw new StorageError(`${path} is damaged`, {
       hint: 'Restore it from a backup, or remove it: then all changes are sent once more.',
     })
   }
-  let state = read
   const write = (next: State) => {
-    makeFolder(folder)
-    writeFileAtomic(path, `${JSON.stringify(next)}\n`, OWNER_ONLY)
+    writeJson(path, next)
     state = next
   }
   return {
@@ -59,5 +56,3 @@ export function openTold(folder: string): ToldChanges {
       write({ told: [state.told, state.pending?.names].filter(Boolean).join(' '), pending: null }),
   }
 }
-
-const NOTHING: State = { told: '', pending: null }

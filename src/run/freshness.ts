@@ -11,7 +11,7 @@ import { judge, type JudgingOptions, type Judgement } from '../plan/judge.ts'
 import type { Clock } from '../support/clock.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { PENDING_FILE } from './forget/pending.ts'
-import { workingOn } from './lock.ts'
+import { holderOf } from './lock.ts'
 import { readPipelines, type KnownPipeline } from './pipelines.ts'
 
 export interface Freshness {
@@ -46,7 +46,7 @@ export interface FreshnessOptions {
 export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
   const { directory, clock, named, isTolerant, withOthers = named.length === 0, maxAgeMs } = options
   // In this order: a run that ends meanwhile has written its end.
-  const working = existsSync(directory.root) ? await workingOn(directory.root) : null
+  const working = existsSync(directory.root) ? await holderOf(directory.root) : null
   const history = readHistory(openJournal(directory.journal, clock))
   const others = withOthers ? history : null
   const known = await readPipelines(named, directory.root, others, isTolerant)

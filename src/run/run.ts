@@ -167,7 +167,7 @@ async function attempt(
   if (command !== 'extract') refuseWrongOwn(world.ownFolder, hasSpark(job))
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
-  await session.warehouse.bringUp()
+  await session.bringUp()
   const backups = eachOnce([
     ...job.backups,
     ...knownBackups(world.directory.root, journal, before.runs),

@@ -14,7 +14,7 @@ import { openStore } from '../../publish/store/open-store.ts'
 import { readIfThere } from '../../support/atomic-file.ts'
 import { ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
-import { countText, sum } from '../../support/numbers.ts'
+import { countText } from '../../support/numbers.ts'
 import type { RunWorld } from '../stages.ts'
 import {
   LIST_KEY,
@@ -32,6 +32,7 @@ import {
   JOURNAL_FOLDER,
   NEVER,
   knownBackups,
+  memoryOf,
   readMemory,
   remember,
   type BackupTarget,
@@ -41,15 +42,6 @@ export type BackupWorld = Pick<
   RunWorld,
   'directory' | 'clock' | 'logger' | 'version' | 's3Endpoint' | 'onProgress' | 'stop'
 >
-
-export interface BackupReport {
-  readonly place: string
-  /** Segments and bytes of the whole backup. */
-  readonly segments: number
-  readonly bytes: number
-  readonly newSegments: number
-  readonly newBytes: number
-}
 
 /**
  * Opens the place of a backup. That below a destination which is open already is a part of it, and is not probed again.
@@ -91,7 +83,8 @@ export async function checkBackup(
 }
 
 /**
- * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile.
+ * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile. The
+ * place is opened only where something changed since it was backed up last.
  * @param within the destination of the snapshots, where it is open
  * @throws PublishError when the place cannot be reached or written
  * @throws ConfigError and StorageError as {@link checkBackup}, and when a segment is not as it was sealed
@@ -101,47 +94,26 @@ export async function backUp(
   journal: Journal,
   world: BackupWorld,
   within: ObjectStore | null = null,
-): Promise<BackupReport> {
-  const open = () => openBackup(target, world, 'write', within)
-  return backUpInto(open, target, describeJournal(journal, world), journal, world)
+): Promise<void> {
+  const here = describeJournal(journal, world)
+  await backUpInto(() => openBackup(target, world, 'write', within), target, here, journal, world)
 }
 
-/**
- * Backs up what `here` describes, as {@link backUp} does.
- * @param open opens the place; only where something changed since it was backed up last
- */
+/** Backs up what `here` describes, as {@link backUp} does. */
 export async function backUpInto(
   open: () => Promise<ObjectStore>,
   target: BackupTarget,
   here: BackupList,
   journal: Journal,
   world: BackupWorld,
-): Promise<BackupReport> {
+): Promise<void> {
   const { root } = world.directory
   const known = readMemory(root).find(({ place }) => place === target.place)
-  const content = contentSha256(here)
-  const size = { segments: here.segments.length, bytes: bytesOf(here.segments) }
-  const kept = (fresh: readonly BackedUpSegment[]) => {
-    remember(root, journal, {
-      ...target,
-      ...size,
-      backed_up_at: here.made_at,
-      content_sha256: content,
-      problem: null,
-    })
-    return {
-      place: target.place,
-      ...size,
-      newSegments: fresh.length,
-      newBytes: bytesOf(fresh),
-    }
-  }
-  const isSame = known?.content_sha256 === content && known.problem === null
-  if (isSame || here.segments.length === 0) {
-    return { place: target.place, ...size, newSegments: 0, newBytes: 0 }
-  }
+  const isSame = known?.content_sha256 === contentSha256(here) && known.problem === null
+  if (isSame || here.segments.length === 0) return
   try {
-    return kept(await copy(await open(), here, journal, world))
+    await copy(await open(), here, journal, world)
+    remember(root, journal, memoryOf(target, here))
   } catch (error) {
     const reason = messageOf(error)
     remember(root, journal, { ...NEVER, ...known, ...target, problem: reason })
@@ -154,18 +126,17 @@ export async function backUpInto(
   }
 }
 
-/** @returns the segments that were not there */
 async function copy(
   store: ObjectStore,
   here: BackupList,
   journal: Journal,
   world: BackupWorld,
-): Promise<BackedUpSegment[]> {
+): Promise<void> {
   const { stop, onProgress } = world
   const there = await readBackupList(store)
   if (there !== null) {
     refuseOther(there.list, journal, world, store.destination)
-    if (contentSha256(there.list) === contentSha256(here)) return []
+    if (contentSha256(there.list) === contentSha256(here)) return
   }
   const before = new Set(there?.list.segments.map(segmentKey))
   const fresh = here.segments.filter((segment) => !before.has(segmentKey(segment)))
@@ -191,7 +162,6 @@ async function copy(
   // A backup from before an erasure came back, such as a disk that was away: what was rewritten since must not stay there.
   const isBefore = (there?.list.suppression_generation ?? 0) < here.suppression_generation
   if (there !== null && isBefore) await removeOthers(store, here, world)
-  return fresh
 }
 
 /** Removes the segments that a backup does not name, and old object versions, for good. @returns how many could not be removed */
@@ -206,10 +176,6 @@ export async function removeOthers(
   if (old.length > 0) await store.remove(old.map(({ key }) => key))
   await store.purge({ uploadsBegunBefore: clock.now(), versions: true })
   return (await store.list(SEGMENTS_PREFIX)).filter(isLeft).length
-}
-
-function bytesOf(segments: readonly BackedUpSegment[]): number {
-  return sum(segments.map(({ bytes }) => bytes))
 }
 
 /**

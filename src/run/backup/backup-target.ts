@@ -8,11 +8,13 @@ import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
 import type { S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
-import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../../support/atomic-file.ts'
+import { readJson, writeJson } from '../../support/atomic-file.ts'
 import { ConfigError } from '../../support/errors.ts'
-import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
+import { refuseOtherFormat } from '../../support/json.ts'
 import { withoutCredentials } from '../../support/text.ts'
+import { sum } from '../../support/numbers.ts'
 import { ownEntryAt } from '../data-directory.ts'
+import { contentSha256, type BackupList } from './backup-list.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
 export const JOURNAL_FOLDER = 'journal'
@@ -47,10 +49,8 @@ export function absolutePlace(place: string, dataDir: string): string {
     'Name a folder on another disk, or s3://bucket/prefix, in `journal: {backup: …}` or JOBTIDE_JOURNAL_BACKUP.'
   const address = absoluteAddress(place, dataDir)
   if (address === null) {
-    throw new ConfigError(
-      `the journal is backed up to a folder or to s3://bucket/prefix, not to ${withoutCredentials(place)}`,
-      { hint },
-    )
+    const what = 'the journal is backed up to a folder or to s3://bucket/prefix'
+    throw new ConfigError(`${what}, not to ${withoutCredentials(place)}`, { hint })
   }
   if (!isFolderAddress(address)) return withoutSlash(address)
   const root = resolve(dataDir)
@@ -74,8 +74,7 @@ const memorySchema = z.object({
   problem: z.string().nullable(),
 })
 
-/** The record of one place. */
-export type BackupMemory = z.infer<typeof memorySchema>
+type BackupMemory = z.infer<typeof memorySchema>
 
 const FORMAT_VERSION = 1
 
@@ -96,7 +95,7 @@ export function readMemory(root: string): readonly BackupMemory[] {
 
 /** null for a file that is lost or damaged. */
 function readFile(root: string): readonly BackupMemory[] | null {
-  const value = jsonOrNull(readIfThere(memoryPath(root))?.toString() ?? '')
+  const value = readJson(memoryPath(root))
   refuseOtherFormat(memoryPath(root), value, [FORMAT_VERSION])
   return fileSchema.safeParse(value).data?.places ?? null
 }
@@ -151,8 +150,19 @@ export function eachOnce<T extends BackupTarget>(targets: readonly T[]): T[] {
 export function remember(root: string, journal: Journal, memory: BackupMemory): void {
   const known = readFile(root) ?? knownBackups(root, journal).map((one) => ({ ...one, ...NEVER }))
   const others = known.filter(({ place }) => place !== memory.place)
-  const file = { format_version: FORMAT_VERSION, places: [...others, memory] }
-  writeFileAtomic(memoryPath(root), `${stableJson(file, 2)}\n`, OWNER_ONLY)
+  writeJson(memoryPath(root), { format_version: FORMAT_VERSION, places: [...others, memory] })
+}
+
+/** What is remembered of a place that holds what `list` says. */
+export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
+  return {
+    ...target,
+    backed_up_at: list.made_at,
+    content_sha256: contentSha256(list),
+    segments: list.segments.length,
+    bytes: sum(list.segments.map(({ bytes }) => bytes)),
+    problem: null,
+  }
 }
 
 /** Of a place that was never backed up to, as far as this machine knows. */

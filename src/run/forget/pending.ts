@@ -3,14 +3,15 @@
  * search needs their ids; it is removed when nothing is left.
  */
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { OWNER_ONLY, readIfThere, removeFile, writeFileAtomic } from '../../support/atomic-file.ts'
+import { readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
-import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
+import { refuseOtherFormat } from '../../support/json.ts'
 import type { Marker } from './search.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
@@ -47,9 +48,8 @@ export type Pending = z.infer<typeof pendingSchema>
 /** Reads what is left to do; null when nothing is. @throws JobtideError when the file is damaged, or of another version */
 export function readPending(dataDir: string): Pending | null {
   const path = join(dataDir, PENDING_FILE)
-  const bytes = readIfThere(path)
-  if (bytes === null) return null
-  const value = jsonOrNull(bytes.toString())
+  if (!existsSync(path)) return null
+  const value = readJson(path)
   refuseOtherFormat(path, value, PENDING_FORMATS)
   const pending = pendingSchema.safeParse(value).data
   if (pending !== undefined) return pending
@@ -60,7 +60,7 @@ export function readPending(dataDir: string): Pending | null {
 
 /** Keeps what is left to do. @throws StorageError when the disk refuses */
 export function writePending(dataDir: string, pending: Pending): void {
-  writeFileAtomic(join(dataDir, PENDING_FILE), `${stableJson(pending, 2)}\n`, OWNER_ONLY)
+  writeJson(join(dataDir, PENDING_FILE), pending)
 }
 
 /** Nothing is left to do. @throws StorageError when the disk refuses */

@@ -19,7 +19,7 @@ import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
-import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
 import { lookBefore, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { refuseNewerBackups } from '../backup/erase-backups.ts'
@@ -222,8 +222,6 @@ async function inTarget(
     return { destination, problem: null, snapshots: await work(store) }
   } catch (error) {
     world.stop.throwIfAborted()
-    // A defect must be visible, so it is rethrown.
-    if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-    return { destination, problem: error.message, snapshots: [] }
+    return { destination, problem: expectedError(error).message, snapshots: [] }
   }
 }
