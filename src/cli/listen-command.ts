@@ -1,9 +1,8 @@
 /** `listen`: receives signal deliveries until stopped; each is on the disk before it is acknowledged. */
 
 import { webhookSecretFrom } from '../config.ts'
-import { Inbox, filesOfInbox } from '../inbox/inbox.ts'
+import { Inbox, Refusals, filesOfInbox } from '../inbox/inbox.ts'
 import { createReceiver, type Signature } from '../inbox/receiver.ts'
-import { Refusals } from '../inbox/refusals.ts'
 import { backUpWhereKnown } from '../run/backup/back-up.ts'
 import { openJournal } from '../journal/journal.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'

@@ -9,8 +9,7 @@ import type { Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { MINUTE } from '../support/units.ts'
-import type { Freshness } from './freshness.ts'
-import type { KnownPipeline } from './pipelines.ts'
+import type { Freshness, KnownPipeline } from './pipelines.ts'
 
 export interface ScheduleWorld {
   readonly clock: Clock

@@ -33,14 +33,17 @@ import { jsonOrNull, refuseOtherFormat } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
 import { PENDING_FILE, PENDING_FORMATS } from '../forget/pending.ts'
 import {
+  JOURNAL_FOLDER,
   generationOf,
   isProven,
+  memoryOf,
   readBackupList,
+  remember,
   type BackedUpSegment,
   type BackupList,
-} from './backup-list.ts'
+  type BackupTarget,
+} from './backup-target.ts'
 import { fetchSegment, openBackup, type BackupWorld } from './back-up.ts'
-import { JOURNAL_FOLDER, memoryOf, remember, type BackupTarget } from './backup-target.ts'
 
 export interface RestoredJournal {
   readonly place: string
