@@ -6,7 +6,6 @@ import { addBatches, addLookups, newRunHistory, type RunHistory } from '../journ
 import type { JournalWriter } from '../journal/journal.ts'
 import type {
   BatchRecord,
-  LookupRecord,
   RunFinished,
   RunOutcome,
   RunResumed,
@@ -15,7 +14,7 @@ import type {
 } from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
 import type { Suppression } from '../load/suppression.ts'
-import { collectQuestionSha256, planCollection, type CollectQuestion } from '../plan/collection.ts'
+import { collectQuestionSha256, planCollection } from '../plan/collection.ts'
 import { runsOf } from '../plan/judge.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import { DAMAGED_HINT, damagedList, damagedText } from '../plan/skipped-lines.ts'
@@ -60,18 +59,17 @@ export interface BeginOptions {
  * @throws ConfigError when no organisation is left to ask for
  */
 export async function beginRun(options: BeginOptions): Promise<BegunRun> {
-  const { job, history, writer, clock } = options
+  const { job, history, clock } = options
   const { question } = job
   const nowMs = clock.now()
   const serverNowMs = serviceTime(history, nowMs)
   const sha256 = questionSha256(question)
   const how = beginning(history, question, nowMs)
-  const earlier = how.kind === 'new' ? null : how.run
-  for (const run of runsToAbandon(history, job.pipeline, earlier)) {
-    const message =
-      'it did not end: it was killed or yielded; none of it can be resumed, so it is planned again'
-    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
-  }
+  await abandonOthers(
+    options,
+    how.kind === 'new' ? null : how.run,
+    'it was killed or yielded; none of it can be resumed, so it is planned again',
+  )
   if (how.kind === 'as-planned') {
     await resumeRun(options, how.run, [], sha256)
     const { organizations } = how.run.started
@@ -88,7 +86,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   }
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
   drop(options, how.run, how.dropped)
-  await resumeRun(options, how.run, renamed(plan.batches, how.run), sha256)
+  await resumeRun(options, how.run, named(plan.batches, how.run.resumed + 1), sha256)
   const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
   const organizations = plan.organizations + keptOrganizations
   return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
@@ -166,11 +164,6 @@ function noteFilters(
   if (filters !== undefined) writer.write({ kind: 'question_filtered', run_id, at, filters })
 }
 
-// Batches are named within their run; what is added later must not take the names of those there are.
-function renamed(batches: readonly BatchRecord[], run: RunHistory): BatchRecord[] {
-  return batches.map((batch) => ({ ...batch, batch_id: `r${run.resumed + 1}-${batch.batch_id}` }))
-}
-
 function drop(
   { writer, clock }: BeginOptions,
   run: RunHistory,
@@ -178,16 +171,10 @@ function drop(
 ): void {
   for (const history of batches) {
     const { batch } = history
-    writer.write(
-      {
-        kind: 'batch_split',
-        run_id: run.started.run_id,
-        batch_id: batch.batch_id,
-        at: clock.now(),
-        reason: 'planned again on another day',
-      },
-      JSON.stringify({ batch, instead: [] }),
-    )
+    const about = { run_id: run.started.run_id, batch_id: batch.batch_id, at: clock.now() }
+    const reason = 'planned again on another day'
+    const instead = JSON.stringify({ batch, instead: [] })
+    writer.write({ kind: 'batch_split', ...about, reason }, instead)
     history.state = 'split'
     run.batchesPlanned -= 1
   }
@@ -201,65 +188,54 @@ export async function beginCollection(
 ): Promise<BegunRun> {
   const { job, history, writer, clock } = options
   const { lookups: listed, refused } = await collection.read()
-  const lookups = withoutErased(listed, suppression)
-  const question = { ...collection, lookups }
+  const question = { ...collection, lookups: withoutErased(listed, suppression) }
   const sha256 = collectQuestionSha256(question)
   const latest = openRunOf(history, job.pipeline)
   const open = latest?.questionSha256 === sha256 ? latest : null
-  for (const run of runsToAbandon(history, job.pipeline, open)) {
-    const message = 'it did not end: it was killed, and another question is asked'
-    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
-  }
-  const skipped = refused.map(({ subject: name, reason }) => ({ name, reason }))
-  const about = { skipped, leftBehind: 0, resumed: open !== null }
+  await abandonOthers(options, open, 'it was killed, and another question is asked')
+  let { lookups } = planCollection(question, history, collection.declared, clock.now())
   if (open !== null) {
     await resumeRun(options, open, [], sha256)
-    await addDue(options, question, open)
+    // What is due by now is added: one thing that is never answered does not hold up the others.
+    const known = new Set([...open.lookups.values()].map(({ lookup }) => lookup.lookup_key))
+    lookups = named(
+      lookups.filter(({ lookup_key: key }) => !known.has(key)),
+      open.resumed,
+    )
   }
-  const run = open ?? (await startCollection(options, question, sha256))
-  return { ...about, run, organizations: run.lookups.size }
+  const plan = { organizations: lookups.length, batches: [], expectedCredits: null }
+  const run = open ?? (await startRun(options, plan, sha256))
+  if (lookups.length > 0) {
+    const about = { run_id: run.started.run_id, at: clock.now(), endpoint: collection.endpoint }
+    await writer.append({ kind: 'lookups_planned', ...about }, JSON.stringify(lookups))
+    addLookups(run, lookups)
+  }
+  return {
+    run,
+    resumed: open !== null,
+    organizations: run.lookups.size,
+    skipped: refused.map(({ subject: name, reason }) => ({ name, reason })),
+    leftBehind: 0,
+  }
 }
 
-/** Adds to a run that goes on what is due by now: one thing that is never answered does not hold up the others. */
-async function addDue(
-  { history, writer, clock }: BeginOptions,
-  question: CollectQuestion & Pick<Collection, 'declared'>,
-  run: RunHistory,
+async function abandonOthers(
+  { job, history, writer, clock }: BeginOptions,
+  resumed: RunHistory | null,
+  why: string,
 ): Promise<void> {
-  const known = new Set([...run.lookups.values()].map(({ lookup }) => lookup.lookup_key))
-  const { lookups } = planCollection(question, history, question.declared, clock.now())
-  // Batches are named within their run; what is added later must not take the names of those there are.
-  const added = lookups
-    .filter(({ lookup_key: key }) => !known.has(key))
-    .map((lookup) => ({ ...lookup, batch_id: `r${run.resumed}-${lookup.batch_id}` }))
-  await planLookups(writer, run, question.endpoint, added, clock.now())
+  for (const run of runsToAbandon(history, job.pipeline, resumed)) {
+    const message = `it did not end: ${why}`
+    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
+  }
 }
 
-async function planLookups(
-  writer: JournalWriter,
-  run: RunHistory,
-  endpoint: string,
-  lookups: readonly LookupRecord[],
-  at: number,
-): Promise<void> {
-  if (lookups.length === 0) return
-  const { run_id } = run.started
-  await writer.append({ kind: 'lookups_planned', run_id, at, endpoint }, JSON.stringify(lookups))
-  addLookups(run, lookups)
-}
-
-async function startCollection(
-  options: BeginOptions,
-  question: CollectQuestion & Pick<Collection, 'declared'>,
-  sha256: string,
-): Promise<RunHistory> {
-  const { history, writer, clock } = options
-  const { declared, endpoint } = question
-  const { lookups } = planCollection(question, history, declared, clock.now())
-  const about = { organizations: lookups.length, batches: [], expectedCredits: null }
-  const run = await startRun(options, about, sha256)
-  await planLookups(writer, run, endpoint, lookups, run.started.at)
-  return run
+// Batches are named within their run; what is added later must not take the names of those there are.
+function named<T extends { readonly batch_id: string }>(
+  batches: readonly T[],
+  attempt: number,
+): T[] {
+  return batches.map((batch) => ({ ...batch, batch_id: `r${attempt}-${batch.batch_id}` }))
 }
 
 /**

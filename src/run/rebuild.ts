@@ -19,7 +19,7 @@ import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import { openBareFile, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import { buildStage, loadStage, type RunWorld } from './stages.ts'
-import { copyWatchLists } from './watch-lists.ts'
+import { keepWatchLists, watchListsIn } from './watch-lists.ts'
 
 export type RebuildWorld = Pick<
   RunWorld,
@@ -55,33 +55,41 @@ async function rebuild(
   world: RebuildWorld,
   place: (rebuilt: string) => Promise<void>,
 ): Promise<Rebuilt> {
-  const { warehouse: path } = world.directory
-  const rebuilt = `${path}.replay`
-  removeDatabase(rebuilt)
+  const { logger, directory } = world
+  const path = `${directory.warehouse}.replay`
+  removeDatabase(path)
   try {
-    const load = await withDatabase(rebuilt, (warehouse) => loadStage(warehouse, journal, world))
-    const suppression = readSuppression(journal)
-    const ownFolder = world.ownFolder ?? (await recordedOwnFolder(path))
-    const build = await withDatabase(rebuilt, async (warehouse) => {
-      await copyWatchLists(path, warehouse, suppression, world.logger)
+    const load = await withDatabase(path, (warehouse) => loadStage(warehouse, journal, world))
+    const old = await readOld(directory.warehouse, logger, 'no_watch_lists', async (open) => ({
+      // Of the last build.
+      ownFolder: (await readState(open))?.folder ?? null,
+      watchLists: await watchListsIn(open),
+    }))
+    const ownFolder = world.ownFolder ?? old?.ownFolder ?? null
+    const build = await withDatabase(path, async (warehouse) => {
+      await keepWatchLists(warehouse, old?.watchLists ?? null, readSuppression(journal))
       return buildStage(warehouse, { ...world, ownFolder })
     })
-    await place(rebuilt)
+    await place(path)
     return { load, build }
   } finally {
-    removeDatabase(rebuilt)
+    removeDatabase(path)
   }
 }
 
-/** The folder that the last build of a warehouse used; null where it used none, or the warehouse cannot be read. */
-async function recordedOwnFolder(path: string): Promise<string | null> {
+/** Reads the warehouse that is replaced; null if it is missing or unreadable, which may be the reason for replacing it. */
+async function readOld<T>(
+  path: string,
+  logger: Logger,
+  unreadable: string,
+  work: (old: Warehouse) => Promise<T>,
+): Promise<T | null> {
   if (!existsSync(path)) return null
   try {
-    const state = await withWarehouse({ path, mode: 'read' }, readState)
-    return state?.folder ?? null
+    return await withWarehouse({ path, mode: 'read' }, work)
   } catch (error) {
-    // The problem with the file may be the reason for replacing it.
     if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
+    logger.warn({ reason: error.message }, unreadable)
     return null
   }
 }
@@ -135,7 +143,7 @@ async function holdsAllOf(old: string, rebuilt: string, logger: Logger): Promise
 }
 
 /** Something in a warehouse that no build makes. */
-export interface OwnThing {
+interface OwnThing {
   /** Such as `main.people_of_mine`. */
   readonly name: string
   readonly kind: 'table' | 'view' | 'macro' | 'sequence' | 'type'
@@ -145,10 +153,9 @@ export interface OwnThing {
 }
 
 /** Everything a user may have made: all objects except those of builds and our macros. Tables come before the views over them. */
-async function thingsIn(path: string): Promise<OwnThing[]> {
-  return withWarehouse({ path, mode: 'read' }, (warehouse) =>
-    warehouse.all<OwnThing>(
-      `select schema_name || '.' || table_name as name, 'table' as kind, schema_name as schema, sql
+function thingsIn(warehouse: Warehouse): Promise<OwnThing[]> {
+  return warehouse.all<OwnThing>(
+    `select schema_name || '.' || table_name as name, 'table' as kind, schema_name as schema, sql
        from duckdb_tables()
        where database_name = current_database() and schema_name not in ('core', 'ops')
          and not coalesce(regexp_matches(comment, $1), false)
@@ -167,8 +174,7 @@ async function thingsIn(path: string): Promise<OwnThing[]> {
        where database_name = current_database() and not internal
          and not (ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by'])
          and function_name not in ('end_of_day', 'known_at_end_of')`,
-      [MADE_FROM_MODEL],
-    ),
+    [MADE_FROM_MODEL],
   )
 }
 
@@ -178,7 +184,7 @@ async function thingsIn(path: string): Promise<OwnThing[]> {
  * @returns the names, in the order in which they were made
  * @throws ConfigError naming what cannot be copied
  */
-export async function copyOwn(old: string, rebuilt: string, logger: Logger): Promise<string[]> {
+async function copyOwn(old: string, rebuilt: string, logger: Logger): Promise<string[]> {
   const own = await ownIn(old, rebuilt, logger)
   if (own.length === 0) return []
   return withWarehouse({ path: rebuilt, mode: 'write' }, async (warehouse) => {
@@ -205,18 +211,12 @@ export async function copyOwn(old: string, rebuilt: string, logger: Logger): Pro
 }
 
 /** The user's objects in the old warehouse that are not in the new one. */
-export async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
-  if (!existsSync(old)) return []
+async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
+  const made = await withWarehouse({ path: rebuilt, mode: 'read' }, thingsIn)
+  const there = (await readOld(old, logger, 'no_tables_of_your_own', thingsIn)) ?? []
   // Computed tables bear no mark, and can have stood in another tier.
-  const ours = new Set((await thingsIn(rebuilt)).map(({ name }) => nameInTier(name) ?? name))
-  try {
-    return (await thingsIn(old)).filter(({ name }) => !ours.has(nameInTier(name) ?? name))
-  } catch (error) {
-    // The problem with the file may be the reason for replacing it.
-    if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
-    logger.warn({ reason: error.message }, 'no_tables_of_your_own')
-    return []
-  }
+  const ours = new Set(made.map(({ name }) => nameInTier(name) ?? name))
+  return there.filter(({ name }) => !ours.has(nameInTier(name) ?? name))
 }
 
 /** Statements that make the comments of $1, which is a $2 and is spelt $3. */

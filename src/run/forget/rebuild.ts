@@ -16,7 +16,8 @@ import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
-import { buildStage, type RunWorld } from '../stages.ts'
+import type { RebuildWorld } from '../rebuild.ts'
+import { buildStage } from '../stages.ts'
 import { namingOf, tell, type ErasureWorld, type Marker } from './search.ts'
 
 /**
@@ -82,11 +83,6 @@ export async function eraseFromJournal(
     return erased
   })
 }
-
-type RebuildWorld = Pick<
-  RunWorld,
-  'directory' | 'ownFolder' | 'clock' | 'logger' | 'onProgress' | 'stop'
->
 
 /**
  * Takes people, and events that are too old by the suppression list, out of a warehouse that no process has open, builds the
