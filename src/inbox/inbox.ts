@@ -26,57 +26,47 @@ const SUFFIX = '.ndjson'
 const FILE_LENGTH = 16 * MIB
 const UNFINISHED = '.tmp'
 
+export type Inbox = ReturnType<typeof openInbox>
+
 /** Receives deliveries into a folder. */
-export class Inbox {
-  readonly #folder: string
-  readonly #clock: Clock
-  #waiting: Delivery[] = []
+export function openInbox(folder: string, clock: Clock) {
+  let waiting: Delivery[] = []
   /** Settles when the current file is written; never rejects. */
-  #writing: Promise<unknown> = Promise.resolve()
+  let writing: Promise<unknown> = Promise.resolve()
   /** Settles when all waiting deliveries are on the disk; null if none waits. */
-  #next: Promise<void> | null = null
+  let next: Promise<void> | null = null
 
-  constructor(folder: string, clock: Clock) {
-    this.#folder = folder
-    this.#clock = clock
-  }
-
-  /**
-   * Resolves when the delivery is on the disk. Deliveries that arrive while a file is written share the next one.
-   * @throws StorageError when the disk refuses
-   */
-  async keep(body: string): Promise<void> {
-    const at = this.#clock.now()
-    this.#waiting.push({ id: newUlid(at), at, body })
-    this.#next ??= this.#writing.then(() => this.#write())
-    await this.#next
-  }
-
-  #write(): Promise<void> {
-    const taken = this.#waiting
-    this.#waiting = []
-    this.#next = null
-    const written = this.#writeFiles(taken)
-    this.#writing = written.catch(() => undefined)
-    return written
-  }
-
-  async #writeFiles(taken: readonly Delivery[]): Promise<void> {
-    let lines: string[] = []
-    let length = 0
+  const writeFiles = async (deliveries: readonly Delivery[]) => {
+    let text = ''
     const write = async () => {
-      const name = `${newUlid(this.#clock.now())}${SUFFIX}`
-      await writeDurably(join(this.#folder, name), lines.join(''))
-      lines = []
-      length = 0
+      await writeDurably(join(folder, `${newUlid(clock.now())}${SUFFIX}`), text)
+      text = ''
     }
-    for (const delivery of taken) {
+    for (const delivery of deliveries) {
       const line = `${JSON.stringify(delivery)}\n`
-      if (length > 0 && length + line.length > FILE_LENGTH) await write()
-      lines.push(line)
-      length += line.length
+      if (text !== '' && text.length + line.length > FILE_LENGTH) await write()
+      text += line
     }
     await write()
+  }
+  const writeWaiting = () => {
+    const written = writeFiles(waiting)
+    waiting = []
+    next = null
+    writing = written.catch(() => undefined)
+    return written
+  }
+  return {
+    /**
+     * Resolves when the delivery is on the disk. Deliveries that arrive while a file is written share the next one.
+     * @throws StorageError when the disk refuses
+     */
+    async keep(body: string): Promise<void> {
+      const at = clock.now()
+      waiting.push({ id: newUlid(at), at, body })
+      next ??= writing.then(writeWaiting)
+      await next
+    },
   }
 }
 
@@ -143,50 +133,37 @@ export function readRefused(folder: string): Refused {
   return (readJson(fileIn(folder)) as Refused | null) ?? NONE
 }
 
-/** Counts rejections in a file in the folder of an inbox, because the service may not send them again. */
-export class Refusals {
-  readonly #folder: string
-  readonly #clock: Clock
-  #waiting: { readonly at: number; readonly status: number; readonly reason: string }[] = []
-  /** Whether a write is scheduled for the end of the current second. */
-  #isLater = false
-  #writtenAt = Number.NEGATIVE_INFINITY
-
-  constructor(folder: string, clock: Clock) {
-    this.#folder = folder
-    this.#clock = clock
-  }
-
-  note(status: number, reason: string): void {
-    if (!COUNTED.has(status)) return
-    this.#waiting.push({ at: this.#clock.now(), status, reason })
-    if (this.#clock.monotonic() - this.#writtenAt >= SECOND) this.flush()
-    else if (!this.#isLater) {
-      this.#isLater = true
-      void this.#clock.sleep(SECOND).then(() => this.flush())
-    }
-  }
-
+/**
+ * Counts rejections in a file in the folder of an inbox, because the service may not send them again. It is written a second
+ * after the first of them.
+ */
+export function openRefusals(folder: string, clock: Clock) {
+  let waiting: NonNullable<Refused['last']>[] = []
+  let isScheduled = false
   /** Writes the new counts. After a write error they are kept for the next time. */
-  flush(): void {
-    this.#isLater = false
-    const waiting = this.#waiting
+  const flush = () => {
+    isScheduled = false
     const last = waiting.at(-1)
     if (last === undefined) return
-    this.#writtenAt = this.#clock.monotonic()
     try {
-      const before = readRefused(this.#folder)
+      const before = readRefused(folder)
       const byStatus = { ...before.by_status }
       for (const { status } of waiting) byStatus[status] = (byStatus[status] ?? 0) + 1
-      const refused = {
-        deliveries: before.deliveries + waiting.length,
-        by_status: byStatus,
-        last,
-      } satisfies Refused
-      writeJson(fileIn(this.#folder), refused)
-      this.#waiting = []
+      const deliveries = before.deliveries + waiting.length
+      writeJson(fileIn(folder), { deliveries, by_status: byStatus, last } satisfies Refused)
+      waiting = []
     } catch (error) {
       if (!(error instanceof StorageError)) throw error
     }
+  }
+  return {
+    flush,
+    note(status: number, reason: string): void {
+      if (!COUNTED.has(status)) return
+      waiting.push({ at: clock.now(), status, reason })
+      if (isScheduled) return
+      isScheduled = true
+      void clock.sleep(SECOND).then(flush)
+    },
   }
 }

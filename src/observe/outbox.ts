@@ -20,21 +20,8 @@ interface Entry {
 const PENDING_MS = 7 * DAY
 const SENT_MS = 60 * DAY
 
-export interface Outbox {
-  /** Adds a message, unless its key is present. @throws StorageError when the disk refuses */
-  offer(message: Message): void
-  /** The messages not yet sent, oldest first. */
-  pending(): Message[]
-  /** Whether the last message about a pipeline up to then, sent or pending, reported trouble. */
-  wasTroubled(pipeline: string, at: number): boolean
-  /** Records that it was sent. @throws StorageError when the disk refuses: it may be sent again under the same key */
-  sent(message: Message, nowMs: number): void
-  /** Removes expired messages. */
-  tidy(nowMs: number): void
-}
-
-/** The outbox in `folder`, which is made where a message is offered. */
-export function openOutbox(folder: string): Outbox {
+/** The outbox in `folder`, which is made where a message is offered. Its writes throw a StorageError when the disk refuses. */
+export function openOutbox(folder: string) {
   const pathOf = ({ key }: Message) => join(folder, `${sha256Hex(key).slice(0, 32)}.json`)
   const write = (entry: Entry) => writeJson(pathOf(entry.message), entry)
   const entries = () =>
@@ -43,19 +30,24 @@ export function openOutbox(folder: string): Outbox {
       .flatMap((name) => (readJson(join(folder, name)) as Entry | null) ?? [])
       .toSorted((a, b) => a.message.at - b.message.at)
   return {
-    offer(message) {
+    /** Adds a message, unless its key is present. */
+    offer(message: Message): void {
       if (!existsSync(pathOf(message))) write({ message, sentAt: null })
     },
+    /** The messages not yet sent, oldest first. */
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
-    wasTroubled(pipeline, at) {
+    /** Whether the last message about a pipeline up to then, sent or pending, reported trouble. */
+    wasTroubled(pipeline: string, at: number): boolean {
       const about = entries().filter(
         ({ message }) => message.pipeline === pipeline && message.at <= at,
       )
       const last = about.findLast(({ message }) => message.kind !== 'success')
       return last !== undefined && last.message.kind !== 'recovered'
     },
-    sent: (message, nowMs) => write({ message, sentAt: nowMs }),
-    tidy(nowMs) {
+    /** Records that it was sent; where that fails it may be sent again under the same key. */
+    sent: (message: Message, nowMs: number) => write({ message, sentAt: nowMs }),
+    /** Removes expired messages. */
+    tidy(nowMs: number): void {
       for (const { message, sentAt } of entries()) {
         const isOver = sentAt === null ? nowMs - message.at > PENDING_MS : nowMs - sentAt > SENT_MS
         if (isOver) removeFile(pathOf(message))
@@ -78,23 +70,14 @@ export interface PendingDigest {
   readonly names: string
 }
 
-export interface ToldChanges {
-  /** Names of the changes that were sent, separated by blanks. */
-  told(): string
-  pending(): PendingDigest | null
-  /** Records the next digest. @throws StorageError when the disk refuses: the digest must not be sent then */
-  begin(digest: PendingDigest): void
-  /** Records that it was sent. @throws StorageError when the disk refuses: it is sent again under the same key */
-  sent(): void
-}
-
 interface State {
+  /** Names of the changes that were sent, separated by blanks. */
   readonly told: string
   readonly pending: PendingDigest | null
 }
 
 /** Opens the record in the folder of a destination's outbox. @throws StorageError when the file is not ours, or unreadable */
-export function openTold(folder: string): ToldChanges {
+export function openTold(folder: string) {
   const path = join(folder, 'told')
   let state = (existsSync(path) ? readJson(path) : { told: '', pending: null }) as State
   if (state === null) {
@@ -109,8 +92,12 @@ export function openTold(folder: string): ToldChanges {
   return {
     told: () => state.told,
     pending: () => state.pending,
-    begin: (pending) => write({ ...state, pending }),
+    /** Records the next digest. @throws StorageError when the disk refuses: the digest must not be sent then */
+    begin: (pending: PendingDigest) => write({ ...state, pending }),
+    /** Records that it was sent. @throws StorageError when the disk refuses: it is sent again under the same key */
     sent: () =>
       write({ told: [state.told, state.pending?.names].filter(Boolean).join(' '), pending: null }),
   }
 }
+
+export type ToldChanges = ReturnType<typeof openTold>

@@ -101,18 +101,17 @@ export function problemIn(databases: readonly DatabaseOutcome[]): JobtideError |
 const memorySchema = z.object({ to: z.string(), at: z.string(), schema: z.string() })
 type Memory = z.infer<typeof memorySchema>
 
-const foldersOf = (root: string) => join(root, 'databases')
+const folderIn = (root: string) => join(root, 'databases')
 
 // A file each: an export takes no lock.
 function remember(root: string, memory: Memory): void {
-  const folder = foldersOf(root)
-  const name = `${sha256Hex(`${memory.at}\n${memory.schema}`).slice(0, 16)}.json`
-  const path = join(folder, name)
+  const name = sha256Hex(`${memory.at}\n${memory.schema}`).slice(0, 16)
+  const path = join(folderIn(root), `${name}.json`)
   if (stableJson(readJson(path)) !== stableJson(memory)) writeJson(path, memory)
 }
 
 function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
-  const folder = foldersOf(root)
+  const folder = folderIn(root)
   const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
   return names.toSorted().map((name) => {
     const path = join(folder, name)

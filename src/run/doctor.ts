@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../journal/identity.ts'
-import { openJournal } from '../journal/journal.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
 import { listedIn } from '../journal/seals.ts'
 import { readCurrent } from '../publish/read-snapshot.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
@@ -164,25 +164,19 @@ function whyNotWritable(folder: string): string | null {
 export async function keepPause(
   notBefore: number,
   reason: string,
-  world: Omit<BackupWorld, 'onProgress'>,
+  world: BackupWorld,
 ): Promise<void> {
   const { clock, directory } = world
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
   const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
-  await withJournal(
-    { ...world, onProgress: () => undefined },
-    { command: 'doctor' },
-    'refuse',
-    async (journal) => {
-      const writer = journal.writer()
-      try {
-        await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
-      } finally {
-        await writer.close()
-      }
-    },
-  ).catch((error: unknown) => {
+  const keep = async (journal: Journal) => {
+    const writer = journal.writer()
+    await writer
+      .append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
+      .finally(() => writer.close())
+  }
+  await withJournal(world, { command: 'doctor' }, 'refuse', keep).catch((error: unknown) => {
     if (!(error instanceof JobtideError)) throw error
   })
 }

@@ -49,6 +49,16 @@ function pipelineFiles(name: string): string[] {
   return [...folders].map((folder) => join(folder, `${name}.yaml`))
 }
 
+/** What is read from a pipeline file; null where the file is wrong, for commands that it need not concern. */
+export function unlessWrong<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConfigError) return null
+    throw error
+  }
+}
+
 /**
  * A pipeline file says where snapshots and messages go. Jobtide's own belong to the account that installed the package.
  * @returns whether a group may write it

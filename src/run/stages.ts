@@ -269,20 +269,13 @@ export async function publishStage(
       signal: stop,
       onProgress: (step) => world.onProgress({ stage: 'publish', ...step }),
       // As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
-      onPublished: (published) =>
-        by.writer.append({
-          kind: 'snapshot_published',
-          run_id: by.runId,
-          at: clock.now(),
-          snapshot_id: published.snapshotId,
-          destination: published.destination,
-          tables: published.tables,
-          files: published.files,
-          new_files: published.newFiles,
-          rows: published.rows,
-          bytes: published.bytes,
-          new_bytes: published.newBytes,
-        }),
+      onPublished: (published) => {
+        const { snapshotId: snapshot_id, destination, tables, files, rows, bytes } = published
+        const { newFiles: new_files, newBytes: new_bytes } = published
+        const what = { snapshot_id, destination, tables, files, new_files, rows, bytes, new_bytes }
+        const about = { run_id: by.runId, at: clock.now() }
+        return by.writer.append({ kind: 'snapshot_published', ...about, ...what })
+      },
     }
     const report =
       target.spark === undefined

@@ -19,12 +19,12 @@ import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
-import { ConfigError, EXIT, JobtideError, expectedError } from '../../support/errors.ts'
+import { EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
 import { lookBefore, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { refuseNewerBackups } from '../backup/back-up.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
-import { pipelineFilesIn } from '../pipeline-file.ts'
+import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
 import type { StoreFindings } from './pending.ts'
 import {
@@ -51,32 +51,17 @@ export function targetsOf(
   const named = pipeline === undefined ? null : readSnapshotTarget(pipeline, {}, dataDir)
   const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
   const files = folders.flatMap(pipelineFilesIn)
-  const declared = [named, ...files.map((file) => targetIn(file, dataDir))].filter(
-    (target) => target !== null,
-  )
+  const declared = [
+    named,
+    ...files.map((file) => unlessWrong(() => readSnapshotTarget(file, {}, dataDir))),
+  ].filter((target) => target !== null)
   // A folder that nothing was ever published to from here need not be there.
   const isThere = named !== null && (!isFolderAddress(named.to) || existsSync(named.to))
   const wanted = [...known, ...(isThere ? [named.to] : [])].map(withoutSlash)
+  const keep = parseKeep(100_000)
   return [...new Set(wanted)].map(
-    (to) =>
-      declared.find((target) => withoutSlash(target.to) === to) ?? {
-        to,
-        s3: {},
-        keep: parseKeep(KEEP_ALL),
-      },
+    (to) => declared.find((target) => withoutSlash(target.to) === to) ?? { to, s3: {}, keep },
   )
-}
-
-const KEEP_ALL = 100_000
-
-// A mistake in a pipeline that has nothing to do with it stops no erasure.
-function targetIn(path: string, dataDir: string): SnapshotTarget | null {
-  try {
-    return readSnapshotTarget(path, {}, dataDir)
-  } catch (error) {
-    if (error instanceof ConfigError) return null
-    throw error
-  }
 }
 
 /** The destinations that snapshots of this warehouse were published to. */
