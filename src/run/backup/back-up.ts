@@ -1,6 +1,6 @@
 /**
  * Backs up the journal: a second place keeps the bought pages before anything is derived from them. Copies the missing sealed
- * segments, then replaces their list (backup-list.ts). Sends no request if nothing changed.
+ * segments, then replaces their list. Sends no request if nothing changed.
  */
 
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { listedIn } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { prefixedStore, type ObjectStore } from '../../publish/store/object-store.ts'
-import { isFolderAddress, openStore, withoutSlash } from '../../publish/store/open-store.ts'
+import { isFolderAddress, openStore } from '../../publish/store/open-store.ts'
 import { readIfThere } from '../../support/atomic-file.ts'
 import { EXIT, ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
@@ -23,6 +23,7 @@ import {
   LIST_KEY,
   NEVER,
   SEGMENTS_PREFIX,
+  backupTarget,
   contentSha256,
   describeJournal,
   eachOnce,
@@ -273,15 +274,14 @@ interface Place extends BackupTarget {
   readonly isKnown: boolean
 }
 
+/** Every place that may hold a backup, even if journal.backup.json is lost: noted, named by pipelines, or below a destination. */
 function placesOf(
   { directory, declaredBackups }: ErasureWorld,
   journal: Journal,
   targets: readonly SnapshotTarget[],
 ): Place[] {
   const known = knownBackups(directory.root, journal)
-  const below = targets
-    .filter(({ to }) => !isFolderAddress(to))
-    .map(({ to, s3 }) => ({ place: `${withoutSlash(to)}/${JOURNAL_FOLDER}`, s3 }))
+  const below = targets.flatMap((target) => backupTarget(undefined, target, directory.root) ?? [])
   return eachOnce([
     ...known.map((one) => ({ ...one, isKnown: true })),
     ...[...declaredBackups(), ...below].map((one) => ({ ...one, isKnown: false })),
@@ -301,20 +301,19 @@ export async function refuseNewerBackups(
 ): Promise<void> {
   if (journal.segments().length === 0) return
   for (const place of placesOf(world, journal, targets)) {
-    const list = await listAt(place, world).catch((error: unknown) => {
+    const there = await listAt(place, journal, world).catch((error: unknown) => {
       if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
       return null
     })
-    if (list !== null && isOf(list, journal, world)) refuseOther(list, journal, world, place.place)
+    if (there?.list && there.isOurs) refuseOther(there.list, journal, world, place.place)
   }
 }
 
-async function listAt(place: Place, world: ErasureWorld): Promise<BackupList | null> {
-  return (await readBackupList(await openBackup(place, world, 'read')))?.list ?? null
-}
-
-function isOf({ journal_id: id }: BackupList, { folder }: Journal, { clock }: ErasureWorld) {
-  return id === journalIdentity(folder, clock.now())
+/** The list of the backup there, and whether it is of this journal. */
+async function listAt(place: Place, { folder }: Journal, world: ErasureWorld) {
+  const list = (await readBackupList(await openBackup(place, world, 'read')))?.list ?? null
+  const isOurs = list !== null && list.journal_id === journalIdentity(folder, world.clock.now())
+  return { list, isOurs }
 }
 
 /**
@@ -348,9 +347,12 @@ async function eraseIn(
   isMemoryLost: boolean,
 ): Promise<string[] | null> {
   try {
-    const there = await listAt(place, world)
-    if (!place.isKnown && (there === null || !isOf(there, journal, world))) return null
-    if (there === null && wasMade(place, world)) return [GONE]
+    const { list: there, isOurs } = await listAt(place, journal, world)
+    if (!place.isKnown && !isOurs) return null
+    const known = readMemory(world.directory.root).find((one) => one.place === place.place)
+    if (there === null && known !== undefined && known.backed_up_at !== null) {
+      return [`the backup is not there: mount its disk. ${IF_GONE}`]
+    }
     // Of another journal nothing is removed.
     if (there !== null) refuseOther(there, journal, world, place.place)
     const store = await openBackup(place, world, 'write')
@@ -368,9 +370,3 @@ async function eraseIn(
 }
 
 const IF_GONE = 'If it is gone for good, remove the place from journal.backup.json'
-const GONE = `the backup is not there: mount its disk. ${IF_GONE}`
-
-/** Whether a backup was made there and was whole, as far as this machine remembers. */
-function wasMade({ place }: Place, { directory }: ErasureWorld): boolean {
-  return readMemory(directory.root).some((one) => one.place === place && one.backed_up_at !== null)
-}
