@@ -196,7 +196,7 @@ export async function beginCollection(
   let { lookups } = planCollection(question, history, collection.declared, clock.now())
   if (open !== null) {
     await resumeRun(options, open, [], sha256)
-    // What is due by now is added: one thing that is never answered does not hold up the others.
+    // Adds the lookups that are due by now: one thing that is never answered does not hold up the others.
     const known = new Set([...open.lookups.values()].map(({ lookup }) => lookup.lookup_key))
     lookups = named(
       lookups.filter(({ lookup_key: key }) => !known.has(key)),

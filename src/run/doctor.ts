@@ -172,9 +172,11 @@ export async function keepPause(
   const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
   const keep = async (journal: Journal) => {
     const writer = journal.writer()
-    await writer
-      .append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
-      .finally(() => writer.close())
+    try {
+      await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
+    } finally {
+      await writer.close()
+    }
   }
   await withJournal(world, { command: 'doctor' }, 'refuse', keep).catch((error: unknown) => {
     if (!(error instanceof JobtideError)) throw error

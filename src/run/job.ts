@@ -34,7 +34,7 @@ import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
-/** What the operator allows in a run, and else is refused. */
+/** Options that allow a run which is refused without them. */
 interface Allowances {
   /** Goes on without journal segments that are lost: what they held is bought again. */
   readonly acceptLoss: boolean

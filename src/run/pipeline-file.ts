@@ -49,7 +49,7 @@ function pipelineFiles(name: string): string[] {
   return [...folders].map((folder) => join(folder, `${name}.yaml`))
 }
 
-/** What is read from a pipeline file; null where the file is wrong, for commands that it need not concern. */
+/** Reads from a pipeline file; null where the file is wrong, for commands that it need not concern. */
 export function unlessWrong<T>(read: () => T): T | null {
   try {
     return read()

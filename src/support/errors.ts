@@ -159,7 +159,7 @@ export function onDisk<T>(subject: string, work: () => T): T {
   }
 }
 
-/** The error where it is one that Jobtide expects and a user can mend. @throws any other */
+/** The error, if it is one that Jobtide expects. @throws any other */
 export function expectedError(error: unknown): JobtideError {
   if (error instanceof JobtideError && error.exitCode !== EXIT.defect) return error
   throw error

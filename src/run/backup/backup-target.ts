@@ -17,16 +17,15 @@ import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import type { ObjectStore, ObjectVersion, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
-import { isoInstant } from '../../support/clock.ts'
+import { isoInstant, type Clock } from '../../support/clock.ts'
 import { ConfigError, StorageError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { CERTIFICATES, ownEntryAt } from '../data-directory.ts'
+import { CERTIFICATES, ownEntryAt, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
-import type { RunWorld } from '../stages.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
 export const JOURNAL_FOLDER = 'journal'
@@ -165,7 +164,7 @@ export function remember(root: string, journal: Journal, memory: BackupMemory): 
   writeJson(memoryPath(root), { format_version: MEMORY_FORMAT, places: [...others, memory] })
 }
 
-/** What is remembered of a place that holds what `list` says. */
+/** The memory of a place that holds a backup with this list. */
 export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   return {
     ...target,
@@ -249,10 +248,16 @@ export function segmentKey({ segment, sha256 }: BackedUpSegment): string {
   return `${SEGMENTS_PREFIX}${segment.replace(/\.journal$/, '')}-${sha256}.journal`
 }
 
+interface Here {
+  readonly directory: Pick<DataDirectory, 'root'>
+  readonly clock: Clock
+  readonly version: string
+}
+
 /** Describes a backup of the journal as it is now. The caller is the only process that writes the journal. */
 export function describeJournal(
   journal: Journal,
-  { directory, clock, version }: Pick<RunWorld, 'directory' | 'clock' | 'version'>,
+  { directory, clock, version }: Here,
   withoutPending = false,
 ): BackupList {
   const seals = readSealBytes(journal.folder)

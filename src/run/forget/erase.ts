@@ -189,7 +189,7 @@ async function eraseAll(
 
 interface Known {
   readonly markers: Pending['markers']
-  /** Ids of which nothing is here. */
+  /** Ids without any data here. */
   readonly notHere: readonly string[]
   /** Pages and handles of the people. */
   readonly pages: readonly string[]

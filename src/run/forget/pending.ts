@@ -12,9 +12,15 @@ import { readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
 import { refuseOtherFormat } from '../../support/json.ts'
-import type { Marker } from './search.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
+
+/** A text that identifies a person. */
+export interface Marker {
+  readonly text: string
+  /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
+  readonly is_unique: boolean
+}
 
 /** A destination, and which snapshots there named the people. */
 export interface StoreFindings {

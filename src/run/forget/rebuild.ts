@@ -18,7 +18,8 @@ import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import type { RebuildWorld } from '../rebuild.ts'
 import { buildStage } from '../stages.ts'
-import { namingOf, tell, type ErasureWorld, type Marker } from './search.ts'
+import type { Marker } from './pending.ts'
+import { namingOf, tell, type ErasureWorld } from './search.ts'
 
 /**
  * Looks for events in segments of the journal.

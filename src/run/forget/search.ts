@@ -21,6 +21,7 @@ import { dataDirectory } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { isLockFile } from '../lock.ts'
 import type { RunWorld } from '../stages.ts'
+import type { Marker } from './pending.ts'
 
 /** The world of an erasure. What its `onProgress` throws ends it; it can go on later. */
 export type ErasureWorld = RunWorld & {
@@ -52,12 +53,6 @@ export function searchIn(
 
 export function scratchOf({ directory }: Pick<ErasureWorld, 'directory'>): string {
   return `${directory.scratch}.forget-${process.pid}`
-}
-
-export interface Marker {
-  readonly text: string
-  /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
-  readonly is_unique: boolean
 }
 
 // Shorter ones stand in everything.

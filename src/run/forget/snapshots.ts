@@ -26,7 +26,7 @@ import { refuseNewerBackups } from '../backup/back-up.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
-import type { StoreFindings } from './pending.ts'
+import type { Marker, StoreFindings } from './pending.ts'
 import {
   searchFolder,
   searchStore,
@@ -34,7 +34,6 @@ import {
   scratchOf,
   searchIn,
   type ErasureWorld,
-  type Marker,
   type SearchReport,
 } from './search.ts'
 
