@@ -38,10 +38,9 @@ import {
 } from './pending.ts'
 import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
+  addressesAmong,
   allOf,
-  markersOf,
-  notHere,
-  pagesOf,
+  knownOf,
   remainingIn,
   searchFolder,
   searchIn,
@@ -196,14 +195,9 @@ interface Known {
   readonly destinations: readonly string[]
 }
 
-/** Those of the ids that are addresses, of pages or of mail: people who are known from answers alone. */
-function pagesAmong(ids: readonly string[]): string[] {
-  return ids.filter((id) => /[/@]/.test(id))
-}
-
 function nothingKnown(ids: readonly string[]): Known {
   const markers = ids.map((text) => ({ text, is_unique: true }))
-  return { markers, notHere: ids, pages: pagesAmong(ids), destinations: [] }
+  return { markers, notHere: ids, pages: addressesAmong(ids), destinations: [] }
 }
 
 /** Loads what the journal holds, and says what the warehouse knows of the people then. */
@@ -217,13 +211,8 @@ async function bringUpToDate(
   await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)
-    if (ids.length === 0)
-      return { ...nothingKnown([]), destinations: await knownDestinations(warehouse) }
-    const unknown = await notHere(warehouse, ids)
     return {
-      markers: await markersOf(warehouse, ids, new Set(unknown)),
-      notHere: unknown,
-      pages: [...pagesAmong(ids), ...(await pagesOf(warehouse, ids))],
+      ...(await knownOf(warehouse, ids)),
       destinations: await knownDestinations(warehouse),
     }
   })

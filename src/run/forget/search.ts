@@ -62,8 +62,25 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
 
-/** The ids that no event, no reject and no answer has: of people who were erased before, or who never were here. */
-export async function notHere(
+/** The facts of a warehouse about people. */
+export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]) {
+  if (profileIds.length === 0) return { markers: [], notHere: [], pages: [] }
+  const notHere = await unknownAmong(warehouse, profileIds)
+  return {
+    markers: await markersOf(warehouse, profileIds, new Set(notHere)),
+    /** The ids that no event, no reject and no answer has: of people who were erased before, or who never were here. */
+    notHere,
+    /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
+    pages: [...addressesAmong(profileIds), ...(await pagesOf(warehouse, profileIds))],
+  }
+}
+
+/** Those of the ids by which people are known from answers alone. */
+export function addressesAmong(profileIds: readonly string[]): string[] {
+  return profileIds.filter((id) => /[/@]/.test(id))
+}
+
+async function unknownAmong(
   warehouse: Warehouse,
   profileIds: readonly string[],
 ): Promise<string[]> {
@@ -79,11 +96,7 @@ export async function notHere(
   return rows.map(({ id }) => id)
 }
 
-/** Pages and handles of people. */
-export async function pagesOf(
-  warehouse: Warehouse,
-  profileIds: readonly string[],
-): Promise<string[]> {
+async function pagesOf(warehouse: Warehouse, profileIds: readonly string[]): Promise<string[]> {
   const rows = await warehouse.all<{ page: string }>(
     `select distinct unnest([person_handle, person_network_url]) as page
      from (
