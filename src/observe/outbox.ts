@@ -6,7 +6,7 @@
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readJson, removeFile, writeJson } from '../support/atomic-file.ts'
+import { readIfThere, readJson, removeFile, writeJson } from '../support/atomic-file.ts'
 import { StorageError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { DAY } from '../support/units.ts'
@@ -79,7 +79,7 @@ interface State {
 /** Opens the record in the folder of a destination's outbox. @throws StorageError when the file is not ours, or unreadable */
 export function openTold(folder: string) {
   const path = join(folder, 'told')
-  let state = (existsSync(path) ? readJson(path) : { told: '', pending: null }) as State
+  let state = (readIfThere(path) === null ? { told: '', pending: null } : readJson(path)) as State
   if (state === null) {
     throw new StorageError(`${path} is damaged`, {
       hint: 'Restore it from a backup, or remove it: then all changes are sent once more.',

@@ -66,8 +66,10 @@ export function beginning(history: History, question: Question, nowMs: number): 
 /** The latest run of a pipeline, where it did not end or can be resumed. */
 export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): RunHistory | null {
   // In the order of the journal, which does not depend on a clock that was set back.
-  const latest = [...runs.values()].filter(({ started }) => started.pipeline === pipeline).at(-1)
-  return latest !== undefined && isOpen(latest) ? latest : null
+  const latest = [...runs.values()].findLast(({ started }) => started.pipeline === pipeline)
+  // Of a run that lost records it is not known what it was to read.
+  if (latest === undefined || latest.isIncomplete) return null
+  return latest.finished === null || isResumable(latest.finished.outcome) ? latest : null
 }
 
 /** Runs of the same pipeline that will not be resumed and were never closed: they were killed or yielded. */
@@ -107,12 +109,6 @@ function reachesNoFurther(batch: BatchRecord, needed: readonly Window[]): boolea
 
 function namesOf(history: History, organizations: readonly OrganizationRef[]): Set<string> {
   return new Set(organizations.map((organization) => canonicalName(history.ids, organization)))
-}
-
-// Of a run that lost records it is not known what it was to read.
-function isOpen({ finished, isIncomplete }: RunHistory): boolean {
-  if (isIncomplete) return false
-  return finished === null || isResumable(finished.outcome)
 }
 
 export interface OpenRun {

@@ -3,12 +3,11 @@
  * search needs their ids; it is removed when nothing is left.
  */
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
+import { readIfThere, readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
 import { refuseOtherFormat } from '../../support/json.ts'
@@ -54,7 +53,7 @@ export type Pending = z.infer<typeof pendingSchema>
 /** Reads what is left to do; null when nothing is. @throws JobtideError when the file is damaged, or of another version */
 export function readPending(dataDir: string): Pending | null {
   const path = join(dataDir, PENDING_FILE)
-  if (!existsSync(path)) return null
+  if (readIfThere(path) === null) return null
   const value = readJson(path)
   refuseOtherFormat(path, value, PENDING_FORMATS)
   const pending = pendingSchema.safeParse(value).data

@@ -11,11 +11,11 @@ import { openJournal } from '../../journal/journal.ts'
 import { cutAnswer, type IsNamed } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { ANY_END } from '../../load/rows.ts'
-import { cutAnswers, leaveOut, type LeftOut } from '../../load/leave-out.ts'
+import { cutAnswers, leaveOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
-import { withWarehouse } from '../../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RebuildWorld } from '../rebuild.ts'
 import { buildStage } from '../stages.ts'
 import type { Marker } from './pending.ts'
@@ -65,7 +65,7 @@ export async function eraseFromJournal(
     (event) => suppression.coversEvent(event),
     (text, member) => suppression.coversText(text, member) || isNamed(text),
   )
-  return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
+  return writing(directory.warehouse, async (warehouse) => {
     const noted = await warehouse.all<{ segment: string }>('from ops.segments_to_erase order by 1')
     const only = which === 'all' ? undefined : noted.map(({ segment }) => segment)
     const found = findInJournal(world, cut, only)
@@ -97,20 +97,22 @@ export async function rebuildWithout(
   { profileIds, markers }: { profileIds: readonly string[]; markers: readonly Marker[] },
   onDeleted: (rows: RowsByTable) => void,
 ): Promise<void> {
-  const { rows } = await leaveOutIn(world, path, profileIds)
-  const answers = await withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    cutAnswers(warehouse, namingOf(markers)),
-  )
-  const cut = answers + (rows['main.answers'] ?? 0)
-  onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
+  await writing(path, async (warehouse) => {
+    const { rows } = await leaveOut(warehouse, suppressionOf(world), profileIds)
+    const answers = await cutAnswers(warehouse, namingOf(markers))
+    const cut = answers + (rows['main.answers'] ?? 0)
+    onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
+  })
   await buildAgain(world, path)
-  await rewrite(path)
 }
 
-/** Builds; without the user's own models and checks where one of them is wrong or fails: none keeps a person in. */
+/**
+ * Builds, and writes the file again. The user's own models and checks are left out where one of them is wrong or fails: none
+ * keeps a person in.
+ */
 async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
   const build = (how?: Parameters<typeof buildStage>[2]) =>
-    withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world, how))
+    writing(path, (warehouse) => buildStage(warehouse, world, how))
   try {
     await build()
   } catch (error) {
@@ -119,6 +121,7 @@ async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
     await build({ ownFolder: undefined })
     world.logger.warn({ reason: messageOf(error) }, 'own_models_left_out')
   }
+  await rewrite(path)
 }
 
 /**
@@ -129,10 +132,10 @@ async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function leaveOutErased(world: RebuildWorld, path: string): Promise<number> {
-  const { people, rows } = await leaveOutIn(world, path)
-  if (Object.keys(rows).length === 0) return people
-  await buildAgain(world, path)
-  await rewrite(path)
+  const { people, rows } = await writing(path, (warehouse) =>
+    leaveOut(warehouse, suppressionOf(world)),
+  )
+  if (Object.keys(rows).length > 0) await buildAgain(world, path)
   return people
 }
 
@@ -145,20 +148,15 @@ export async function rewriteIfDue(path: string): Promise<boolean> {
   return due > 0
 }
 
-function leaveOutIn(
-  { directory, clock }: RebuildWorld,
-  path: string,
-  also: readonly string[] = [],
-): Promise<LeftOut> {
-  const suppression = readSuppression(openJournal(directory.journal, clock))
-  return withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    leaveOut(warehouse, suppression, also),
-  )
-}
-
 async function rewrite(path: string): Promise<void> {
   await compactDatabase(path)
-  await withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    warehouse.run('update ops.suppression set is_rewritten = true'),
-  )
+  await writing(path, (open) => open.run('update ops.suppression set is_rewritten = true'))
+}
+
+function writing<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouse({ path, mode: 'write' }, work)
+}
+
+function suppressionOf({ directory, clock }: Pick<RebuildWorld, 'directory' | 'clock'>) {
+  return readSuppression(openJournal(directory.journal, clock))
 }

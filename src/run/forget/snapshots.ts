@@ -155,18 +155,16 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
   const writer = journal.writer()
-  const by = { runId: null, writer }
-  try {
-    await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
+  await withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
+    try {
       // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
-      publishStage(warehouse, { ...target, spark: undefined }, by, world),
-    )
-  } finally {
-    await writer.close()
-  }
-  await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
-    loadStage(warehouse, journal, world),
-  )
+      const own = { ...target, spark: undefined }
+      await publishStage(warehouse, own, { runId: null, writer }, world)
+    } finally {
+      await writer.close()
+    }
+    await loadStage(warehouse, journal, world)
+  })
 }
 
 /** Searches all of a destination; null where it is searched with the data directory. */
