@@ -260,14 +260,10 @@ function endsEarly(error: unknown): error is JobtideError {
 }
 
 export function extraction(
-  {
-    job,
-    service,
-    world,
-    session: { writer, history },
-  }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
+  { job, service, world, session }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
   run: RunHistory,
 ): ExtractOptions {
+  const { writer, history } = session
   const { onProgress: _, ...about } = world
   return {
     ...service,

@@ -44,14 +44,12 @@ export async function exportPerson(world: ExportWorld, profileId: string) {
   if (events.length === 0 && answers.length === 0 && Object.keys(tables).length === 0) {
     const wasErased = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
     const name = JSON.stringify(profileId)
-    throw new ConfigError(
-      wasErased
-        ? `${name} was erased: nothing is known of them`
-        : `nothing is known of ${name} in ${directory.root}`,
-      {
-        hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
-      },
-    )
+    const what = wasErased
+      ? `${name} was erased: nothing is known of them`
+      : `nothing is known of ${name} in ${directory.root}`
+    throw new ConfigError(what, {
+      hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
+    })
   }
   return {
     profile_id: profileId,
