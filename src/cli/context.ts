@@ -9,7 +9,7 @@ import {
   type Environment,
 } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
-import { ownFolder } from '../run/own-folder.ts'
+import { ownFolder } from '../run/pipeline-file.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageVersion } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'

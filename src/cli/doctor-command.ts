@@ -17,7 +17,7 @@ import {
   type Finding,
   type FindingState,
 } from '../run/doctor.ts'
-import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'

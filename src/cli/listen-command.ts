@@ -1,9 +1,8 @@
 /** `listen`: receives signal deliveries until stopped; each is on the disk before it is acknowledged. */
 
 import { webhookSecretFrom } from '../config.ts'
-import { Inbox, filesOfInbox } from '../inbox/inbox.ts'
+import { filesOfInbox, openInbox, openRefusals } from '../inbox/inbox.ts'
 import { createReceiver, type Signature } from '../inbox/receiver.ts'
-import { Refusals } from '../inbox/refusals.ts'
 import { backUpWhereKnown } from '../run/backup/back-up.ts'
 import { openJournal } from '../journal/journal.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
@@ -48,10 +47,10 @@ export async function listenCommand(context: Context, options: ListenOptions): P
     })
   }
   onDisk(directory.root, () => makeFolder(directory.root))
-  const refusals = new Refusals(directory.inbox, clock)
+  const refusals = openRefusals(directory.inbox, clock)
   const counts = { kept: 0, refused: 0, failed: 0 }
   const receiver = createReceiver({
-    inbox: new Inbox(directory.inbox, clock),
+    inbox: openInbox(directory.inbox, clock),
     path,
     mostBytes: largestMib * MIB,
     ...(signature && { signature }),

@@ -7,12 +7,16 @@ import { join } from 'node:path'
 import { emptyHistory } from '../journal/history.ts'
 import { keyOf, messagesOf, missedKey, type Message } from '../observe/messages.ts'
 import { noticeOf } from '../observe/notice.ts'
-import { openOutbox } from '../observe/outbox.ts'
-import { openTold } from '../observe/told.ts'
+import { openOutbox, openTold } from '../observe/outbox.ts'
 import { lastDue } from '../plan/due.ts'
 import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
-import { readFreshness, type Freshness } from '../run/freshness.ts'
-import { partsOf, readPipelines, type KnownPipeline } from '../run/pipelines.ts'
+import {
+  partsOf,
+  readFreshness,
+  readPipelines,
+  type Freshness,
+  type KnownPipeline,
+} from '../run/pipelines.ts'
 import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'

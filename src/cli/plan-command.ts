@@ -19,7 +19,7 @@ import {
 } from '../plan/skipped-lines.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
-import { remainingPlan, type OpenRun } from '../run/open-run.ts'
+import { remainingPlan, type OpenRun } from '../run/resume.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'

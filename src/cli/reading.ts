@@ -106,7 +106,7 @@ export async function openForReading({
   try {
     // A run closes the warehouse between its stages; a reader that opened it just then would end the run.
     const holder = await holderOf(directory.root)
-    if (holder !== null) throw new LockedError(`the data directory is in use by ${holder}`)
+    if (holder !== null) throw new LockedError(`the data directory is in use by ${holder.text}`)
     return await open(directory.warehouse)
   } catch (locked) {
     if (!(locked instanceof LockedError)) throw locked

@@ -6,8 +6,7 @@
 
 import { statSync } from 'node:fs'
 import type { ClockTrouble } from '../extract/options.ts'
-import { filesOfInbox } from '../inbox/inbox.ts'
-import { readRefused, type Refused } from '../inbox/refusals.ts'
+import { filesOfInbox, readRefused, type Refused } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'
@@ -18,9 +17,9 @@ import { nextDue } from '../plan/due.ts'
 import { runState, runsOf, type Judgement } from '../plan/judge.ts'
 import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
-import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
-import { workingOn } from '../run/lock.ts'
+import { holderOf } from '../run/lock.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
@@ -102,7 +101,7 @@ function warehouseReader({ directory: { root, warehouse } }: Context) {
     const { mtimeMs, size } = statSync(warehouse, { throwIfNoEntry: false }) ?? {}
     const state = `${mtimeMs} ${size}`
     const isSame = known !== null && known.why === null && state === seen
-    if (known !== null && (isSame || (await workingOn(root)) !== null)) return known
+    if (known !== null && (isSame || (await holderOf(root)) !== null)) return known
     seen = state
     known = await readWarehouse(warehouse, whatItKnows)
     return known

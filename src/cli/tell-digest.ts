@@ -1,7 +1,7 @@
 /** Sends destinations the job changes that are new to them, each change once. */
 
 import type { Notice } from '../observe/notice.ts'
-import { openTold, type PendingDigest, type ToldChanges } from '../observe/told.ts'
+import { openTold, type PendingDigest, type ToldChanges } from '../observe/outbox.ts'
 import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
 import type { Job } from '../run/job.ts'
 import { sha256Hex } from '../support/hash.ts'

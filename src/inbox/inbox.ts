@@ -4,13 +4,13 @@
  * no lock and continues during a run, which reads whole files and removes them.
  */
 
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { OWNER_ONLY, makeFolder, placeWhole } from '../support/atomic-file.ts'
+import { OWNER_ONLY, makeFolder, placeWhole, readJson, writeJson } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
-import { asStorageError, onDisk } from '../support/errors.ts'
+import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
-import { MIB, MINUTE } from '../support/units.ts'
+import { MIB, MINUTE, SECOND } from '../support/units.ts'
 
 /** One delivery, as it came. */
 export interface Delivery {
@@ -26,57 +26,47 @@ const SUFFIX = '.ndjson'
 const FILE_LENGTH = 16 * MIB
 const UNFINISHED = '.tmp'
 
+export type Inbox = ReturnType<typeof openInbox>
+
 /** Receives deliveries into a folder. */
-export class Inbox {
-  readonly #folder: string
-  readonly #clock: Clock
-  #waiting: Delivery[] = []
+export function openInbox(folder: string, clock: Clock) {
+  let waiting: Delivery[] = []
   /** Settles when the current file is written; never rejects. */
-  #writing: Promise<unknown> = Promise.resolve()
+  let writing: Promise<unknown> = Promise.resolve()
   /** Settles when all waiting deliveries are on the disk; null if none waits. */
-  #next: Promise<void> | null = null
+  let next: Promise<void> | null = null
 
-  constructor(folder: string, clock: Clock) {
-    this.#folder = folder
-    this.#clock = clock
-  }
-
-  /**
-   * Resolves when the delivery is on the disk. Deliveries that arrive while a file is written share the next one.
-   * @throws StorageError when the disk refuses
-   */
-  async keep(body: string): Promise<void> {
-    const at = this.#clock.now()
-    this.#waiting.push({ id: newUlid(at), at, body })
-    this.#next ??= this.#writing.then(() => this.#write())
-    await this.#next
-  }
-
-  #write(): Promise<void> {
-    const taken = this.#waiting
-    this.#waiting = []
-    this.#next = null
-    const written = this.#writeFiles(taken)
-    this.#writing = written.catch(() => undefined)
-    return written
-  }
-
-  async #writeFiles(taken: readonly Delivery[]): Promise<void> {
-    let lines: string[] = []
-    let length = 0
+  const writeFiles = async (deliveries: readonly Delivery[]) => {
+    let text = ''
     const write = async () => {
-      const name = `${newUlid(this.#clock.now())}${SUFFIX}`
-      await writeDurably(join(this.#folder, name), lines.join(''))
-      lines = []
-      length = 0
+      await writeDurably(join(folder, `${newUlid(clock.now())}${SUFFIX}`), text)
+      text = ''
     }
-    for (const delivery of taken) {
+    for (const delivery of deliveries) {
       const line = `${JSON.stringify(delivery)}\n`
-      if (length > 0 && length + line.length > FILE_LENGTH) await write()
-      lines.push(line)
-      length += line.length
+      if (text !== '' && text.length + line.length > FILE_LENGTH) await write()
+      text += line
     }
     await write()
+  }
+  const writeWaiting = () => {
+    const written = writeFiles(waiting)
+    waiting = []
+    next = null
+    writing = written.catch(() => undefined)
+    return written
+  }
+  return {
+    /**
+     * Resolves when the delivery is on the disk. Deliveries that arrive while a file is written share the next one.
+     * @throws StorageError when the disk refuses
+     */
+    async keep(body: string): Promise<void> {
+      const at = clock.now()
+      waiting.push({ id: newUlid(at), at, body })
+      next ??= writing.then(writeWaiting)
+      await next
+    },
   }
 }
 
@@ -119,4 +109,61 @@ export function deliveriesIn(file: string): Delivery[] {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Delivery)
+}
+
+/** The rejections so far. */
+export interface Refused {
+  readonly deliveries: number
+  /** By status: 413 is one that was too long. */
+  readonly by_status: Readonly<Record<string, number>>
+  /** Reason and time of the last one, milliseconds since 1970 UTC. */
+  readonly last: { readonly at: number; readonly status: number; readonly reason: string } | null
+}
+
+const NONE: Refused = { deliveries: 0, by_status: {}, last: null }
+
+/** Statuses of rejected requests to the delivery path; other requests are not deliveries. */
+const COUNTED: ReadonlySet<number> = new Set([400, 401, 413, 503])
+
+const fileIn = (folder: string) => join(folder, 'refused.json')
+
+/** The rejections of receivers with this inbox folder. */
+export function readRefused(folder: string): Refused {
+  // A file that was edited by hand counts as empty, so that status can show the rest.
+  return (readJson(fileIn(folder)) as Refused | null) ?? NONE
+}
+
+/**
+ * Counts rejections in a file in the folder of an inbox, because the service may not send them again. It is written a second
+ * after the first of them.
+ */
+export function openRefusals(folder: string, clock: Clock) {
+  let waiting: NonNullable<Refused['last']>[] = []
+  let isScheduled = false
+  /** Writes the new counts. After a write error they are kept for the next time. */
+  const flush = () => {
+    isScheduled = false
+    const last = waiting.at(-1)
+    if (last === undefined) return
+    try {
+      const before = readRefused(folder)
+      const byStatus = { ...before.by_status }
+      for (const { status } of waiting) byStatus[status] = (byStatus[status] ?? 0) + 1
+      const deliveries = before.deliveries + waiting.length
+      writeJson(fileIn(folder), { deliveries, by_status: byStatus, last } satisfies Refused)
+      waiting = []
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error
+    }
+  }
+  return {
+    flush,
+    note(status: number, reason: string): void {
+      if (!COUNTED.has(status)) return
+      waiting.push({ at: clock.now(), status, reason })
+      if (isScheduled) return
+      isScheduled = true
+      void clock.sleep(SECOND).then(flush)
+    },
+  }
 }

@@ -37,8 +37,6 @@ const MOST_AT_ONCE = 4
 // A sender has its delivery ready: a slower one only occupies a connection.
 const REQUEST_MS = 30 * SECOND
 const HEADERS_MS = 5 * SECOND
-const CHECKED_EACH_MS = SECOND
-const MOST_CONNECTIONS = 1_000
 
 /** The reason for rejecting a request, and its status. */
 class Refusal extends Error {
@@ -58,7 +56,7 @@ export function createReceiver(options: ReceiverOptions): Server {
     {
       requestTimeout: REQUEST_MS,
       headersTimeout: HEADERS_MS,
-      connectionsCheckingInterval: CHECKED_EACH_MS,
+      connectionsCheckingInterval: SECOND,
     },
     (request, response) => {
       request.setTimeout(REQUEST_MS)
@@ -72,7 +70,7 @@ export function createReceiver(options: ReceiverOptions): Server {
       })
     },
   )
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = 1_000
   // For a connection that never sent a byte; the limits above start with the first byte.
   server.timeout = options.silentMs ?? HEADERS_MS
   return server

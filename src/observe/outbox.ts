@@ -1,14 +1,14 @@
 /**
  * Stores pending messages of a destination, one file each, next to the journal. A message is fsynced before it is sent and
  * kept as sent for 60 days, so that it is sent once and survives a kill. Undeliverable messages are dropped after 7 days.
+ * `told` names the job changes that were sent, without personal data.
  */
 
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { systemCode } from '../support/errors.ts'
+import { readIfThere, readJson, removeFile, writeJson } from '../support/atomic-file.ts'
+import { StorageError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { jsonOrNull } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
 import type { Message } from './messages.ts'
 
@@ -20,46 +20,34 @@ interface Entry {
 const PENDING_MS = 7 * DAY
 const SENT_MS = 60 * DAY
 
-export interface Outbox {
-  /** Adds a message, unless its key is present. @throws StorageError when the disk refuses */
-  offer(message: Message): void
-  /** The messages not yet sent, oldest first. */
-  pending(): Message[]
-  /** Whether the last message about a pipeline up to then, sent or pending, reported trouble. */
-  wasTroubled(pipeline: string, at: number): boolean
-  /** Records that it was sent. @throws StorageError when the disk refuses: it may be sent again under the same key */
-  sent(message: Message, nowMs: number): void
-  /** Removes expired messages. */
-  tidy(nowMs: number): void
-}
-
-/** The outbox in `folder`, which is made where a message is offered. */
-export function openOutbox(folder: string): Outbox {
+/** The outbox in `folder`, which is made where a message is offered. Its writes throw a StorageError when the disk refuses. */
+export function openOutbox(folder: string) {
   const pathOf = ({ key }: Message) => join(folder, `${sha256Hex(key).slice(0, 32)}.json`)
-  const write = (entry: Entry) => {
-    makeFolder(folder)
-    writeFileAtomic(pathOf(entry.message), Buffer.from(`${JSON.stringify(entry)}\n`))
-  }
-  const read = (path: string) => jsonOrNull(readIfThere(path)?.toString() ?? '') as Entry | null
+  const write = (entry: Entry) => writeJson(pathOf(entry.message), entry)
   const entries = () =>
-    filesIn(folder)
+    (existsSync(folder) ? readdirSync(folder) : [])
       .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => read(join(folder, name)) ?? [])
+      .flatMap((name) => (readJson(join(folder, name)) as Entry | null) ?? [])
       .toSorted((a, b) => a.message.at - b.message.at)
   return {
-    offer(message) {
-      if (readIfThere(pathOf(message)) === null) write({ message, sentAt: null })
+    /** Adds a message, unless its key is present. */
+    offer(message: Message): void {
+      if (!existsSync(pathOf(message))) write({ message, sentAt: null })
     },
+    /** The messages not yet sent, oldest first. */
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
-    wasTroubled(pipeline, at) {
+    /** Whether the last message about a pipeline up to then, sent or pending, reported trouble. */
+    wasTroubled(pipeline: string, at: number): boolean {
       const about = entries().filter(
         ({ message }) => message.pipeline === pipeline && message.at <= at,
       )
       const last = about.findLast(({ message }) => message.kind !== 'success')
       return last !== undefined && last.message.kind !== 'recovered'
     },
-    sent: (message, nowMs) => write({ message, sentAt: nowMs }),
-    tidy(nowMs) {
+    /** Records that it was sent; where that fails it may be sent again under the same key. */
+    sent: (message: Message, nowMs: number) => write({ message, sentAt: nowMs }),
+    /** Removes expired messages. */
+    tidy(nowMs: number): void {
       for (const { message, sentAt } of entries()) {
         const isOver = sentAt === null ? nowMs - message.at > PENDING_MS : nowMs - sentAt > SENT_MS
         if (isOver) removeFile(pathOf(message))
@@ -68,11 +56,48 @@ export function openOutbox(folder: string): Outbox {
   }
 }
 
-function filesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw error
+/**
+ * A digest of job changes, recorded before it is sent:
+ *
+ *   begin ──written──▶ pending ──sent──▶ reported    killed anywhere: the pending digest is sent again under the same key
+ */
+export interface PendingDigest {
+  readonly key: string
+  readonly pipeline: string
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number
+  /** Names of changes, separated by blanks. */
+  readonly names: string
+}
+
+interface State {
+  /** Names of the changes that were sent, separated by blanks. */
+  readonly told: string
+  readonly pending: PendingDigest | null
+}
+
+/** Opens the record in the folder of a destination's outbox. @throws StorageError when the file is not ours, or unreadable */
+export function openTold(folder: string) {
+  const path = join(folder, 'told')
+  let state = (readIfThere(path) === null ? { told: '', pending: null } : readJson(path)) as State
+  if (state === null) {
+    throw new StorageError(`${path} is damaged`, {
+      hint: 'Restore it from a backup, or remove it: then all changes are sent once more.',
+    })
+  }
+  const write = (next: State) => {
+    writeJson(path, next)
+    state = next
+  }
+  return {
+    told: () => state.told,
+    pending: () => state.pending,
+    /** Records the next digest. @throws StorageError when the disk refuses: the digest must not be sent then */
+    begin: (pending: PendingDigest) => write({ ...state, pending }),
+    /** Records that it was sent. @throws StorageError when the disk refuses: it is sent again under the same key */
+    sent: () =>
+      write({ told: [state.told, state.pending?.names].filter(Boolean).join(' '), pending: null }),
   }
 }
+
+export type ToldChanges = ReturnType<typeof openTold>

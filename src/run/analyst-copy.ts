@@ -10,7 +10,7 @@
 import { chmodSync, existsSync, statSync, type Stats } from 'node:fs'
 import { constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFile } from '../support/atomic-file.ts'
+import { OWNER_ONLY, syncFile } from '../support/atomic-file.ts'
 import {
   JobtideError,
   LockedError,
@@ -23,9 +23,6 @@ import { logOf, removeSpilled, spilledBeside } from '../warehouse/database-file.
 import { openBareFile, withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { RunWorld } from './stages.ts'
-
-const FILE_NAME = 'analyst.duckdb'
-const OWNER_ONLY = 0o600
 
 export interface AnalystCopyReport {
   readonly path: string
@@ -60,10 +57,10 @@ export async function makeAnalystCopy({
 }
 
 export function analystCopyPath({ root }: Pick<DataDirectory, 'root'>): string {
-  return join(root, FILE_NAME)
+  return join(root, 'analyst.duckdb')
 }
 
-export interface AnalystCopy {
+interface AnalystCopy {
   readonly path: string
   /** When the warehouse that it shows was last written, in milliseconds since 1970. */
   readonly asOf: number
@@ -88,7 +85,10 @@ async function replaceCopy(directory: DataDirectory, path: string): Promise<numb
   const { warehouse } = directory
   const tempPath = `${path}.new`
   try {
-    await writeLogIntoFile(warehouse)
+    // Closing does it as a rule; after a kill it is not done.
+    if (existsSync(logOf(warehouse))) {
+      await withWarehouse({ path: warehouse, mode: 'write' }, (open) => open.run('checkpoint'))
+    }
     const isCurrent = findAnalystCopy(directory)?.isCurrent === true
     const original = isCurrent ? null : await copyUnchanged(warehouse, tempPath)
     await removeLeft(path)
@@ -115,15 +115,8 @@ async function removeLeft(path: string): Promise<void> {
   if (!existsSync(path)) return removeSpilled(path)
   chmodSync(path, OWNER_ONLY)
   const close = await openBareFile(path, 'write').catch(() => null)
-  if (close === null) return
-  removeSpilled(path)
-  close()
-}
-
-// Closing does it as a rule; after a kill it is not done.
-async function writeLogIntoFile(warehouse: string): Promise<void> {
-  if (!existsSync(logOf(warehouse))) return
-  await withWarehouse({ path: warehouse, mode: 'write' }, (open) => open.run('checkpoint'))
+  if (close !== null) removeSpilled(path)
+  close?.()
 }
 
 async function copyUnchanged(from: string, to: string): Promise<Stats> {

@@ -1,22 +1,31 @@
-/** Begins a run in the journal: a new one, or an earlier one that is resumed. */
+/** Begins a run in the journal: a new one, or an earlier one that is resumed. Also makes the record that closes it. */
 
 import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
-import { addBatches, newRunHistory, type RunHistory } from '../journal/run-history.ts'
+import { addBatches, addLookups, newRunHistory, type RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { RunResumed, RunStarted, BatchRecord, SpentBefore } from '../journal/records.ts'
+import type {
+  BatchRecord,
+  RunFinished,
+  RunOutcome,
+  RunResumed,
+  RunStarted,
+  SpentBefore,
+} from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
+import type { Suppression } from '../load/suppression.ts'
+import { collectQuestionSha256, planCollection } from '../plan/collection.ts'
 import { runsOf } from '../plan/judge.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import { DAMAGED_HINT, damagedList, damagedText } from '../plan/skipped-lines.ts'
 import type { Clock } from '../support/clock.ts'
-import { ConfigError } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { BackupTarget } from './backup/backup-target.ts'
-import { closingOf } from './closing.ts'
+import { withoutErased, type Collection } from './collection.ts'
 import type { Job } from './job.ts'
-import { beginning, questionWithout, runsToAbandon } from './resume.ts'
+import { beginning, openRunOf, questionWithout, runsToAbandon } from './resume.ts'
 import { noneTracked } from './unknown-list.ts'
 
 /** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a sample. */
@@ -50,18 +59,17 @@ export interface BeginOptions {
  * @throws ConfigError when no organisation is left to ask for
  */
 export async function beginRun(options: BeginOptions): Promise<BegunRun> {
-  const { job, history, writer, clock } = options
+  const { job, history, clock } = options
   const { question } = job
   const nowMs = clock.now()
   const serverNowMs = serviceTime(history, nowMs)
   const sha256 = questionSha256(question)
   const how = beginning(history, question, nowMs)
-  const earlier = how.kind === 'new' ? null : how.run
-  for (const run of runsToAbandon(history, job.pipeline, earlier)) {
-    const message =
-      'it did not end: it was killed or yielded; none of it can be resumed, so it is planned again'
-    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
-  }
+  await abandonOthers(
+    options,
+    how.kind === 'new' ? null : how.run,
+    'it was killed or yielded; none of it can be resumed, so it is planned again',
+  )
   if (how.kind === 'as-planned') {
     await resumeRun(options, how.run, [], sha256)
     const { organizations } = how.run.started
@@ -78,7 +86,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   }
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
   drop(options, how.run, how.dropped)
-  await resumeRun(options, how.run, renamed(plan.batches, how.run), sha256)
+  await resumeRun(options, how.run, named(plan.batches, how.run.resumed + 1), sha256)
   const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
   const organizations = plan.organizations + keptOrganizations
   return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
@@ -103,7 +111,7 @@ function refuseLost(
 }
 
 /** Records that a run begins. */
-export async function startRun(
+async function startRun(
   { job, command, writer, clock, spentBefore = [], backups = [] }: BeginOptions,
   plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
   sha256: string,
@@ -128,7 +136,7 @@ export async function startRun(
 }
 
 /** Records that a run is resumed, with these additional batches. */
-export async function resumeRun(
+async function resumeRun(
   { job, writer, clock }: BeginOptions,
   run: RunHistory,
   added: readonly BatchRecord[],
@@ -156,11 +164,6 @@ function noteFilters(
   if (filters !== undefined) writer.write({ kind: 'question_filtered', run_id, at, filters })
 }
 
-// Batches are named within their run; what is added later must not take the names of those there are.
-function renamed(batches: readonly BatchRecord[], run: RunHistory): BatchRecord[] {
-  return batches.map((batch) => ({ ...batch, batch_id: `r${run.resumed + 1}-${batch.batch_id}` }))
-}
-
 function drop(
   { writer, clock }: BeginOptions,
   run: RunHistory,
@@ -168,17 +171,103 @@ function drop(
 ): void {
   for (const history of batches) {
     const { batch } = history
-    writer.write(
-      {
-        kind: 'batch_split',
-        run_id: run.started.run_id,
-        batch_id: batch.batch_id,
-        at: clock.now(),
-        reason: 'planned again on another day',
-      },
-      JSON.stringify({ batch, instead: [] }),
-    )
+    const about = { run_id: run.started.run_id, batch_id: batch.batch_id, at: clock.now() }
+    const reason = 'planned again on another day'
+    const instead = JSON.stringify({ batch, instead: [] })
+    writer.write({ kind: 'batch_split', ...about, reason }, instead)
     history.state = 'split'
     run.batchesPlanned -= 1
   }
+}
+
+/** As {@link beginRun}, for a run of `kind: collect`, whose lookups go on. */
+export async function beginCollection(
+  options: BeginOptions,
+  collection: Collection,
+  suppression: Suppression,
+): Promise<BegunRun> {
+  const { job, history, writer, clock } = options
+  const { lookups: listed, refused } = await collection.read()
+  const question = { ...collection, lookups: withoutErased(listed, suppression) }
+  const sha256 = collectQuestionSha256(question)
+  const latest = openRunOf(history, job.pipeline)
+  const open = latest?.questionSha256 === sha256 ? latest : null
+  await abandonOthers(options, open, 'it was killed, and another question is asked')
+  let { lookups } = planCollection(question, history, collection.declared, clock.now())
+  if (open !== null) {
+    await resumeRun(options, open, [], sha256)
+    // Adds the lookups that are due by now: one thing that is never answered does not hold up the others.
+    const known = new Set([...open.lookups.values()].map(({ lookup }) => lookup.lookup_key))
+    lookups = named(
+      lookups.filter(({ lookup_key: key }) => !known.has(key)),
+      open.resumed,
+    )
+  }
+  const plan = { organizations: lookups.length, batches: [], expectedCredits: null }
+  const run = open ?? (await startRun(options, plan, sha256))
+  if (lookups.length > 0) {
+    const about = { run_id: run.started.run_id, at: clock.now(), endpoint: collection.endpoint }
+    await writer.append({ kind: 'lookups_planned', ...about }, JSON.stringify(lookups))
+    addLookups(run, lookups)
+  }
+  return {
+    run,
+    resumed: open !== null,
+    organizations: run.lookups.size,
+    skipped: refused.map(({ subject: name, reason }) => ({ name, reason })),
+    leftBehind: 0,
+  }
+}
+
+async function abandonOthers(
+  { job, history, writer, clock }: BeginOptions,
+  resumed: RunHistory | null,
+  why: string,
+): Promise<void> {
+  for (const run of runsToAbandon(history, job.pipeline, resumed)) {
+    const message = `it did not end: ${why}`
+    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
+  }
+}
+
+// Batches are named within their run; what is added later must not take the names of those there are.
+function named<T extends { readonly batch_id: string }>(
+  batches: readonly T[],
+  attempt: number,
+): T[] {
+  return batches.map((batch) => ({ ...batch, batch_id: `r${attempt}-${batch.batch_id}` }))
+}
+
+/**
+ * The record that ends a run which ended with `error`; null when it is done.
+ * @param more what it says otherwise than the error does
+ */
+export function closingOf(
+  { started }: RunHistory,
+  error: unknown,
+  clock: Clock,
+  more: Partial<Pick<RunFinished, 'outcome' | 'message' | 'stage_seconds' | 'rejected'>> = {},
+): RunFinished {
+  const known = error instanceof JobtideError ? error : null
+  const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
+  return {
+    kind: 'run_finished',
+    run_id: started.run_id,
+    at: clock.now(),
+    outcome: OUTCOMES[exitCode] ?? 'failed',
+    exit_code: exitCode,
+    message: known?.message ?? null,
+    ...more,
+  }
+}
+
+// A run that a check, the publisher or a reader's lock ended is resumed like any other that failed: it has bought
+// everything already, so it only loads, builds and publishes.
+const OUTCOMES: Readonly<Partial<Record<ExitCode, RunOutcome>>> = {
+  [EXIT.done]: 'done',
+  [EXIT.refused]: 'refused',
+  [EXIT.budget]: 'budget',
+  [EXIT.unavailable]: 'unavailable',
+  [EXIT.interrupted]: 'interrupted',
+  [EXIT.terminated]: 'interrupted',
 }

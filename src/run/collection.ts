@@ -28,12 +28,7 @@ interface Asked {
   /** How often others name one of them again. */
   readonly duplicates: number
   /** Rows of a select that the endpoint would refuse, and why. */
-  readonly refused: readonly RefusedRow[]
-}
-
-export interface RefusedRow {
-  readonly subject: string
-  readonly reason: string
+  readonly refused: readonly { readonly subject: string; readonly reason: string }[]
 }
 
 /** The requests, and their endpoint. */
@@ -64,11 +59,7 @@ export async function readCollection(
   file: string,
   overrides: { readonly organizations?: string; readonly limit?: number },
   dataDir: string,
-): Promise<{
-  readonly collection: Collection
-  readonly list: string
-  readonly skipped: readonly SkippedLines[]
-}> {
+): Promise<[collection: Collection, list: string, skipped: readonly SkippedLines[]]> {
   const { for_each: source, options, refresh_days: days, pages } = spec
   const declared = keeping(spec, file)
   const fills = spec.fills ?? declared.subject
@@ -92,7 +83,7 @@ export async function readCollection(
       throw new ConfigError(`${what} names nothing to ask for`, { hint: CHECK })
     }
     const all: Lookup[] = []
-    const refused: RefusedRow[] = []
+    const refused: { subject: string; reason: string }[] = []
     for (const { subject, place } of lines) {
       const given = { ...options, [fills]: subject }
       try {
@@ -112,12 +103,8 @@ export async function readCollection(
   // A list is read once, and checked at once.
   const known = typeof source === 'object' && list === null ? null : await readNow()
   const read = async () => known ?? readNow()
-  const { name: endpoint } = declared
-  return {
-    collection: { pipeline: spec.name, endpoint, declared, read, refreshMs: days * DAY, pages },
-    list: list ?? file,
-    skipped,
-  }
+  const about = { pipeline: spec.name, endpoint: declared.name, declared, pages }
+  return [{ ...about, read, refreshMs: days * DAY }, list ?? file, skipped]
 }
 
 /** Erased people are never requested, even if a list still names them. */
@@ -196,6 +183,7 @@ function lookupsOf(all: readonly Lookup[], limit = all.length): Asked {
   return { lookups, duplicates: all.length - unique.size, refused: [] }
 }
 
+/** A thing to ask for, and where it stands. */
 interface Line {
   readonly subject: string
   readonly place: string

@@ -10,11 +10,11 @@ import {
   postgresTables,
   type LoadedTable,
 } from '../publish/postgres/load-tables.ts'
-import { OWNER_ONLY, makeFolders, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, onDisk } from '../support/errors.ts'
+import { readJson, writeJson } from '../support/atomic-file.ts'
+import { ConfigError, expectedError, type JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { jsonOrNull, stableJson } from '../support/json.ts'
-import { postgresAddress, type PostgresAddress } from '../support/postgres-address.ts'
+import { stableJson } from '../support/json.ts'
+import { postgresAddress } from '../support/postgres-address.ts'
 import { loadedTables, readModelFiles } from '../warehouse/catalog.ts'
 import { tablesToExport } from '../warehouse/export-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -85,38 +85,37 @@ export async function loadDatabases(
       outcomes.push({ ...report, problem: null })
     } catch (error) {
       world.stop.throwIfAborted()
-      if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-      world.logger.warn({ reason: error.message }, 'database_not_loaded')
-      const { schema, to } = target
-      outcomes.push({ database: to, schema, tables: [], problem: error })
+      const problem = expectedError(error)
+      world.logger.warn({ reason: problem.message }, 'database_not_loaded')
+      outcomes.push({ database: target.to, schema: target.schema, tables: [], problem })
     }
   }
   return outcomes
 }
 
+/** Why the first database that missed something did. */
+export function problemIn(databases: readonly DatabaseOutcome[]): JobtideError | null {
+  return databases.find(({ problem }) => problem !== null)?.problem ?? null
+}
+
 const memorySchema = z.object({ to: z.string(), at: z.string(), schema: z.string() })
 type Memory = z.infer<typeof memorySchema>
 
-const foldersOf = (root: string) => join(root, 'databases')
+const folderIn = (root: string) => join(root, 'databases')
 
 // A file each: an export takes no lock.
 function remember(root: string, memory: Memory): void {
-  const folder = foldersOf(root)
-  const name = `${sha256Hex(`${memory.at}\n${memory.schema}`).slice(0, 16)}.json`
-  const path = join(folder, name)
-  const text = `${stableJson(memory, 2)}\n`
-  if (readIfThere(path)?.toString() === text) return
-  onDisk(folder, () => makeFolders(folder))
-  writeFileAtomic(path, text, OWNER_ONLY)
+  const name = sha256Hex(`${memory.at}\n${memory.schema}`).slice(0, 16)
+  const path = join(folderIn(root), `${name}.json`)
+  if (stableJson(readJson(path)) !== stableJson(memory)) writeJson(path, memory)
 }
 
 function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
-  const folder = foldersOf(root)
+  const folder = folderIn(root)
   const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
   return names.toSorted().map((name) => {
     const path = join(folder, name)
-    const memory = memorySchema.safeParse(jsonOrNull(readIfThere(path)?.toString() ?? '')).data
-    return { path, memory: memory ?? null }
+    return { path, memory: memorySchema.safeParse(readJson(path)).data ?? null }
   })
 }
 
@@ -152,8 +151,7 @@ export async function eraseInDatabases(
       findings.push({ ...found, ...(await eraseInDatabase(warehouse, memory, world)) })
     } catch (error) {
       world.stop.throwIfAborted()
-      if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-      const problem = `${error.message}; where it is gone for good, remove ${path}`
+      const problem = `${expectedError(error).message}; where it is gone for good, remove ${path}`
       findings.push({ ...found, problem })
     }
   }
@@ -166,21 +164,13 @@ async function eraseInDatabase(
   world: DatabaseWorld,
 ): Promise<Pick<StoreFindings, 'problem' | 'tables'>> {
   const address = postgresAddress(to, world.environment ?? {})
-  refuseOtherPlace(address, to, at)
+  if (address.shown !== at) throw new ConfigError(`${to} leads to ${address.shown} now`)
   const there = await postgresTables(address, schema, world.stop)
   const made = new Set((await tablesToExport(warehouse, null)).map(({ name }) => name))
   const tables = there.filter((name) => made.has(name))
   const { tables: loaded } = await loadDatabase(warehouse, { to, schema, tables }, world)
   const changed = loaded.filter(({ rowsChanged }) => (rowsChanged ?? 0) > 0)
-  const left = there.filter((name) => !made.has(name))
-  const problem =
-    left.length === 0
-      ? null
-      : `nothing makes ${left.join(', ')} any longer: drop what is named there`
-  return { problem, tables: changed.map(({ name }) => name) }
-}
-
-function refuseOtherPlace({ shown }: PostgresAddress, to: string, at: string): void {
-  if (shown === at) return
-  throw new ConfigError(`${to} leads to ${shown} now`)
+  const left = there.filter((name) => !made.has(name)).join(', ')
+  const problem = left && `nothing makes ${left} any longer: drop what is named there`
+  return { problem: problem || null, tables: changed.map(({ name }) => name) }
 }

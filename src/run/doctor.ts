@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../journal/identity.ts'
-import { openJournal } from '../journal/journal.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
 import { listedIn } from '../journal/seals.ts'
 import { readCurrent } from '../publish/read-snapshot.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
@@ -21,16 +21,16 @@ import { runsOf } from '../plan/judge.ts'
 import { skippedText } from '../plan/skipped-lines.ts'
 import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
-import { JobtideError, onDisk, systemCode } from '../support/errors.ts'
+import { JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
 import type { BackupWorld } from './backup/back-up.ts'
 import { backupStates } from './backup/backup-target.ts'
-import type { Freshness } from './freshness.ts'
+import type { Freshness, KnownPipeline } from './pipelines.ts'
+import type { Job } from './job.ts'
 import { holderOf } from './lock.ts'
 import { refuseLostJournal } from './lost-journal.ts'
 import { pipelineFile, refuseOthersPipeline } from './pipeline-file.ts'
-import type { KnownPipeline } from './pipelines.ts'
 import { withJournal } from './session.ts'
 import { openTarget, preflightStage, type RunWorld } from './stages.ts'
 
@@ -42,7 +42,7 @@ export interface Finding {
   readonly state: FindingState
   /** The finding, in a few words. */
   readonly found: string
-  /** What to do about it; null if nothing. */
+  /** What to do about it, unless all is well; null if nothing. */
   readonly hint: string | null
 }
 
@@ -71,21 +71,15 @@ export async function look(
 const LEAST_NODE = 22
 
 export function nodeFinding(version: string): Finding {
-  const isOld = Number(version.split('.')[0]) < LEAST_NODE
-  return isOld
+  return Number(version.split('.')[0]) < LEAST_NODE
     ? finding('node', 'warning', `${version} no longer gets fixes`, 'Install Node 22 or newer.')
     : finding('node', 'ok', version)
 }
 
-const LEAST_MEMORY = 400 * MIB
-const ENOUGH_MEMORY = GIB
-const LEAST_DISK = 200 * MIB
-const ENOUGH_DISK = 2 * GIB
-
 /** @param limitText the text for the limit */
 export function memoryFinding(bytes: number, limitText: (bytes: number) => string): Finding {
   const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
-  return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), limitText(bytes), hint)
+  return finding('memory', gradeOf(bytes, 400 * MIB, GIB), limitText(bytes), hint)
 }
 
 function gradeOf(value: number, least: number, enough: number): FindingState {
@@ -105,17 +99,13 @@ export async function machineFindings(
     await look('data', () => dataFinding(root, limitText)),
     await look('lock', async () => {
       const holder = existsSync(root) ? await holderOf(root) : null
-      return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder}`)
+      return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder.text}`)
     }),
     await look('journal', async () => {
       const journal = openJournal(directory.journal, clock)
       await refuseLostJournal(journal, directory)
-      const { length } = journal.segments()
-      return finding(
-        'journal',
-        'ok',
-        length === 0 ? 'nothing has run yet' : 'every segment is there',
-      )
+      const isEmpty = journal.segments().length === 0
+      return finding('journal', 'ok', isEmpty ? 'nothing has run yet' : 'every segment is there')
     }),
   ]
 }
@@ -130,7 +120,7 @@ function dataFinding(root: string, limitText: (bytes: number) => string): Findin
   const free = bavail * bsize
   const made = there === root ? '' : ', which is made by the first run'
   const hint = 'Make room, or name a folder on another disk with --data-dir.'
-  const state = gradeOf(free, LEAST_DISK, ENOUGH_DISK)
+  const state = gradeOf(free, 200 * MIB, 2 * GIB)
   return finding('data', state, `${root}${made}; ${limitText(free)} free`, hint)
 }
 
@@ -140,6 +130,7 @@ function existingFolder(path: string): string {
   return isThere ? path : existingFolder(dirname(path))
 }
 
+/** @throws StorageError where a file cannot be written, or have a second name */
 function whyNotWritable(folder: string): string | null {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return `${folder} is a link to what is not there: is a disk not mounted?`
@@ -149,28 +140,20 @@ function whyNotWritable(folder: string): string | null {
   } catch {
     return `${folder} cannot be written`
   }
-  try {
-    tryLink(folder)
-  } catch (error) {
-    // A mount whose source was removed is a folder that takes no files.
-    if (systemCode(error) !== 'ENOENT') throw error
-    return `${folder} accepts no files: was the disk mounted there removed?`
-  }
-  return null
-}
-
-/** @throws StorageError where a file cannot be written, or have a second name, as every lock needs */
-function tryLink(folder: string): void {
   const file = join(folder, `.jobtide-doctor.${process.pid}`)
   const link = `${file}.link`
-  onDisk(file, () => {
-    try {
-      writeFileSync(file, '')
-      linkOnce(file, link)
-    } finally {
-      for (const path of [link, file]) rmSync(path, { force: true })
-    }
-  })
+  try {
+    writeFileSync(file, '')
+    // Every lock needs a second name of a file.
+    linkOnce(file, link)
+  } catch (error) {
+    // A mount whose source was removed is a folder that takes no files.
+    if (systemCode(error) !== 'ENOENT') throw asStorageError(error, file)
+    return `${folder} accepts no files: was the disk mounted there removed?`
+  } finally {
+    for (const path of [link, file]) rmSync(path, { force: true })
+  }
+  return null
 }
 
 /**
@@ -181,25 +164,21 @@ function tryLink(folder: string): void {
 export async function keepPause(
   notBefore: number,
   reason: string,
-  world: Omit<BackupWorld, 'onProgress'>,
+  world: BackupWorld,
 ): Promise<void> {
   const { clock, directory } = world
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
   const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
-  await withJournal(
-    { ...world, onProgress: () => undefined },
-    { command: 'doctor' },
-    'refuse',
-    async (journal) => {
-      const writer = journal.writer()
-      try {
-        await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
-      } finally {
-        await writer.close()
-      }
-    },
-  ).catch((error: unknown) => {
+  const keep = async (journal: Journal) => {
+    const writer = journal.writer()
+    try {
+      await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
+    } finally {
+      await writer.close()
+    }
+  }
+  await withJournal(world, { command: 'doctor' }, 'refuse', keep).catch((error: unknown) => {
     if (!(error instanceof JobtideError)) throw error
   })
 }
@@ -216,12 +195,13 @@ export async function pipelineFindings(
       const hint = 'Correct the cause named here; the pipeline cannot run.'
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
+      const about = { name, job }
       findings.push(
         ...fileFindings(pipeline),
-        listFinding(pipeline),
+        listFinding(about),
         scheduleFinding(pipeline, freshness),
+        await look(`${name} to`, () => destinationFinding(about, freshness, world)),
       )
-      findings.push(await look(`${name} to`, () => destinationFinding(pipeline, freshness, world)))
     }
   }
   findings.push(backupFinding(freshness, world.directory))
@@ -232,29 +212,27 @@ function backupFinding(
   { pipelines, nowMs }: Freshness,
   { root, journal }: RunWorld['directory'],
 ): Finding {
-  const check = 'backup'
+  const backup = (state: FindingState, found: string, hint?: string) =>
+    finding('backup', state, found, hint)
   const states = backupStates(root, listedIn(journal, 'skip').size)
   const failed = states.find(({ problem }) => problem !== null)
   if (failed !== undefined) {
     const hint = 'The next run tries again. Nothing that was bought is lost.'
-    return finding(check, 'warning', `${failed.place}: ${failed.problem}`, hint)
+    return backup('warning', `${failed.place}: ${failed.problem}`, hint)
   }
-  const old = states.find(({ backedUpAt }) => nowMs - (backedUpAt?.getTime() ?? 0) > OLD_BACKUP_MS)
-  const places = states.map(({ place }) => place)
+  const old = states.find(({ backedUpAt }) => nowMs - (backedUpAt?.getTime() ?? 0) > 2 * DAY)
   if (old !== undefined) {
     const hint =
       'Does a pipeline that runs name this place? Else remove it from journal.backup.json.'
-    return finding(check, 'warning', `${old.place} is more than two days old`, hint)
+    return backup('warning', `${old.place} is more than two days old`, hint)
   }
-  if (places.length > 0) return finding(check, 'ok', places.join(', '))
+  if (states.length > 0) return backup('ok', states.map(({ place }) => place).join(', '))
   const next = pipelines.flatMap(({ job }) => job?.backups ?? []).map(({ place }) => place)
-  if (next.length > 0) return finding(check, 'ok', `${next.join(', ')}, by the first run`)
+  if (next.length > 0) return backup('ok', `${next.join(', ')}, by the first run`)
   const hint =
     'All bought pages are on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
-  return finding(check, 'warning', 'the journal has no backup', hint)
+  return backup('warning', 'the journal has no backup', hint)
 }
-
-const OLD_BACKUP_MS = 2 * DAY
 
 function fileFindings({ name, argument }: KnownPipeline): Finding[] {
   const file = pipelineFile(argument)
@@ -263,15 +241,20 @@ function fileFindings({ name, argument }: KnownPipeline): Finding[] {
   return [finding(name, 'warning', found, `chmod g-w ${file}`)]
 }
 
-function listFinding({ name, job }: KnownPipeline): Finding {
-  const { question, collection = null, organizationsFile = '', skipped = [] } = job ?? {}
+interface ReadPipeline {
+  readonly name: string
+  readonly job: Job
+}
+
+function listFinding({ name, job }: ReadPipeline): Finding {
+  const { question, collection, organizationsFile, skipped } = job
   const found =
     collection === null
-      ? `${question?.organizations.length ?? 0} organisations in ${organizationsFile}`
+      ? `${question.organizations.length} organisations in ${organizationsFile}`
       : `${collection.endpoint}, by ${organizationsFile}`
-  if (skipped.length === 0) return finding(name, 'ok', found)
+  const state = skipped.length === 0 ? 'ok' : 'warning'
   const hint = 'Write an id or a URL into these lines, or remove them.'
-  return finding(name, 'warning', [found, ...skipped.map(skippedText)].join('; '), hint)
+  return finding(name, state, [found, ...skipped.map(skippedText)].join('; '), hint)
 }
 
 function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness): Finding {
@@ -288,12 +271,12 @@ function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness
 }
 
 async function destinationFinding(
-  { name, job }: KnownPipeline,
+  { name, job }: ReadPipeline,
   { history }: Freshness,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
 ): Promise<Finding> {
   const check = `${name} to`
-  if (job === null || job.snapshot === null) return finding(check, 'ok', 'publishes nothing')
+  if (job.snapshot === null) return finding(check, 'ok', 'publishes nothing')
   const { to } = job.snapshot
   if (isFolderAddress(to) && !existsSync(to)) {
     // Not made here: a run does that.

@@ -13,15 +13,10 @@ const TEMPLATES = join(packageRoot, 'config', 'init')
 const LIST = 'organizations.csv'
 const PIPELINE = join('pipelines', 'nightly.yaml')
 
-/** The result for a file: an existing one stays unchanged. */
-export interface MadeFile {
-  readonly path: string
-  readonly isNew: boolean
-}
-
-export interface MadeFolder {
+interface MadeFolder {
   readonly folder: string
-  readonly files: readonly MadeFile[]
+  /** Those that were there stay unchanged. */
+  readonly files: readonly { readonly path: string; readonly isNew: boolean }[]
   /** Organisations of the list; null where it has example lines, which have to be replaced. */
   readonly organizations: number | null
   /** Lines of it that name none. */
@@ -59,13 +54,13 @@ export async function makeProjectFolder(
     ['.env.example', template('env.example')],
     ['.gitignore', template('gitignore')],
   ]
-  const files = contents.map(([name, content]): MadeFile => {
+  const files = contents.map(([name, content]) => {
     const path = join(root, name)
     const isNew = !existsSync(path)
     if (isNew) createFile(path, content)
     return { path, isNew }
   })
-  const organizations = read === null ? null : read.organizations.length
+  const organizations = read?.organizations.length ?? null
   return { folder: root, files, organizations, skipped: read?.skipped ?? [] }
 }
 
@@ -100,9 +95,9 @@ export function isExampleText(text: string): boolean {
 /** A template with the places of the package's own pages, as they are read from a file of `pipelines/`. */
 function ofPackage(text: string, root: string): string {
   const from = join(root, dirname(PIPELINE))
+  const isInside = isWithin(root, packageRoot)
   return text.replaceAll(/\b(?:docs|config)\/[\w.-]+/g, (name) => {
     const path = join(packageRoot, name)
-    const isInside = isWithin(root, packageRoot)
     return isInside ? relative(from, path) : path
   })
 }

@@ -34,8 +34,18 @@ import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
+/** Options that allow a run which is refused without them. */
+interface Allowances {
+  /** Goes on without journal segments that are lost: what they held is bought again. */
+  readonly acceptLoss: boolean
+  /** Begins a new journal for a warehouse whose journal is gone: everything is bought again. */
+  readonly beginAgain: boolean
+  /** Forgets the time before which the service wants no request. */
+  readonly forgetPause: boolean
+}
+
 /** The overrides of the command line; absent values come from the file. */
-export interface Overrides {
+export interface Overrides extends Partial<Allowances>, LossChoices {
   readonly organizations?: string
   /** Only so many organisations, from the beginning of the list. */
   readonly limit?: number
@@ -50,19 +60,9 @@ export interface Overrides {
   readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
-  /** Goes on without journal segments that are lost. */
-  readonly acceptLoss?: boolean
-  /** Buys everything again where the journal of a warehouse is gone. */
-  readonly beginAgain?: boolean
-  /** Asks although the service named a later time. */
-  readonly forgetPause?: boolean
-  /** Publishes to a destination that shows the rows of another journal. */
-  readonly adoptDestination?: boolean
-  /** Publishes a snapshot that holds less than the one before. */
-  readonly acceptShrink?: boolean
 }
 
-export interface Job {
+export interface Job extends Allowances {
   readonly pipeline: string
   /** The destinations of messages about runs; null for none. */
   readonly notify: NotifySpec | null
@@ -88,22 +88,14 @@ export interface Job {
   readonly maxWaitMs: number
   /** Where snapshots go; null publishes nothing. */
   readonly snapshot: SnapshotTarget | null
-  /** Where the journal is backed up. */
   readonly backups: readonly BackupTarget[]
   /** Databases that get tables after a publish. */
   readonly databases: readonly DatabaseTarget[]
-  /** Options that allow an otherwise refused publish. */
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
   readonly retentionDays: number | null
   /** Whose changes go to watch_hits. */
   readonly watch: readonly WatchList[]
-  /** Goes on without journal segments that are lost: what they held is bought again. */
-  readonly acceptLoss: boolean
-  /** Begins a new journal for a warehouse whose journal is gone: everything is bought again. */
-  readonly beginAgain: boolean
-  /** Forgets the time before which the service wants no request. */
-  readonly forgetPause: boolean
 }
 
 export interface SnapshotTarget {
@@ -139,7 +131,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
   const concurrency = overrides.concurrency ?? limits.concurrency
   const asked =
     spec.kind === 'collect'
-      ? await readCollected(spec, file, overrides, dataDir)
+      ? collected(spec.name, ...(await readCollection(spec, file, overrides, dataDir)))
       : await readQuestion(spec, file, overrides)
   return {
     ...asked,
@@ -173,26 +165,21 @@ export function oneOffJob(
 ): Job {
   const { pipeline } = collection
   return {
+    ...collected(pipeline, collection, 'the command', []),
     pipeline,
     notify: null,
     schedule: null,
-    question: noJobChanges(pipeline),
-    collection,
-    organizationsFile: 'the command',
-    isBundled: false,
-    duplicates: 0,
-    skipped: [],
     creditsLimit: credits,
     creditsPerMonth: null,
     requestsPerSecond: null,
     concurrency: 1,
-    maxWaitMs: ONE_OFF_WAIT_MS,
+    // A person waits for the result.
+    maxWaitMs: 2 * MINUTE,
     snapshot: null,
     backups,
     databases: [],
-    publishing: { adoptDestination: false, acceptShrink: false },
+    publishing: {},
     retentionDays: null,
-    watch: [],
     acceptLoss: false,
     beginAgain: false,
     forgetPause,
@@ -203,9 +190,6 @@ export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
   readonly credits?: number | null
   readonly forgetPause?: boolean
 }
-
-// A person waits for the result.
-const ONE_OFF_WAIT_MS = 2 * MINUTE
 
 /** The questions of a pipeline file, with its lists read. */
 type Asked = Pick<
@@ -233,15 +217,15 @@ async function readQuestion(
   }
 }
 
-async function readCollected(
-  spec: CollectSpec,
-  file: string,
-  overrides: Overrides,
-  dataDir: string,
-): Promise<Asked> {
-  const { collection, list, skipped } = await readCollection(spec, file, overrides, dataDir)
-  const asked = { question: noJobChanges(spec.name), collection, organizationsFile: list }
-  return { ...asked, isBundled: false, duplicates: 0, skipped, watch: [] }
+function collected(
+  pipeline: string,
+  collection: Collection,
+  organizationsFile: string,
+  skipped: readonly SkippedLines[],
+): Asked {
+  const question = noJobChanges(pipeline)
+  const asked = { question, collection, organizationsFile, skipped }
+  return { ...asked, isBundled: false, duplicates: 0, watch: [] }
 }
 
 /** @throws ConfigError naming file and line of what is wrong in a list */
@@ -295,12 +279,9 @@ function databasesOf(
 ): DatabaseTarget[] {
   if (publish === false) return []
   if (destinations.length > 0 && (engine ?? build?.engine) === 'spark') {
-    throw new ConfigError(
-      'destinations: get the tables that DuckDB builds, and Spark builds these',
-      {
-        hint: 'Leave destinations: out, or build with engine: duckdb. Nothing was sent.',
-      },
-    )
+    const what = 'destinations: get the tables that DuckDB builds, and Spark builds these'
+    const hint = 'Leave destinations: out, or build with engine: duckdb. Nothing was sent.'
+    throw new ConfigError(what, { hint })
   }
   return destinations.map(({ tables = null, ...target }) => ({ ...target, tables }))
 }
@@ -320,25 +301,23 @@ function questionOf(
   overrides: Overrides,
   organizations: readonly OrganizationRef[],
 ): Question {
+  const { title, geo_city, geo_country_code } = spec
+  const filters = Object.fromEntries(
+    Object.entries({ title, geo_city, geo_country_code }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  ) as Filters
   return {
     pipeline: spec.name,
     organizations: organizations.slice(0, overrides.limit),
     // One order, so that the same types asked in another order are the same question.
     eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
-    ...filtersOf(spec),
+    // Absent where none is set: so a question without filters is the one that it was before there were any.
+    ...(Object.keys(filters).length === 0 ? {} : { filters }),
     window: overrides.days ?? spec.window,
     initialWindow: spec.initial_window,
     overlapHours: spec.overlap_hours,
   }
-}
-
-// Absent where none is set: so a question without filters is the one that it was before there were any.
-function filtersOf(spec: PipelineSpec): Pick<Question, 'filters'> {
-  const { title, geo_city, geo_country_code } = spec
-  const filters = Object.entries({ title, geo_city, geo_country_code }).filter(
-    ([, value]) => value !== undefined,
-  )
-  return filters.length === 0 ? {} : { filters: Object.fromEntries(filters) as Filters }
 }
 
 function snapshotTarget(
@@ -347,21 +326,17 @@ function snapshotTarget(
   dataDir: string,
 ): SnapshotTarget | null {
   const { snapshot } = spec
-  if (overrides.publish === false) return null
-  if (snapshot === undefined && overrides.snapshotTo === undefined) return null
-  const to =
-    overrides.snapshotTo === undefined
-      ? absoluteDestination(snapshot?.to ?? '', dataDir)
-      : absoluteDestination(overrides.snapshotTo, '.')
+  const { snapshotTo: override } = overrides
+  const named = override ?? snapshot?.to
+  if (overrides.publish === false || named === undefined) return null
+  const to = absoluteDestination(named, override === undefined ? dataDir : '.')
   refuseOwnFolder(to, dataDir)
   const s3 = snapshot?.s3 ?? {}
   checkS3Options(s3)
   const spark = sparkBuildOf(spec.build, overrides.engine)
-  const keep = parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT)
+  const keep = parseKeep(snapshot?.keep ?? 30)
   return { to, keep, current: snapshot?.current ?? true, s3, spark }
 }
-
-const KEPT_BY_DEFAULT = 30
 
 // A publish empties some of them, an erasure removes others: readers would lose every snapshot.
 function refuseOwnFolder(to: string, dataDir: string): void {
@@ -375,19 +350,14 @@ function refuseOwnFolder(to: string, dataDir: string): void {
 
 /** An s3:// address as it is, a folder made absolute from `base`. */
 export function absoluteDestination(destination: string, base: string): string {
-  if (destination.trim() === '') {
-    throw new ConfigError('snapshots go to a folder or to s3://bucket/prefix, and none is named', {
-      hint: 'Name one, or leave publishing out with --no-publish; nothing was sent.',
-    })
-  }
   const address = absoluteAddress(destination, base)
   if (address !== null) return address
-  throw new ConfigError(
-    `snapshots go to a folder or to s3://bucket/prefix, not to ${withoutCredentials(destination)}`,
-    {
-      hint: 'Fix --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
-    },
-  )
+  const isNamed = destination.trim() !== ''
+  const what = isNamed ? `not to ${withoutCredentials(destination)}` : 'and none is named'
+  const hint = isNamed
+    ? 'Fix --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.'
+    : 'Name one, or leave publishing out with --no-publish; nothing was sent.'
+  throw new ConfigError(`snapshots go to a folder or to s3://bucket/prefix, ${what}`, { hint })
 }
 
 function readPipeline(name: string): {

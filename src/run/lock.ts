@@ -1,7 +1,6 @@
 /**
  * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
- * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran. No process has to guess
- * whether another one is still alive.
+ * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran.
  *
  * A process that finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one
  * before each batch: it gives the lock back, and takes it again when no process waits anymore. A third file names the holder,
@@ -15,7 +14,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { listSegments } from '../journal/reader.ts'
-import { makeFolder, readIfThere } from '../support/atomic-file.ts'
+import { makeFolder, readJson } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import {
   ConfigError,
@@ -25,7 +24,6 @@ import {
   systemCode,
 } from '../support/errors.ts'
 import { makeFolderPrivate } from '../support/file-modes.ts'
-import { jsonOrNull } from '../support/json.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { isProcessLockHeld, tryProcessLock, type ProcessLock } from '../warehouse/process-lock.ts'
 import { REMOVED, dataDirectory, replacedLinkIn } from './data-directory.ts'
@@ -78,7 +76,9 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
       const isFree = !givesWay || !(await isProcessLockHeld(paths.waiting))
       const lock = isFree ? await tryProcessLock(paths.work) : null
       if (lock !== null) return held(lock, dataDir, request)
-      const locked = lockedError(dataDir)
+      const locked = new LockedError(`${dataDir} is in use by ${readHolder(paths.holder).text}`, {
+        hint: 'Wait until it ends, or use another folder with --data-dir.',
+      })
       if (clock.monotonic() >= giveUpAt) throw locked
       if (looks === 1) onWait?.(locked)
       if (!givesWay && maxWaitMs > 0) waiting ??= await tryProcessLock(paths.waiting)
@@ -94,18 +94,17 @@ export function hasWaiter(dataDir: string): Promise<boolean> {
   return isProcessLockHeld(pathsIn(dataDir).waiting)
 }
 
-/** Which process works in `dataDir`, in words; null when none does. */
-export async function holderOf(dataDir: string): Promise<string | null> {
-  const paths = pathsIn(dataDir)
-  return (await isProcessLockHeld(paths.work)) ? holderText(paths.holder) : null
+/** A process that works in a data directory. */
+export interface Holder {
+  /** Null for a command about none. */
+  readonly pipeline: string | null
+  readonly text: string
 }
 
-/** On which pipeline a process works in `dataDir`, null for a command about none; null when no process does. */
-export async function workingOn(dataDir: string): Promise<{ pipeline: string | null } | null> {
+/** Which process works in `dataDir`; null when none does. */
+export async function holderOf(dataDir: string): Promise<Holder | null> {
   const paths = pathsIn(dataDir)
-  if (!(await isProcessLockHeld(paths.work))) return null
-  const { pipeline } = holderNote(paths.holder)
-  return { pipeline: typeof pipeline === 'string' ? pipeline : null }
+  return (await isProcessLockHeld(paths.work)) ? readHolder(paths.holder) : null
 }
 
 /** Whether a file is a lock of a data directory: it holds no data, and another process may have it open. */
@@ -157,38 +156,34 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
   }
 }
 
-function lockedError(dataDir: string): LockedError {
-  return new LockedError(`${dataDir} is in use by ${holderText(pathsIn(dataDir).holder)}`, {
-    hint: 'Wait until it ends, or use another folder with --data-dir.',
-  })
+// The note is not there when the holder has just begun, or just ended.
+function readHolder(path: string): Holder {
+  const note = Object(readJson(path)) as Record<string, unknown>
+  const pipeline = typeof note['pipeline'] === 'string' ? note['pipeline'] : null
+  if (typeof note['command'] !== 'string') return { pipeline, text: 'another process' }
+  const of = pipeline === null ? '' : ` of pipeline ${pipeline}`
+  const { command, process: pid, host, since } = note
+  return {
+    pipeline,
+    text: `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`,
+  }
 }
 
-// It is not there when the holder has just begun, or just ended.
-function holderNote(path: string): Record<string, unknown> {
-  return Object(jsonOrNull(readIfThere(path)?.toString() ?? '')) as Record<string, unknown>
-}
-
-function holderText(path: string): string {
-  const { command, pipeline, process: pid, host, since } = holderNote(path)
-  if (typeof command !== 'string') return 'another process'
-  const of = typeof pipeline === 'string' ? ` of pipeline ${pipeline}` : ''
-  return `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`
-}
-
-// Before anything is made: a folder that no Jobtide worked in yet, such as that of a project, may have a `reports` of its own.
-function refuseForeign(dataDir: string): void {
+/** Refuses a folder in which Jobtide would remove or replace what it did not make, before anything is made. */
+function refuseUnsafe(dataDir: string): void {
   const { root, journal, warehouse } = dataDirectory(dataDir)
-  if (!existsSync(root) || existsSync(warehouse) || existsSync(join(root, LOCK_FOLDER))) return
+  if (!existsSync(root)) return
+  // A folder that no Jobtide worked in yet, such as that of a project, may have a `reports` of its own.
   const foreign = readdirSync(root).find((name) => REMOVED.test(name))
-  if (foreign === undefined || listSegments(journal).length > 0) return
-  throw new ConfigError(
-    `${root} is not a data directory yet, and Jobtide would remove its ${foreign}, which it did not make`,
-    { hint: 'Name an empty folder with --data-dir, such as data. Nothing was changed.' },
-  )
-}
-
-function refuseLink(dataDir: string): void {
-  const link = replacedLinkIn(dataDirectory(dataDir).root)
+  const isOurs =
+    existsSync(warehouse) || existsSync(join(root, LOCK_FOLDER)) || listSegments(journal).length > 0
+  if (foreign !== undefined && !isOurs) {
+    throw new ConfigError(
+      `${root} is not a data directory yet, and Jobtide would remove its ${foreign}, which it did not make`,
+      { hint: 'Name an empty folder with --data-dir, such as data. Nothing was changed.' },
+    )
+  }
+  const link = replacedLinkIn(root)
   if (link === undefined) return
   throw new ConfigError(`${link} is a symbolic link, and Jobtide would put a file in its place`, {
     hint: 'Replace the link with the file it points to. To keep the data on another disk, make the whole data directory a link. Nothing was changed.',
@@ -197,8 +192,7 @@ function refuseLink(dataDir: string): void {
 
 function makeFolders(dataDir: string): void {
   try {
-    refuseForeign(dataDir)
-    refuseLink(dataDir)
+    refuseUnsafe(dataDir)
     makeFolder(dataDir)
     makeFolderPrivate(dataDir)
     makeFolder(join(dataDir, LOCK_FOLDER))

@@ -35,21 +35,13 @@ export async function spentWithoutJournal(
   const segments = journal.segments()
   if (!existsSync(directory.warehouse)) return null
   if (segments.length > 0) {
-    await refuseOlder(
-      journal,
-      directory,
-      new Set(losses.keys()),
-      loaded ?? (await loadedFrom(directory.warehouse, LOADED)),
-    )
+    const from = loaded ?? (await rowsOf<LoadedSegment>(directory.warehouse, LOADED))
+    await refuseOlder(journal, directory, new Set(losses.keys()), from)
     return null
   }
   return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
-    const [known] = await warehouse.all<{
-      pages: number
-      credits: number
-      events: number
-      up_to: string | null
-    }>(
+    type Known = { pages: number; credits: number; events: number; up_to: string | null }
+    const [known] = await warehouse.all<Known>(
       `select count(*)::int as pages, coalesce(sum(credits_used), 0)::double as credits,
          (select count(*)::int from job_change_events) as events,
          (select strftime(max(least(detected_at, first_seen_at)), '%Y-%m-%d %H:%M') from job_change_events) as up_to
@@ -95,9 +87,8 @@ async function refuseOlder(
       present.has(segment) && bytes > statSync(join(journal.folder, segment)).size,
   )
   // Asked for only then: there may be a million.
-  const pages =
-    isShorter && losses.size === 0 ? await loadedFrom<Page>(directory.warehouse, PAGES) : []
-  const lacks = lacking(journal, pages)
+  const pages = isShorter && losses.size === 0 ? await rowsOf<Page>(directory.warehouse, PAGES) : []
+  const lacks = pages.length === 0 ? 0 : lacking(journal, pages)
   if (gone.length + lacks === 0 || beganAgain(journal)) return
   const what =
     gone.length > 0
@@ -116,7 +107,7 @@ interface Page {
 const PAGES = 'select request_id from ops.pages where body_sha256 is not null'
 
 /** Nothing where the warehouse cannot be read, because it is damaged or in use: what loads says so. */
-async function loadedFrom<T extends object>(path: string, sql: string): Promise<readonly T[]> {
+async function rowsOf<T extends object>(path: string, sql: string): Promise<readonly T[]> {
   try {
     return await withWarehouse({ path, mode: 'read' }, (warehouse) => warehouse.all<T>(sql))
   } catch {
@@ -125,7 +116,6 @@ async function loadedFrom<T extends object>(path: string, sql: string): Promise<
 }
 
 function lacking(journal: Journal, pages: readonly Page[]): number {
-  if (pages.length === 0) return 0
   const there = new Set<string>()
   for (const segment of journal.segments()) {
     for (const { record } of journal.read(segment)) {

@@ -1,11 +1,13 @@
-/** Where the file of a pipeline is. */
+/** Where the file of a pipeline is, and the project around it. */
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { holdsOwn } from '../model/own/files.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { didYouMean } from '../support/nearest.ts'
+import type { DataDirectory } from './data-directory.ts'
 
 /** As {@link pipelineFile}. @throws ConfigError where there is none, with where it was looked for and what may be meant */
 export function findPipeline(name: string): string {
@@ -47,6 +49,16 @@ function pipelineFiles(name: string): string[] {
   return [...folders].map((folder) => join(folder, `${name}.yaml`))
 }
 
+/** Reads from a pipeline file; null where the file is wrong, for commands that it need not concern. */
+export function unlessWrong<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConfigError) return null
+    throw error
+  }
+}
+
 /**
  * A pipeline file says where snapshots and messages go. Jobtide's own belong to the account that installed the package.
  * @returns whether a group may write it
@@ -56,4 +68,21 @@ export function refuseOthersPipeline(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined || isWithin(PIPELINES, file)) return false
   return refuseOthersFile(file, found, file, 'send what is published elsewhere')
+}
+
+/**
+ * The folder above the `pipelines/` of a named pipeline; else the current one, or the one above the data directory, where that has
+ * models or checks; null where neither has.
+ * @param pipelines that the command names
+ */
+export function ownFolder(
+  pipelines: readonly string[],
+  { root }: Pick<DataDirectory, 'root'>,
+): string | null {
+  const folders = pipelines.map((name) => resolve(dirname(pipelineFile(name) ?? name)))
+  const isProjects = (folder: string) =>
+    basename(folder) === 'pipelines' && folder !== join(packageRoot, 'pipelines')
+  const named = folders.find(isProjects)
+  if (named !== undefined) return dirname(named)
+  return [resolve('.'), dirname(root)].find((folder) => holdsOwn(folder)) ?? null
 }

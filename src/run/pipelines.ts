@@ -1,22 +1,28 @@
 /**
- * The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the
- * journal.
+ * The pipelines that a command judges, schedules and measures, and their state: those named, else those of the current folder
+ * and of the journal.
  */
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
-import type { RunHistory } from '../journal/run-history.ts'
-import { wantedOf } from '../plan/coverage-report.ts'
+import { openJournal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
+import { coverageReport, wantedOf } from '../plan/coverage-report.ts'
 import type { Schedule } from '../plan/due.ts'
-import type { JudgedPipeline } from '../plan/judge.ts'
+import { judge, type JudgedPipeline, type Judgement, type JudgingOptions } from '../plan/judge.ts'
 import type { NotifySpec } from '../plan/pipeline-fields.ts'
 import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
 import { packageRoot } from '../support/assets.ts'
+import type { Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { absolutePlace, eachOnce, type BackupTarget } from './backup/backup-target.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { PENDING_FILE } from './forget/pending.ts'
 import { readBackupTarget, readJob, type Job } from './job.ts'
-import { pipelineFile, pipelineFilesIn } from './pipeline-file.ts'
+import { holderOf } from './lock.ts'
+import { pipelineFile, pipelineFilesIn, unlessWrong } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
@@ -43,26 +49,21 @@ export async function readPipelines(
 ): Promise<KnownPipeline[]> {
   const found: KnownPipeline[] = []
   for (const argument of named) {
-    found.push(
-      isTolerant
-        ? await readFile(argument, dataDir, 'named')
-        : known(argument, await readJob(argument, {}, dataDir), true),
-    )
+    found.push(await readOne(argument, dataDir, 'named', isTolerant))
   }
   if (history === null) return found
   const folder = resolve('pipelines')
   // Jobtide's own are examples: they count once they have run.
   const isExample = existsSync(folder) && realpathSync(folder) === join(packageRoot, 'pipelines')
   for (const path of pipelineFilesIn(folder)) {
-    const file = await readFile(path, dataDir, isExample ? 'example' : 'own')
+    const file = await readOne(path, dataDir, isExample ? 'example' : 'own', true)
     if (!found.some(({ name }) => name === file.name)) found.push(file)
   }
   const names = new Set(found.map(({ name }) => name))
-  const byHand = (run: RunHistory) => run.started.command === 'find'
-  const ran = new Set(
-    [...history.runs.values()].flatMap((run) => (byHand(run) ? [] : run.started.pipeline)),
+  const ran = [...history.runs.values()].filter(({ started }) => started.command !== 'find')
+  const others = [...new Set(ran.map(({ started }) => started.pipeline))].filter(
+    (name) => !names.has(name),
   )
-  const others = [...ran].filter((name) => !names.has(name))
   return [...found, ...others.map((name) => ({ ...UNKNOWN, name, argument: name }))]
 }
 
@@ -76,26 +77,30 @@ const UNKNOWN = {
 }
 
 // A file that cannot be read is a pipeline that will not run: that is judged like a run that failed.
-async function readFile(
-  path: string,
+async function readOne(
+  argument: string,
   dataDir: string,
   kind: 'named' | 'own' | 'example',
+  isTolerant: boolean,
 ): Promise<KnownPipeline> {
   const isExpected = (schedule: Schedule | null) =>
     kind === 'named' || (kind === 'own' && schedule !== null)
   try {
-    const job = await readJob(path, {}, dataDir)
-    return known(path, job, isExpected(job.schedule))
+    const job = await readJob(argument, {}, dataDir)
+    const { pipeline: name, schedule, notify, skipped, question } = job
+    const wanted = wantedOf(question)
+    const about = { name, schedule, notify, skipped, wanted, argument, job }
+    return { ...about, problem: null, isExpected: isExpected(schedule) }
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const { name, schedule, notify } = partsOf(path)
+    if (!isTolerant || !(error instanceof ConfigError)) throw error
+    const { name, schedule, notify } = partsOf(argument)
     return {
       ...UNKNOWN,
-      name: name ?? basename(path).replace(/\.ya?ml$/, ''),
+      name: name ?? basename(argument).replace(/\.ya?ml$/, ''),
       schedule,
       isExpected: isExpected(schedule),
       notify,
-      argument: path,
+      argument,
       problem: error.message,
     }
   }
@@ -111,22 +116,6 @@ export function partsOf(argument: string): ReadableParts {
   }
 }
 
-function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
-  const { pipeline: name, schedule, question, skipped } = job
-  const wanted = wantedOf(question)
-  return {
-    name,
-    schedule,
-    wanted,
-    skipped,
-    problem: null,
-    isExpected,
-    argument,
-    job,
-    notify: job.notify,
-  }
-}
-
 /**
  * Where pipelines back the journal up, each place once. A file that is wrong counts for nothing here.
  * @param named pipelines in addition to those in ./pipelines
@@ -138,15 +127,74 @@ export function declaredBackups(
   dataDir: string,
 ): BackupTarget[] {
   const files = [...named, ...pipelineFilesIn(resolve('pipelines'))]
-  const declared = files.flatMap((file): BackupTarget[] => {
-    try {
-      const overrides = [{}, { journalBackup: said }]
-      return overrides.flatMap((one) => readBackupTarget(file, one, dataDir) ?? [])
-    } catch (error) {
-      if (error instanceof ConfigError) return []
-      throw error
-    }
-  })
+  const overrides = [{}, { journalBackup: said }]
+  const declared = files.flatMap((file) =>
+    overrides.flatMap((one) => unlessWrong(() => readBackupTarget(file, one, dataDir)) ?? []),
+  )
   const place = typeof said === 'string' ? absolutePlace(said, dataDir) : null
   return eachOnce([...declared, ...(place === null ? [] : [{ place, s3: {} }])])
+}
+
+export interface Freshness {
+  readonly history: History
+  readonly pipelines: readonly KnownPipeline[]
+  /** On which pipeline a process works now; null when none does. */
+  readonly working: JudgingOptions['working']
+  /** Empty when all is as it should be. */
+  readonly judgements: readonly Judgement[]
+  /** Milliseconds since 1970 UTC. */
+  readonly nowMs: number
+}
+
+interface FreshnessOptions {
+  readonly directory: DataDirectory
+  readonly clock: Clock
+  /** Names or paths of pipelines; empty for all in reach. */
+  readonly named: readonly string[]
+  /** Whether a named one that cannot be read is judged, as others are. */
+  readonly isTolerant?: boolean
+  /** Also all others in reach. */
+  readonly withOthers?: boolean
+  /** Milliseconds; null for any age. */
+  readonly maxAgeMs: number | null
+}
+
+/**
+ * Reads the journal and the pipeline files, and judges.
+ * @throws ConfigError when a named pipeline cannot be read, unless that is judged
+ * @throws JournalLossError when sealed segments of the journal are lost
+ */
+export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
+  const { directory, clock, named, isTolerant, withOthers = named.length === 0, maxAgeMs } = options
+  // In this order: a run that ends meanwhile has written its end.
+  const working = existsSync(directory.root) ? await holderOf(directory.root) : null
+  const history = readHistory(openJournal(directory.journal, clock))
+  const others = withOthers ? history : null
+  const known = await readPipelines(named, directory.root, others, isTolerant)
+  const nowMs = clock.now()
+  const serverNowMs = serviceTime(history, nowMs)
+  // Once for all who look at it: of a long list it takes a while.
+  const pipelines = known.map((pipeline) => {
+    const { wanted } = pipeline
+    return { ...pipeline, coverage: wanted && coverageReport(wanted, history, serverNowMs) }
+  })
+  const judgements = judge(pipelines, history, { nowMs, serverNowMs, working, maxAgeMs })
+  const pending = working === null ? pendingErasure(directory) : []
+  return { history, pipelines, working, judgements: [...judgements, ...pending], nowMs }
+}
+
+/** An erasure that was begun, and is not proved. */
+function pendingErasure({ root }: DataDirectory): Judgement[] {
+  const begun = statSync(join(root, PENDING_FILE), { throwIfNoEntry: false })
+  if (begun === undefined) return []
+  return [
+    {
+      id: 'erasure_pending',
+      pipeline: null,
+      message: 'an erasure has begun but is not proved yet',
+      hint: '`jobtide forget --yes` or the next run continues it, and reports what blocks it.',
+      runId: null,
+      since: Math.round(begun.mtimeMs),
+    },
+  ]
 }

@@ -1,14 +1,16 @@
-/** Which earlier run is resumed, and what of it is still worth reading on. Pure. */
+/** Which earlier run is resumed, what of it is still worth reading on, and what that will cost. Pure. */
 
+import { pagesToBuy } from '../extract/projection.ts'
 import { serviceTime } from '../journal/clock-history.ts'
 import { filtersText, inQuestion } from '../journal/filters.ts'
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
 import { isResumable, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
-import { dayOf } from '../journal/spending.ts'
-import { isBegun, isStale, type BatchHistory } from '../journal/batch-history.ts'
-import { questionSha256, type Question } from '../plan/plan.ts'
+import { CREDITS_PER_PAGE, dayOf } from '../journal/spending.ts'
+import { isBegun, isStale, pagesBought, type BatchHistory } from '../journal/batch-history.ts'
+import { makePlan, questionSha256, type Plan, type Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
+import { sum } from '../support/numbers.ts'
 
 export type Beginning =
   /** `dropped`: batches of an earlier run that are not read on. */
@@ -64,8 +66,10 @@ export function beginning(history: History, question: Question, nowMs: number): 
 /** The latest run of a pipeline, where it did not end or can be resumed. */
 export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): RunHistory | null {
   // In the order of the journal, which does not depend on a clock that was set back.
-  const latest = [...runs.values()].filter(({ started }) => started.pipeline === pipeline).at(-1)
-  return latest !== undefined && isOpen(latest) ? latest : null
+  const latest = [...runs.values()].findLast(({ started }) => started.pipeline === pipeline)
+  // Of a run that lost records it is not known what it was to read.
+  if (latest === undefined || latest.isIncomplete) return null
+  return latest.finished === null || isResumable(latest.finished.outcome) ? latest : null
 }
 
 /** Runs of the same pipeline that will not be resumed and were never closed: they were killed or yielded. */
@@ -107,8 +111,75 @@ function namesOf(history: History, organizations: readonly OrganizationRef[]): S
   return new Set(organizations.map((organization) => canonicalName(history.ids, organization)))
 }
 
-// Of a run that lost records it is not known what it was to read.
-function isOpen({ finished, isIncomplete }: RunHistory): boolean {
-  if (isIncomplete) return false
-  return finished === null || isResumable(finished.outcome)
+export interface OpenRun {
+  readonly runId: string
+  readonly batchesLeft: number
+  readonly pagesOfThemBought: number
+  /** True when it is read on another day, or for another question: what it had not begun is planned again. */
+  readonly restPlannedAgain: boolean
+  /** Charged for the run so far, or perhaps charged. */
+  readonly creditsBought: number
+  /** Expected of the pages that are still to come; null where nothing of the list was read to its end. */
+  readonly creditsToCome: number | null
+  /** Pages that are certainly to come: a batch that is begun and has more has one at least. */
+  readonly pagesAtLeast: number
+}
+
+/**
+ * Finds the open run that the next one goes on with, and plans only what is left of it.
+ * @param plan of a run that begins from nothing
+ * @returns null where the next run would begin so; else the plan of what is left, its pages those to come
+ */
+export function remainingPlan(
+  question: Question,
+  history: History,
+  plan: Plan,
+  times: { readonly nowMs: number; readonly serverNowMs: number },
+): { readonly openRun: OpenRun; readonly plan: Plan } | null {
+  const how = beginning(history, question, times.nowMs)
+  if (how.kind === 'new') return null
+  const { run } = how
+  const all = [...run.batches.values()]
+  const left = how.kind === 'carried-on' ? how.kept : all.filter(({ state }) => state === 'planned')
+  const scale = scaleOf(all)
+  const again =
+    how.kind === 'carried-on'
+      ? makePlan(questionWithout(question, left, history), history, times.serverNowMs)
+      : null
+  const batches = [
+    ...left.map((one) => ({ ...one.batch, expected_pages: pagesLeft(one, scale ?? 1) })),
+    ...(again?.batches ?? []),
+  ]
+  const asked = new Set(batches.flatMap((one) => one.organizations.map(({ value }) => value)))
+  // Without one batch that was read to its end there are only the pages that there are for sure.
+  const isKnown = plan.expectedCredits !== null || scale !== null || batches.length === 0
+  const pages = sum(batches.map(({ expected_pages: expected = 0 }) => expected))
+  const creditsToCome = isKnown ? Math.round(pages) * CREDITS_PER_PAGE : null
+  return {
+    plan: { ...plan, batches, organizations: asked.size, expectedCredits: creditsToCome },
+    openRun: {
+      runId: run.started.run_id,
+      batchesLeft: left.length,
+      pagesOfThemBought: sum(left.map(pagesBought)),
+      restPlannedAgain: how.kind === 'carried-on',
+      creditsBought: run.creditsCommitted,
+      creditsToCome,
+      pagesAtLeast: left.filter((one) => one.pages > 0 && one.hasMore).length,
+    },
+  }
+}
+
+/** How many times their expectation the batches had that were read to their end. */
+function scaleOf(batches: readonly BatchHistory[]): number | null {
+  const read = batches.filter(({ state }) => state === 'finished')
+  const expected = sum(read.map(({ batch }) => Math.max(1, batch.expected_pages ?? 1)))
+  return expected === 0 ? null : sum(read.map(({ pages }) => pages)) / expected
+}
+
+// A batch that is begun has at least a page more; one longer than expected is taken to be half read.
+function pagesLeft(one: BatchHistory, scale: number): number {
+  const { batch, pages } = one
+  const expected = (batch.expected_pages ?? 1) * scale
+  if (pages === 0) return expected
+  return pagesToBuy({ ...one, batch: { ...batch, expected_pages: expected } })
 }

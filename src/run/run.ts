@@ -8,24 +8,42 @@ import type { Transport } from '../api/transport.ts'
 import { collect } from '../extract/collect.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
+import { serviceTime } from '../journal/clock-history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
+import { readHistory } from '../journal/read-history.ts'
+import type { RunFinished } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
-import type { SkippedLines } from '../plan/skipped-lines.ts'
+import { load, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
+import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
+import type { BuildReport } from '../model/build.ts'
+import type { SkippedLines } from '../plan/skipped-lines.ts'
+import type { ObjectStore } from '../publish/store/object-store.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
+import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { checkBackup } from './backup/back-up.ts'
 import { eachOnce, knownBackups } from './backup/backup-target.ts'
-import { beginCollection } from './begin-collection.ts'
-import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
-import { closeFailed, finish, hasSpark, type RunEnd, type RunParts } from './finish.ts'
+import { beginCollection, beginRun, closingOf, type BegunRun, type RunCommand } from './begin.ts'
+import { loadDatabases, problemIn, type DatabaseOutcome } from './databases.ts'
 import type { Job } from './job.ts'
 import { hasWaiter } from './lock.ts'
-import { timed } from './stage-times.ts'
-import { withSession } from './session.ts'
-import { preflightStage, refuseWrongOwn, type RunWorld } from './stages.ts'
+import { withSession, type Session } from './session.ts'
+import {
+  buildStage,
+  loadStage,
+  preflightStage,
+  publishStage,
+  refuseWrongOwn,
+  timed,
+  type PublishStageReport,
+  type RunWorld,
+  type StageSeconds,
+} from './stages.ts'
+import { judgeList, type ListVerdict } from './unknown-list.ts'
+import { storeWatchLists } from './watch-lists.ts'
 
 export interface Service {
   readonly transport: Transport
@@ -47,6 +65,20 @@ export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
   /** Why the run ended early, if it did: the budget, or the service. Bought pages are loaded and published. */
   readonly endedEarly: JobtideError | null
   readonly durationMs: number
+}
+
+/** The results of the stages after the buying. */
+interface RunEnd extends ListVerdict {
+  /** Organisations that were not read to the end; more than 0 only when the run ended early. */
+  readonly unread: number
+  readonly load: LoadReport | null
+  readonly build: BuildReport | null
+  readonly publish: PublishStageReport | null
+  readonly databases: readonly DatabaseOutcome[]
+  /** The error that ended them: a check, a reader's lock, the disk, or the publish. Bought pages are kept. */
+  readonly stageFailure: JobtideError | null
+  /** The copy of the warehouse for analysts; null when nothing was published. */
+  readonly analystCopy: AnalystCopyReport | null
 }
 
 /**
@@ -106,9 +138,16 @@ const NOTHING_YET: ExtractProgress = {
 }
 
 /** A run in one session: from the lock of the data directory to giving it back. */
-interface Attempt extends RunParts {
+interface Attempt {
+  readonly job: Job
+  readonly command: RunCommand
   readonly service: Service
+  readonly world: RunWorld
+  readonly session: Session
   readonly creditsSpent: number
+  /** Of the snapshots, open since before anything was bought; null for a run that publishes nothing. */
+  readonly store: ObjectStore | null
+  readonly seconds: StageSeconds
 }
 
 /** @returns only the bought pages if a backfill yields: its run is not closed */
@@ -128,7 +167,7 @@ async function attempt(
   if (command !== 'extract') refuseWrongOwn(world.ownFolder, hasSpark(job))
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
-  await session.warehouse.bringUp()
+  await session.bringUp()
   const backups = eachOnce([
     ...job.backups,
     ...knownBackups(world.directory.root, journal, before.runs),
@@ -144,13 +183,24 @@ async function attempt(
   world.onBegun?.(run.started.run_id)
   world.logger.info({ command, organizations, resumed, batches: run.batchesPlanned }, 'run_began')
   try {
-    const { report, endedEarly, givesWay } = await buy(parts, run)
+    const { report, endedEarly, givesWay } = await timed(
+      parts,
+      'extract',
+      () => buy(parts, run),
+      ({ report: { batches, batchesDone, pages, events, credits } }) => ({
+        batches,
+        batches_done: batchesDone,
+        pages,
+        events,
+        credits,
+      }),
+    )
     if (givesWay && endedEarly === null) return { extract: report }
-    const end = await finish(parts, run, { events: report.events, endedEarly })
+    const end = await finish(parts, run, endedEarly)
     return {
       runId: run.started.run_id,
       pipeline: job.pipeline,
-      endpoint: job.collection?.endpoint ?? null,
+      endpoint: collection?.endpoint ?? null,
       ...beginning,
       batches: report.batches,
       skippedLines: job.skipped,
@@ -165,23 +215,8 @@ async function attempt(
   }
 }
 
-function buy(parts: Attempt, run: RunHistory) {
-  return timed(
-    parts,
-    'extract',
-    () => buyPages(parts, run),
-    ({ report: { batches, batchesDone, pages, events, credits } }) => ({
-      batches,
-      batches_done: batchesDone,
-      pages,
-      events,
-      credits,
-    }),
-  )
-}
-
 // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
-async function buyPages(parts: Attempt, run: RunHistory) {
+async function buy(parts: Attempt, run: RunHistory) {
   const { command, world, creditsSpent } = parts
   const { clock, logger } = world
   let tellAt = clock.monotonic() + MINUTE
@@ -225,14 +260,10 @@ function endsEarly(error: unknown): error is JobtideError {
 }
 
 export function extraction(
-  {
-    job,
-    service,
-    world,
-    session: { writer, history },
-  }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
+  { job, service, world, session }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
   run: RunHistory,
 ): ExtractOptions {
+  const { writer, history } = session
   const { onProgress: _, ...about } = world
   return {
     ...service,
@@ -252,4 +283,206 @@ export function extraction(
     notBefore: pausedUntil(history, world.clock.now(), world.clock.uptime?.() ?? null),
     clocksBefore: { serverAheadMs: history.serverAheadMs, reached: history.reached },
   }
+}
+
+/** Loads, builds and publishes what was bought, and closes the run. */
+async function finish(
+  parts: Attempt,
+  run: RunHistory,
+  endedEarly: JobtideError | null,
+): Promise<RunEnd> {
+  const { job, command, world, session, store, seconds } = parts
+  const { warehouse } = session
+  // The bought pages are backed up before anything is derived from them; loading goes on where that fails.
+  const notBackedUp =
+    job.backups.length === 0
+      ? null
+      : await timed(
+          parts,
+          'backup',
+          () => session.backUp(store),
+          (problem) => ({ is_complete: problem === null }),
+        )
+  const { runs, failure, ...loaded } = await loadBought(parts, run, endedEarly)
+  let end: RunEnd = {
+    ...loaded,
+    build: null,
+    publish: null,
+    databases: [],
+    stageFailure: null,
+    analystCopy: null,
+  }
+  const isWrongList = end.unknownList?.isSure === true
+  const closing = (): RunFinished => {
+    const told = { stage_seconds: seconds, ...refusedBy(end.load) }
+    // With a wrong list everything was done that could be: such a run is not resumed.
+    const problem = isWrongList ? end.unknownList?.problem : end.nothingCovered
+    // The next run loads the changes that a database missed.
+    const missed = endedEarly === null ? problemIn(end.databases) : null
+    const reason = problem ?? missed
+    return reason === null
+      ? closingOf(run, endedEarly, world.clock, told)
+      : closingOf(run, reason, world.clock, { outcome: 'done', ...told })
+  }
+  try {
+    if (command === 'extract') {
+      if (notBackedUp !== null) throw notBackedUp
+      await close(parts, closing())
+      return end
+    }
+    if (failure !== null) throw failure
+    end = { ...end, build: await build(parts) }
+    // Of a wrong list alone, empty tables would tell readers that nothing ever happened.
+    if (!isWrongList || (await hasEvents(parts))) {
+      end = { ...end, publish: await publish(parts, run) }
+      const { databases: targets } = job
+      if (targets.length > 0) {
+        const databases = await warehouse.use((open) => loadDatabases(open, targets, world))
+        end = { ...end, databases }
+      }
+    }
+    if (notBackedUp !== null) throw notBackedUp
+    const record = closing()
+    await show(parts, { closing: record, history: runs })
+    warehouse.close()
+    await close(parts, record)
+  } catch (error) {
+    if (!(error instanceof JobtideError) || world.stop.aborted) throw error
+    await closeFailed(parts, run, error, end.load)
+    return { ...end, stageFailure: error }
+  }
+  if (end.publish === null) return end
+  // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
+  const analystCopy = await makeAnalystCopy(world)
+  const { path, problem: refused } = analystCopy
+  if (refused !== null) world.logger.warn({ path, reason: refused.message }, 'no_analyst_copy')
+  return { ...end, analystCopy }
+}
+
+function hasEvents({ session }: Attempt): Promise<boolean> {
+  const any = 'select count(*) from (from job_change_events limit 1)'
+  return session.warehouse.use(async (warehouse) => (await warehouse.number(any)) > 0)
+}
+
+/**
+ * Reads the journal's history, and loads it. The history is freed after this function: for a long list it is as large as the
+ * memory that the build needs in addition to the engine.
+ */
+async function loadBought(
+  parts: Attempt,
+  run: RunHistory,
+  endedEarly: JobtideError | null,
+): Promise<
+  ListVerdict &
+    Pick<RunEnd, 'unread' | 'load'> & {
+      readonly runs: RunsOfHistory
+      readonly failure: Error | null
+    }
+> {
+  const { job, command, world, session } = parts
+  const { journal } = session
+  const history = readHistory(journal)
+  // The journal knows every batch that was split while the run went on.
+  const recorded = history.runs.get(run.started.run_id) ?? run
+  const nowMs = serviceTime(history, world.clock.now())
+  const facts = {
+    ...(endedEarly === null
+      ? { unread: 0, ...judgeList(job, history, recorded, nowMs) }
+      : { unread: unreadOrganizations(recorded), unknownList: null, nothingCovered: null }),
+    runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
+  }
+  if (command === 'extract') return { ...facts, load: null, failure: null }
+  try {
+    const report = await timed(
+      parts,
+      'load',
+      () => session.warehouse.use((warehouse) => loadStage(warehouse, journal, world, history)),
+      ({ newUnknownFields, ...counts }) => ({ ...counts, new_fields: newUnknownFields.length }),
+    )
+    return { ...facts, load: report, failure: null }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return { ...facts, load: null, failure: error }
+  }
+}
+
+function unreadOrganizations(run: RunHistory): number {
+  const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
+  const names = unread.flatMap(({ batch }) => batch.organizations.map(({ value }) => value))
+  return new Set(names).size
+}
+
+function build(parts: Attempt): Promise<BuildReport> {
+  const { job, world, session } = parts
+  return timed(
+    parts,
+    'build',
+    () =>
+      session.warehouse.use(async (warehouse) => {
+        await storeWatchLists(warehouse, job, readSuppression(session.journal))
+        return buildStage(warehouse, world, { titlesOnly: hasSpark(job) })
+      }),
+    ({ models, checks }) => ({ models: models.length, checks: checks.length }),
+  )
+}
+
+function hasSpark({ snapshot }: Job): boolean {
+  return snapshot?.spark !== undefined
+}
+
+async function publish(
+  parts: Attempt,
+  { started }: RunHistory,
+): Promise<PublishStageReport | null> {
+  const { job, world, session, store } = parts
+  const { snapshot, publishing } = job
+  if (snapshot === null) return null
+  const by = { runId: started.run_id, writer: session.writer, store }
+  return timed(
+    parts,
+    'publish',
+    () => session.warehouse.use((open) => publishStage(open, snapshot, by, world, publishing)),
+    ({ snapshotId, rows, newFiles, newBytes }) => ({
+      snapshot: snapshotId,
+      rows,
+      new_files: newFiles,
+      new_bytes: newBytes,
+    }),
+  )
+}
+
+/** Lets the warehouse show the end of the run that the journal gets next. */
+async function show(parts: Attempt, how: Pick<LoadOptions, 'closing' | 'history'>): Promise<void> {
+  const { world, session } = parts
+  const onProgress = () => world.abort.throwIfAborted()
+  const options = { ...how, journal: session.journal, onProgress }
+  await session.warehouse.use((warehouse) => load({ ...options, warehouse }))
+}
+
+async function close({ session, world }: Attempt, record: RunFinished): Promise<void> {
+  await session.writer.append(record)
+  const { outcome, exit_code: exitCode, message } = record
+  world.logger.info({ outcome, exit_code: exitCode, message }, 'run_ended')
+}
+
+const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected: load.rejected })
+
+/**
+ * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full
+ * disk) the run counts as killed, and is resumed all the same.
+ */
+async function closeFailed(
+  parts: Attempt,
+  run: RunHistory,
+  error: unknown,
+  loaded: LoadReport | null = null,
+): Promise<void> {
+  const more = { stage_seconds: parts.seconds, ...refusedBy(loaded) }
+  const closing = closingOf(run, error, parts.world.clock, more)
+  // The warehouse may be the very thing that is out of reach, or broken as it is open; it shows the end after the next load.
+  parts.session.warehouse.close()
+  if (parts.command !== 'extract') {
+    await show(parts, { closing }).catch(() => undefined)
+  }
+  await close(parts, closing).catch(() => undefined)
 }

@@ -9,8 +9,7 @@ import type { Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import { MINUTE } from '../support/units.ts'
-import type { Freshness } from './freshness.ts'
-import type { KnownPipeline } from './pipelines.ts'
+import type { Freshness, KnownPipeline } from './pipelines.ts'
 
 export interface ScheduleWorld {
   readonly clock: Clock
@@ -25,7 +24,7 @@ export interface ScheduleWorld {
   readonly onLook?: (freshness: Freshness) => Promise<void>
 }
 
-// A machine that slept, or whose clock was set, is seen within this time.
+// A machine that slept, or whose clock was set, is seen within this time; a changed file within the next one.
 const TICK_MS = MINUTE
 const LOOK_EVERY_MS = 10 * MINUTE
 // The cause that killed a run, such as another process that took all memory, may be gone by then.
@@ -43,7 +42,6 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
   const { clock, logger, stop, look, run, onLook } = world
   const beganAt = clock.now()
   const settled = new Map<string, Settled>()
-  const seenAt = new Map<string, number>()
   let lookAt = clock.monotonic()
   let dueAt = beganAt
   while (!stop.aborted) {
@@ -53,8 +51,6 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
         const freshness = await look()
         await onLook?.(freshness)
         const known = scheduled(freshness)
-        for (const { name } of known) seenAt.set(name, clock.monotonic())
-        if (isUnfinished(freshness, known, seenAt, clock.monotonic())) lookAt = clock.monotonic()
         dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))
         const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
         if (next !== null) {
@@ -75,20 +71,6 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
     const wait = untilDue > 0 ? Math.min(TICK_MS, untilDue) : TICK_MS
     await clock.sleep(wait, stop).catch(() => undefined)
   }
-}
-
-/**
- * Whether to read files again on the next tick: a file being written has no readable schedule, and a missing file may come back.
- */
-function isUnfinished(
-  { pipelines }: Pick<Freshness, 'pipelines'>,
-  known: readonly KnownPipeline[],
-  seenAt: ReadonlyMap<string, number>,
-  uptime: number,
-): boolean {
-  if (known.length === 0 || pipelines.some(({ problem }) => problem !== null)) return true
-  const isGone = (name: string) => !known.some((one) => one.name === name)
-  return [...seenAt].some(([name, at]) => isGone(name) && uptime - at < LOOK_EVERY_MS)
 }
 
 function nextTime(schedule: Schedule | null, nowMs: number): number {

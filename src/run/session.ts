@@ -1,7 +1,8 @@
 /** The session of a process that buys: the lock of the data directory, and the journal's writer. */
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { filesOfInbox } from '../inbox/inbox.ts'
+import { deliveriesIn, filesOfInbox, leftInInbox } from '../inbox/inbox.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
 import { notedList, readHistory, saveCheckpoint } from '../journal/read-history.ts'
@@ -10,6 +11,7 @@ import { readSuppression } from '../load/suppression.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
+import { removeFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { JobtideError, messageOf } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -20,10 +22,8 @@ import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { LOADED, spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
-import type { DataDirectory } from './data-directory.ts'
 import { rebuildOlder } from './rebuild.ts'
 import type { RunWorld } from './stages.ts'
-import { takeInbox } from './take-inbox.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
 
 export interface Session {
@@ -31,8 +31,8 @@ export interface Session {
   readonly writer: JournalWriter
   /** The journal's history when the session began. */
   readonly history: History
-  readonly lock: DataLock
   readonly warehouse: SessionWarehouse
+  readonly bringUp: WarehouseBefore['bringUp']
   /**
    * Seals what was written so far and backs the journal up. A session also does so at its end.
    * @param within the destination of the snapshots, where it is open
@@ -47,10 +47,7 @@ export interface Session {
 export interface WarehouseBefore {
   /** The segments that it was loaded from; undefined where there is none, or it cannot be read. */
   readonly loaded: readonly LoadedSegment[] | undefined
-  /**
-   * Rebuilds one of an older schema; the first call does. To be called when whatever else could refuse the command did not:
-   * after a refusal the version that wrote the warehouse goes on with it.
-   */
+  /** Rebuilds one of an older schema, once; called after whatever else could refuse the command. */
   readonly bringUp: () => Promise<void>
 }
 
@@ -76,18 +73,29 @@ export async function withJournal<T>(
   try {
     await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
-    refuseNewerRecords(journal, losses)
+    // A journal whose losses are to be accepted cannot be read as a whole yet.
+    if (losses === 'refuse') notedList(journal)
+    else {
+      for (const segment of journal.segments()) {
+        validPrefix(join(journal.folder, segment), undefined, () => undefined)
+      }
+    }
     const before = WRITES_JOURNAL_ALONE.has(request.command)
       ? undefined
       : await refuseUnreadable(journal, directory, losses)
-    await refuseOlderCopy(journal, world)
+    const files = filesOfInbox(directory.inbox)
+    // Deliveries stay in the inbox where the journal is an older copy: the one that takes its place would lack them.
+    for (const target of files.length === 0 ? [] : readMemory(directory.root)) {
+      await checkBackup(target, journal, world)
+    }
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
-    await takeInbox(journal, { directory, clock, logger })
+    await takeInbox(journal, files, world)
     let isOlder = (before?.newFiles ?? 0) > 0
     const bringUp = async () => {
-      if (isOlder) await rebuildOlder(journal, world, before?.loaded ?? [])
+      if (!isOlder) return
+      await rebuildOlder(journal, world, before?.loaded ?? [])
       isOlder = false
     }
     return await work(journal, lock, { loaded: before?.loaded, bringUp })
@@ -97,24 +105,39 @@ export async function withJournal<T>(
 }
 
 /**
- * Keeps deliveries in the inbox where the journal is an older copy: the one that takes its place would lack them.
- * @throws StorageError as checkBackup
+ * Takes the deliveries of the inbox into the journal. Killed at any point, what is taken again is one delivery all the same.
+ * @throws StorageError when the disk refuses; then each delivery is in the inbox, in the journal, or in both
  */
-async function refuseOlderCopy(journal: Journal, world: BackupWorld): Promise<void> {
-  const { root, inbox } = world.directory
-  if (filesOfInbox(inbox).length === 0) return
-  for (const target of readMemory(root)) await checkBackup(target, journal, world)
-}
-
-/** @throws JournalTooNewError for a record that this version does not know */
-function refuseNewerRecords(journal: Journal, losses: 'refuse' | 'accept'): void {
-  if (losses === 'refuse') notedList(journal)
-  else {
-    // A journal whose losses are to be accepted cannot be read as a whole yet.
-    for (const segment of journal.segments()) {
-      validPrefix(join(journal.folder, segment), undefined, () => undefined)
+async function takeInbox(
+  journal: Journal,
+  files: readonly string[],
+  { directory: { inbox, warehouse }, clock, logger }: BackupWorld,
+): Promise<void> {
+  for (const file of leftInInbox(inbox, clock.now())) removeFile(file)
+  // A lost journal would look like one that has just begun.
+  if (files.length === 0 || (journal.segments().length === 0 && existsSync(warehouse))) return
+  const writer = journal.writer()
+  const taken: string[] = []
+  let deliveries = 0
+  try {
+    for (const file of files) {
+      try {
+        for (const { id, at, body } of deliveriesIn(file)) {
+          writer.write({ kind: 'delivery_received', at, delivery_id: id }, body)
+          deliveries += 1
+        }
+        taken.push(file)
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error
+        logger.warn({ file, reason: 'it was changed: it holds no deliveries' }, 'inbox.left')
+      }
     }
+  } finally {
+    // Sealing it puts it on the disk.
+    await writer.close()
   }
+  for (const file of taken) removeFile(file)
+  logger.info({ deliveries, files: taken.length }, 'inbox.taken')
 }
 
 const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
@@ -129,7 +152,6 @@ async function refuseUnreadable(
   { root, warehouse }: RunWorld['directory'],
   losses: 'refuse' | 'accept',
 ): Promise<{ readonly loaded: readonly LoadedSegment[]; readonly newFiles: number } | undefined> {
-  // A journal whose losses are to be accepted cannot be read yet.
   readSuppression(journal, losses === 'accept' ? null : undefined)
   readPending(root)
   readMemory(root)
@@ -161,20 +183,20 @@ export function withSession<T>(
       const spentBefore = lost?.spent ?? []
       const { length: segments } = journal.segments()
       const writer = lockedWriter(journal.writer(), lock)
-      const warehouse = sessionWarehouse(world.directory, lock, bringUp)
+      const warehouse = sessionWarehouse(world.directory.warehouse, lock)
       const backUp = backingUp(backups, journal, writer, world)
       try {
         const history = readHistory(journal)
         addSpentBefore(history, spentBefore)
         if (forgetPause) await forgetPauses(history, writer, world)
-        return await work({ journal, writer, history, lock, warehouse, backUp, spentBefore })
+        return await work({ journal, writer, history, warehouse, bringUp, backUp, spentBefore })
       } finally {
         warehouse.close()
         // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
         await writer.close()
         lock.refuseLost()
         // A run that was refused wrote nothing, and leaves the directory as it was.
-        if (journal.segments().length > segments) keepCheckpoint(journal, world)
+        if (journal.segments().length > segments) keepCheckpoint(journal, world.logger)
         await backUp()
       }
     },
@@ -198,26 +220,18 @@ async function forgetPauses(
 
 /** The warehouse of a session: opened for its first use and kept open, because to open one takes longer than a quiet night. */
 export interface SessionWarehouse {
-  /** As that of {@link WarehouseBefore}. The first use also does so. */
-  readonly bringUp: () => Promise<void>
   /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
   use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
   /** Writes all of it into its file; a later use opens it again. */
   close(): void
 }
 
-function sessionWarehouse(
-  { warehouse: path }: DataDirectory,
-  lock: DataLock,
-  bringUp: WarehouseBefore['bringUp'],
-): SessionWarehouse {
+function sessionWarehouse(path: string, lock: DataLock): SessionWarehouse {
   let open: Warehouse | null = null
   return {
-    bringUp,
     async use(work) {
       // If the folder was moved, opening would make a new, empty warehouse here.
       lock.refuseLost()
-      if (open === null) await bringUp()
       open ??= await openWarehouse({ path, mode: 'write' })
       return work(open)
     },
@@ -258,13 +272,9 @@ function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
     if (!isAnswered(record)) lock.refuseLost()
   }
   // Report the lost lock instead of its consequences, such as a missing journal.
-  const explained = async (work: Promise<void>) => {
-    try {
-      await work
-    } catch (error) {
-      lock.refuseLost()
-      throw error
-    }
+  const explain = (error: unknown): never => {
+    lock.refuseLost()
+    throw error
   }
   return {
     write(record, payload) {
@@ -273,14 +283,14 @@ function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
     },
     async append(record, payload) {
       refuseLost(record)
-      await explained(writer.append(record, payload))
+      await writer.append(record, payload).catch(explain)
     },
-    close: () => explained(writer.close()),
+    close: () => writer.close().catch(explain),
   }
 }
 
 // Without it the next start reads more of the journal, and nothing is lost.
-function keepCheckpoint(journal: Journal, { logger }: RunWorld): void {
+function keepCheckpoint(journal: Journal, logger: RunWorld['logger']): void {
   try {
     saveCheckpoint(journal)
   } catch (error) {

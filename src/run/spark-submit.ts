@@ -7,8 +7,6 @@ import { PublishError } from '../publish/errors.ts'
 import { ConfigError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 
-const LINES_SHOWN = 5
-
 /** How Spark builds the models, as a pipeline file says it. */
 export interface SparkBuild {
   /** The command that starts the job and waits for its end. */
@@ -39,22 +37,20 @@ export interface SubmitWorld {
   readonly stop: AbortSignal
 }
 
-/** The command with the address of the job in the place of `{job}`; where no argument has that, as the last argument. */
-export function commandOf({ submit }: SparkBuild, address: string): string[] {
-  const named = submit.map((part) => part.replaceAll('{job}', address))
-  return submit.some((part) => part.includes('{job}')) ? named : [...submit, address]
-}
-
 /**
- * Runs the command to its end. What it prints goes to the log.
+ * Runs the command to its end, with the address of the job in the place of `{job}`; where no argument has that, as the last
+ * argument. What it prints goes to the log.
  * @throws PublishError when it cannot be started, or ends with another code than 0
  */
 export async function submitJob(
-  build: SparkBuild,
+  { submit }: SparkBuild,
   address: string,
   { environment, logger, stop }: SubmitWorld,
 ): Promise<void> {
-  const [program = '', ...args] = commandOf(build, address)
+  const isNamed = submit.some((part) => part.includes('{job}'))
+  const [program = '', ...args] = isNamed
+    ? submit.map((part) => part.replaceAll('{job}', address))
+    : [...submit, address]
   // Our own key is of no use there.
   const env = Object.fromEntries(
     Object.entries(environment).filter(([name]) => !name.startsWith('JOBTIDE_')),
@@ -65,7 +61,7 @@ export async function submitJob(
     createInterface({ input: stream }).on('line', (line) => {
       logger.debug({ line }, 'spark')
       if (line.trim() !== '') last.push(line.trim())
-      if (last.length > LINES_SHOWN) last.shift()
+      if (last.length > 5) last.shift()
     })
   }
   const kill = () => void child.kill('SIGKILL')

@@ -6,6 +6,7 @@
 import type { ExtractProgress } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
 import { journalIdentity } from '../journal/identity.ts'
+import type { RunFinished } from '../journal/records.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { refuseOlderList } from '../load/leave-out.ts'
 import { monthlyCredits } from '../journal/spending.ts'
@@ -36,6 +37,7 @@ import { isWithin, usersModes } from '../support/file-modes.ts'
 import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
+import { SECOND } from '../support/units.ts'
 import { publishedTables, readModelFiles, shippedNames } from '../warehouse/catalog.ts'
 import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -43,7 +45,6 @@ import type { DataDirectory } from './data-directory.ts'
 import type { SnapshotTarget } from './job.ts'
 import { publishFromSpark } from './spark-publish.ts'
 import type { SubmitWorld } from './spark-submit.ts'
-import type { EndedStage } from './stage-times.ts'
 
 /** The effects of a run, passed as an argument. */
 export interface RunWorld {
@@ -76,6 +77,52 @@ export type RunProgress =
   | ({ readonly stage: 'build' } & BuildStep)
   | ({ readonly stage: 'publish' } & PublishStep)
   | ({ readonly stage: 'forget' | 'backup' | 'export' } & Step)
+
+type Stages = NonNullable<RunFinished['stage_seconds']>
+
+/** Seconds that the stages of a run took. */
+export type StageSeconds = { -readonly [Stage in keyof Stages]: Stages[Stage] }
+
+/** A stage of a run that has ended; times in milliseconds since 1970 UTC. */
+export interface EndedStage {
+  readonly stage: keyof StageSeconds
+  readonly beganAt: number
+  readonly endedAt: number
+  /** The result for the log; null if it failed. */
+  readonly figures: object | null
+}
+
+/**
+ * Does the work of a stage of a run, notes its seconds, and logs its start, its end and its figures.
+ * @param figures what is said of the result; no text that was received
+ */
+export async function timed<T>(
+  {
+    world: { clock, logger, onStage },
+    seconds,
+  }: {
+    readonly world: Pick<RunWorld, 'clock' | 'logger' | 'onStage'>
+    readonly seconds: StageSeconds
+  },
+  stage: keyof StageSeconds,
+  work: () => Promise<T>,
+  figures: (result: T) => object,
+): Promise<T> {
+  const beganAt = clock.monotonic()
+  const took = () => Math.round(clock.monotonic() - beganAt) / SECOND
+  let shown: object | null = null
+  logger.info({ stage }, 'stage_began')
+  try {
+    const result = await work()
+    shown = figures(result)
+    logger.info({ stage, seconds: took(), ...shown }, 'stage_ended')
+    return result
+  } finally {
+    seconds[stage] = took()
+    const endedAt = clock.now()
+    onStage?.({ stage, beganAt: endedAt - seconds[stage] * SECOND, endedAt, figures: shown })
+  }
+}
 
 /** Brings the warehouse up to date with the journal. @param history of the journal; read from it unless given */
 export async function loadStage(
@@ -222,20 +269,13 @@ export async function publishStage(
       signal: stop,
       onProgress: (step) => world.onProgress({ stage: 'publish', ...step }),
       // As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
-      onPublished: (published) =>
-        by.writer.append({
-          kind: 'snapshot_published',
-          run_id: by.runId,
-          at: clock.now(),
-          snapshot_id: published.snapshotId,
-          destination: published.destination,
-          tables: published.tables,
-          files: published.files,
-          new_files: published.newFiles,
-          rows: published.rows,
-          bytes: published.bytes,
-          new_bytes: published.newBytes,
-        }),
+      onPublished: (published) => {
+        const { snapshotId: snapshot_id, destination, tables, files, rows, bytes } = published
+        const { newFiles: new_files, newBytes: new_bytes } = published
+        const what = { snapshot_id, destination, tables, files, new_files, rows, bytes, new_bytes }
+        const about = { run_id: by.runId, at: clock.now() }
+        return by.writer.append({ kind: 'snapshot_published', ...about, ...what })
+      },
     }
     const report =
       target.spark === undefined

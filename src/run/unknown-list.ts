@@ -13,14 +13,35 @@ import {
 } from '../plan/coverage-report.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
+import { countText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
-/** The problem of a list, and whether it is certain enough to end a run with exit 2. */
-export interface UnknownList {
-  readonly problem: ConfigError
-  /** False where the organisations may simply be quiet: they were not looked at for long. */
-  readonly isSure: boolean
+/** The verdict on the list of a run that nothing stopped. */
+export interface ListVerdict {
+  /** The problem of a list without an organisation that the service knows; else null. */
+  readonly unknownList: {
+    readonly problem: ConfigError
+    /** False where the organisations may simply be quiet: then the run does not end with exit 2. */
+    readonly isSure: boolean
+  } | null
+  /** Why the run has covered or found nothing; null where it did, or had nothing to ask for. */
+  readonly nothingCovered: JobtideError | null
+}
+
+/**
+ * Judges the list of a job by all that was ever read of it, after a run that nothing stopped.
+ * @param nowMs milliseconds since 1970 UTC, by the service's clock
+ */
+export function judgeList(job: Job, history: History, run: RunHistory, nowMs: number): ListVerdict {
+  if (run.started.command === 'find')
+    return { unknownList: null, nothingCovered: searchRefused(run) }
+  if (job.collection !== null)
+    return { unknownList: null, nothingCovered: nothingFound(run, history, job) }
+  return {
+    unknownList: run.events === 0 ? unknownList(job, history, nowMs) : null,
+    nothingCovered: nothingCovered(run, history, job),
+  }
 }
 
 // Three months of one organisation, or three days of thirty: at one event in a month, silence for so long is one in twenty.
@@ -29,65 +50,57 @@ const SURE_DAYS = 90
 const ALL_DAYS = 365
 const SHOWN = 3
 
-/**
- * Judges the list of a job by all that was ever read.
- * @param nowMs milliseconds since 1970 UTC, by the service's clock
- * @returns null where at least one organisation sent an event, or was not looked at yet
- */
-export function unknownList(
-  { question, organizationsFile }: Pick<Job, 'question' | 'organizationsFile'>,
+/** @returns null where at least one organisation sent an event, or was not looked at yet */
+function unknownList(
+  { question, organizationsFile }: Job,
   history: History,
   nowMs: number,
-): UnknownList | null {
+): ListVerdict['unknownList'] {
   const wanted = { ...wantedOf(question), window: question.initialWindow }
-  const report = coverageReport(wanted, history, nowMs)
-  const refused = report.organizations.filter((one) => one.quarantined !== null && one.events === 0)
-  const silent = report.organizations.filter((one) => one.quarantined === null && isSilent(one))
-  if (refused.length + silent.length < report.organizations.length) return null
+  const { organizations } = coverageReport(wanted, history, nowMs)
+  const refused = organizations.filter((one) => one.quarantined !== null && one.events === 0)
+  const silent = organizations.filter((one) => one.quarantined === null && isSilent(one))
+  if (refused.length + silent.length < organizations.length) return null
   if (silent.length === 0) {
-    const refusals = refused.map((one) => ({
-      name: one.askedAs,
-      reason: one.quarantined?.reason ?? '',
-    }))
+    const refusals = refused.map(({ askedAs: name, quarantined }) => {
+      return { name, reason: quarantined?.reason ?? '' }
+    })
     return { problem: noneTracked(organizationsFile, refusals), isSure: true }
   }
   // An empty answer to a filtered question says nothing about the list.
   if (question.filters !== undefined) return null
-  const days = silent.reduce((sum, one) => sum + daysRead(one), 0)
+  const days = sum(silent.map(daysRead))
   const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
   return { problem, isSure: days >= SURE_DAYS }
 }
 
 /**
- * Why a run of `kind: collect` found nothing of what it asked for; null where it, or one before, found something, or had
- * nothing to ask. Earlier results may be gone by now: then the list is right.
+ * Why a run of `kind: collect` found nothing of what it asked for; null where it, or one before, found something: earlier
+ * results may be gone by now, and the list is right.
  */
-export function nothingFound(
-  {
-    pipeline,
-    organizationsFile,
-    collection,
-  }: Pick<Job, 'pipeline' | 'organizationsFile' | 'collection'>,
-  { runs }: Pick<History, 'runs'>,
+function nothingFound(
   { lookups, events }: RunHistory,
+  { runs }: History,
+  { pipeline, organizationsFile, collection }: Job,
 ): JobtideError | null {
   if (lookups.size === 0 || events > 0) return null
   const answered = [...lookups.values()].filter(({ isDone }) => isDone)
-  if (answered.length === 0)
+  if (answered.length === 0) {
     return new UnavailableError('the service could not answer any of the requests', null)
-  const found = [...runs.values()].some(
-    ({ started, events: items }) => started.pipeline === pipeline && items > 0,
-  )
-  if (collection?.declared.mayBeEmpty === true || found || answered.length < lookups.size)
-    return null
+  }
+  const isRight =
+    collection?.declared.mayBeEmpty === true ||
+    answered.length < lookups.size ||
+    [...runs.values()].some((one) => one.started.pipeline === pipeline && one.events > 0)
+  if (isRight) return null
   return new ConfigError(`the service has no data for the entries of ${organizationsFile}`, {
     hint: 'Correct the list; billed entries are not requested again before refresh_days.',
   })
 }
 
 /**
- * Why a search by hand was not answered to its end; null where it was, or was not asked. One that the service refuses is another
- * thing than one that finds nothing. The journal tells, so that a run that was killed meanwhile says the same when it goes on.
+ * Why a search by hand was not answered to its end; null where it was, or was not asked. The journal tells, so that a run
+ * that was killed meanwhile says the same when it goes on.
  */
 export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): JobtideError | null {
   const [search] = lookups.values()
@@ -98,11 +111,10 @@ export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): Jobtide
   return new JobtideError(EXIT.usage, message, { hint })
 }
 
-/** Why a run that read what it could has covered nothing; null where it covered something, or had nothing to ask. */
-export function nothingCovered(
-  { organizationsFile }: Pick<Job, 'organizationsFile'>,
-  { quarantined }: Pick<History, 'quarantined'>,
+function nothingCovered(
   { batches, batchesDone, events }: RunHistory,
+  { quarantined }: History,
+  { organizationsFile }: Job,
 ): JobtideError | null {
   if (batches.size === 0 || batchesDone > 0) return null
   const asked = [...batches.values()].flatMap(({ batch }) => batch.organizations)
@@ -128,11 +140,12 @@ export function noneTracked(
   refused: readonly { readonly name: string; readonly reason: string }[],
 ): ConfigError {
   const shown = refused.slice(0, SHOWN).map(({ name, reason }) => `${name} (${reason})`)
-  const more = refused.length - shown.length
+  const more = refused.length > SHOWN ? ` and ${refused.length - SHOWN} more` : ''
+  const domains = refused.some(({ name }) => DOMAIN.test(name)) ? DOMAINS : ''
   return new ConfigError(
-    `none of ${listText(refused.length, organizationsFile)} is tracked by the service: ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`,
+    `none of ${listText(refused.length, organizationsFile)} is tracked by the service: ${shown.join(', ')}${more}`,
     {
-      hint: `${refused.some(({ name }) => DOMAIN.test(name)) ? DOMAINS : ''}Correct the list, or name another with --organizations FILE; what was refused is tried again after 7 days.`,
+      hint: `${domains}${CORRECT}; what was refused is tried again after 7 days.`,
       context: { refused: refused.length, silent: 0 },
     },
   )
@@ -143,15 +156,15 @@ function noneSentEvents(organizationsFile: string, refused: number, silent: numb
   return new ConfigError(
     `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,
     {
-      hint: 'Check the ids: the service answers an unknown id with an empty page. Correct the list, or name another with --organizations FILE.',
+      hint: `Check the ids: the service answers an unknown id with an empty page. ${CORRECT}.`,
       context: { refused, silent },
     },
   )
 }
 
-function listText(organizations: number, file: string): string {
-  return `${organizations} organisation${organizations === 1 ? '' : 's'} in ${file}`
-}
+const CORRECT = 'Correct the list, or name another with --organizations FILE'
+const listText = (organizations: number, file: string) =>
+  `${countText(organizations, 'organisation')} in ${file}`
 
 function daysRead({ from, watermark }: OrganizationCoverage): number {
   if (watermark === null) return 0

@@ -1,13 +1,10 @@
 /** The watch-lists of pipelines in the warehouse, where builds find them. */
 
-import { existsSync } from 'node:fs'
 import type { Suppression } from '../load/suppression.ts'
 import type { WatchList } from '../plan/watch-lists.ts'
-import { JobtideError, LockedError } from '../support/errors.ts'
-import type { Logger } from '../support/logger.ts'
 import { WATCH_ENTRIES } from '../warehouse/catalog.ts'
-import { asObjects, type SqlValue } from '../warehouse/rows.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { asObjects, type ResultTable, type SqlValue } from '../warehouse/rows.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Job } from './job.ts'
 
 /** Replaces the lists of a pipeline, and those of no other. Ids of erased people are left out. */
@@ -40,32 +37,25 @@ function rowsOf(list: WatchList, suppression: Suppression) {
     .map((entry) => ({ list, ...entry }))
 }
 
-/** Takes the lists of all pipelines over from the warehouse at `path`, which this one replaces. */
-export async function copyWatchLists(
-  path: string,
+/** The lists of all pipelines in a warehouse; null for one of 0.11, which had none. */
+export async function watchListsIn(warehouse: Warehouse): Promise<ResultTable | null> {
+  const [there] = await warehouse.all(
+    "select 1 from duckdb_tables() where schema_name || '.' || table_name = $1",
+    [WATCH_ENTRIES],
+  )
+  return there === undefined ? null : warehouse.table(`from ${WATCH_ENTRIES}`)
+}
+
+/** Puts the lists of the warehouse before into the one that replaces it. */
+export async function keepWatchLists(
   warehouse: Warehouse,
+  table: ResultTable | null,
   suppression: Suppression,
-  logger: Logger,
 ): Promise<void> {
-  if (!existsSync(path)) return
-  try {
-    const table = await withWarehouse({ path, mode: 'read' }, async (old) => {
-      // 0.11 had no watch-lists.
-      const [there] = await old.all(
-        "select 1 from duckdb_tables() where schema_name || '.' || table_name = $1",
-        [WATCH_ENTRIES],
-      )
-      return there === undefined ? null : old.table(`from ${WATCH_ENTRIES}`)
-    })
-    if (table === null) return
-    const rows = asObjects(table).filter(
-      ({ kind, listed_as: id }) => kind !== 'profile_id' || !suppression.coversPerson(String(id)),
-    )
-    const columns = table.columns.map(({ name }) => [name, rows.map((row) => row[name])] as const)
-    await warehouse.append(WATCH_ENTRIES, Object.fromEntries(columns) as Record<string, SqlValue[]>)
-  } catch (error) {
-    // The problem with the file may be the reason for replacing it. The next run of each pipeline writes its lists.
-    if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
-    logger.warn({ reason: error.message }, 'no_watch_lists')
-  }
+  if (table === null) return
+  const rows = asObjects(table).filter(
+    ({ kind, listed_as: id }) => kind !== 'profile_id' || !suppression.coversPerson(String(id)),
+  )
+  const columns = table.columns.map(({ name }) => [name, rows.map((row) => row[name])] as const)
+  await warehouse.append(WATCH_ENTRIES, Object.fromEntries(columns) as Record<string, SqlValue[]>)
 }

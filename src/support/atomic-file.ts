@@ -26,6 +26,7 @@ import {
   systemCode,
 } from './errors.ts'
 import type { FileModes } from './file-modes.ts'
+import { jsonOrNull, stableJson } from './json.ts'
 
 /** The mode of files that name people, or hold a key. */
 export const OWNER_ONLY = 0o600
@@ -189,6 +190,16 @@ export function readIfThere(path: string): Buffer | null {
     if (systemCode(error) === 'ENOENT') return null
     throw asStorageError(error, path)
   }
+}
+
+/** Reads JSON; null if the file is missing or damaged. @throws StorageError when the disk refuses */
+export function readJson(path: string): unknown {
+  return jsonOrNull(readIfThere(path)?.toString() ?? '')
+}
+
+/** Replaces a file of Jobtide's own by a value as JSON; only its owner may read it. @throws StorageError */
+export function writeJson(path: string, value: unknown): void {
+  writeFileAtomic(path, `${stableJson(value, 2)}\n`, OWNER_ONLY)
 }
 
 /** Reads a file that the user named. @throws ConfigError that says why it cannot be read */

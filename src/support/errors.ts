@@ -159,6 +159,12 @@ export function onDisk<T>(subject: string, work: () => T): T {
   }
 }
 
+/** The error, if it is one that Jobtide expects. @throws any other */
+export function expectedError(error: unknown): JobtideError {
+  if (error instanceof JobtideError && error.exitCode !== EXIT.defect) return error
+  throw error
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

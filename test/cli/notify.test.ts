@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { notifyAll, type Delivered } from '../../src/cli/notify.ts'
 import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
-import { readFreshness } from '../../src/run/freshness.ts'
+import { readFreshness } from '../../src/run/pipelines.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'

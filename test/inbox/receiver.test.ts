@@ -6,9 +6,14 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Inbox, deliveriesIn, filesOfInbox } from '../../src/inbox/inbox.ts'
+import {
+  deliveriesIn,
+  filesOfInbox,
+  openInbox,
+  openRefusals,
+  readRefused,
+} from '../../src/inbox/inbox.ts'
 import { createReceiver, type ReceiverOptions } from '../../src/inbox/receiver.ts'
-import { Refusals, readRefused } from '../../src/inbox/refusals.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { closeServer, listenAt } from '../../src/support/loopback.ts'
 import { Secret } from '../../src/support/secret.ts'
@@ -21,7 +26,7 @@ const DELIVERY = '{"event":"person_activity","job_id":"sig-1","changes":[]}'
 
 async function receiving(options: Partial<ReceiverOptions> = {}) {
   const folder = join(temporaryFolder(), 'inbox')
-  const inbox = new Inbox(folder, realClock)
+  const inbox = openInbox(folder, realClock)
   const server = createReceiver({ inbox, path: '/signals', ...options })
   const url = await listenAt(server, '127.0.0.1', 0)
   onTestFinished(() => closeServer(server))
@@ -125,7 +130,7 @@ describe('a receiver', () => {
       return Promise.resolve()
     }
     for (const round of [1, 2]) {
-      const refusals = new Refusals(folder, { ...clock, now: () => clock.nowMs, sleep })
+      const refusals = openRefusals(folder, { ...clock, now: () => clock.nowMs, sleep })
       refusals.note(413, 'a body may have 1000 bytes')
       refusals.note(404, 'no such path')
       refusals.note(401, 'it is not signed')

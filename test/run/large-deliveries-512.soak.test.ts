@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { Inbox } from '../../src/inbox/inbox.ts'
+import { openInbox } from '../../src/inbox/inbox.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite } from '../helpers/run-cli.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
@@ -15,7 +15,7 @@ const ACTIVITIES = 1_200
 it('20 deliveries of 1,200 activities are loaded, built, published and counted with a limit of 512 MB, and the first without one', async () => {
   const site = await openSite({ companies: 2 })
   done(await site.call(['run', site.pipeline]))
-  const inbox = new Inbox(join(site.dataDir, 'inbox'), realClock)
+  const inbox = openInbox(join(site.dataDir, 'inbox'), realClock)
   const deliver = (delivery: number) => inbox.keep(aDelivery(delivery, ACTIVITIES))
   const reader = await memoryWarehouse()
   onTestFinished(() => reader.close())

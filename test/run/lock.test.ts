@@ -24,7 +24,7 @@ describe('the lock of a data directory', () => {
     const dataDir = join(temporaryFolder(), 'data')
     const lock = await take(dataDir, 'run', { pipeline: 'nightly' })
     const says = `\`jobtide run\` of pipeline nightly (process ${process.pid} on `
-    expect(await holderOf(dataDir)).toContain(says)
+    expect((await holderOf(dataDir))?.text).toContain(says)
     await expect(take(dataDir, 'load')).rejects.toMatchObject({
       exitCode: EXIT.locked,
       message: expect.stringContaining(`${dataDir} is in use by ${says}`) as unknown,
@@ -124,10 +124,10 @@ describe('the lock of a data directory', () => {
     const lock = await nightly
     expect(notices).toEqual([expect.stringContaining('is in use by `jobtide backfill`')])
     expect(await hasWaiter(dataDir)).toBe(false)
-    expect(await holderOf(dataDir)).toContain('`jobtide run`')
+    expect((await holderOf(dataDir))?.text).toContain('`jobtide run`')
     lock.release()
     const last = await again
-    expect(await holderOf(dataDir)).toContain('`jobtide backfill`')
+    expect((await holderOf(dataDir))?.text).toContain('`jobtide backfill`')
     last.release()
   })
 
@@ -185,7 +185,7 @@ describe('the lock of a data directory', () => {
     expect(await holderOf(dataDir)).toBeNull()
     expect(await hasWaiter(dataDir)).toBe(false)
     const held = await take(dataDir, 'run', { maxWaitMs: 1 })
-    expect(await holderOf(dataDir)).toContain('jobtide run')
+    expect((await holderOf(dataDir))?.text).toContain('jobtide run')
     held.release()
   })
 

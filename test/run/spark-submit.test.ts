@@ -1,7 +1,7 @@
 /** How the job of a Spark build is started, and what its end means. */
 
 import { describe, expect, it } from 'vitest'
-import { commandOf, sparkBuildOf, submitJob } from '../../src/run/spark-submit.ts'
+import { sparkBuildOf, submitJob } from '../../src/run/spark-submit.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 
 const world = {
@@ -17,14 +17,18 @@ const submitted = (script: string) =>
   )
 
 describe('the command', () => {
-  it('gets the address of the job in the place that it names, else at its end', () => {
-    const command = (submit: string[]) => commandOf({ submit, address: null }, 's3a://b/job.json')
-    expect(command(['run', '["{job}"]'])).toEqual(['run', '["s3a://b/job.json"]'])
-    expect(command(['spark-submit', 'job.py'])).toEqual([
-      'spark-submit',
-      'job.py',
-      's3a://b/job.json',
-    ])
+  it('gets the address of the job in the place that it names, else at its end', async () => {
+    const says = (arguments_: readonly string[]) =>
+      submitJob(
+        {
+          submit: [process.execPath, '-e', 'throw process.argv.slice(1).join()', ...arguments_],
+          address: null,
+        },
+        's3a://b/job.json',
+        world,
+      )
+    await expect(says(['["{job}"]'])).rejects.toThrow('["s3a://b/job.json"]')
+    await expect(says(['job.py'])).rejects.toThrow('job.py,s3a://b/job.json')
   })
 
   it('is that of the pipeline, unless the command line names DuckDB', () => {

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { Inbox } from '../../src/inbox/inbox.ts'
+import { openInbox } from '../../src/inbox/inbox.ts'
 import { encodeFrame } from '../../src/journal/frame.ts'
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { appendSeal } from '../../src/journal/seals.ts'
@@ -73,7 +73,7 @@ it.skipIf(!HAS_PROC).each<[string, readonly string[], RegExp, Spoil]>([
       writeFileSync(join(dir, 'journal', segment), whole)
       const { length: bytes } = whole
       appendSeal(join(dir, 'journal'), { segment, bytes, sha256: sha256Hex(whole), held: [] })
-      await new Inbox(join(dir, 'inbox'), realClock).keep('{}')
+      await openInbox(join(dir, 'inbox'), realClock).keep('{}')
     },
   ],
   [

@@ -1,6 +1,6 @@
 /**
  * Backs up the journal: a second place keeps the bought pages before anything is derived from them. Copies the missing sealed
- * segments, then replaces their list (backup-list.ts). Sends no request if nothing changed.
+ * segments, then replaces their list. Sends no request if nothing changed.
  */
 
 import { join } from 'node:path'
@@ -10,30 +10,34 @@ import { listedIn } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { prefixedStore, type ObjectStore } from '../../publish/store/object-store.ts'
-import { openStore } from '../../publish/store/open-store.ts'
+import { isFolderAddress, openStore } from '../../publish/store/open-store.ts'
 import { readIfThere } from '../../support/atomic-file.ts'
-import { ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
+import { EXIT, ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
-import { countText, sum } from '../../support/numbers.ts'
+import { countText } from '../../support/numbers.ts'
+import type { ErasureWorld } from '../forget/search.ts'
+import type { SnapshotTarget } from '../job.ts'
 import type { RunWorld } from '../stages.ts'
 import {
+  JOURNAL_FOLDER,
   LIST_KEY,
+  NEVER,
   SEGMENTS_PREFIX,
+  backupTarget,
   contentSha256,
   describeJournal,
+  eachOnce,
   generationOf,
   isProven,
+  knownBackups,
+  lostMemory,
+  memoryOf,
   readBackupList,
+  readMemory,
+  remember,
   segmentKey,
   type BackedUpSegment,
   type BackupList,
-} from './backup-list.ts'
-import {
-  JOURNAL_FOLDER,
-  NEVER,
-  knownBackups,
-  readMemory,
-  remember,
   type BackupTarget,
 } from './backup-target.ts'
 
@@ -41,15 +45,6 @@ export type BackupWorld = Pick<
   RunWorld,
   'directory' | 'clock' | 'logger' | 'version' | 's3Endpoint' | 'onProgress' | 'stop'
 >
-
-export interface BackupReport {
-  readonly place: string
-  /** Segments and bytes of the whole backup. */
-  readonly segments: number
-  readonly bytes: number
-  readonly newSegments: number
-  readonly newBytes: number
-}
 
 /**
  * Opens the place of a backup. That below a destination which is open already is a part of it, and is not probed again.
@@ -91,7 +86,8 @@ export async function checkBackup(
 }
 
 /**
- * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile.
+ * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile. The
+ * place is opened only where something changed since it was backed up last.
  * @param within the destination of the snapshots, where it is open
  * @throws PublishError when the place cannot be reached or written
  * @throws ConfigError and StorageError as {@link checkBackup}, and when a segment is not as it was sealed
@@ -101,47 +97,26 @@ export async function backUp(
   journal: Journal,
   world: BackupWorld,
   within: ObjectStore | null = null,
-): Promise<BackupReport> {
-  const open = () => openBackup(target, world, 'write', within)
-  return backUpInto(open, target, describeJournal(journal, world), journal, world)
+): Promise<void> {
+  const here = describeJournal(journal, world)
+  await backUpInto(() => openBackup(target, world, 'write', within), target, here, journal, world)
 }
 
-/**
- * Backs up what `here` describes, as {@link backUp} does.
- * @param open opens the place; only where something changed since it was backed up last
- */
+/** Backs up what `here` describes, as {@link backUp} does. */
 export async function backUpInto(
   open: () => Promise<ObjectStore>,
   target: BackupTarget,
   here: BackupList,
   journal: Journal,
   world: BackupWorld,
-): Promise<BackupReport> {
+): Promise<void> {
   const { root } = world.directory
   const known = readMemory(root).find(({ place }) => place === target.place)
-  const content = contentSha256(here)
-  const size = { segments: here.segments.length, bytes: bytesOf(here.segments) }
-  const kept = (fresh: readonly BackedUpSegment[]) => {
-    remember(root, journal, {
-      ...target,
-      ...size,
-      backed_up_at: here.made_at,
-      content_sha256: content,
-      problem: null,
-    })
-    return {
-      place: target.place,
-      ...size,
-      newSegments: fresh.length,
-      newBytes: bytesOf(fresh),
-    }
-  }
-  const isSame = known?.content_sha256 === content && known.problem === null
-  if (isSame || here.segments.length === 0) {
-    return { place: target.place, ...size, newSegments: 0, newBytes: 0 }
-  }
+  const isSame = known?.content_sha256 === contentSha256(here) && known.problem === null
+  if (isSame || here.segments.length === 0) return
   try {
-    return kept(await copy(await open(), here, journal, world))
+    await copy(await open(), here, journal, world)
+    remember(root, journal, memoryOf(target, here))
   } catch (error) {
     const reason = messageOf(error)
     remember(root, journal, { ...NEVER, ...known, ...target, problem: reason })
@@ -154,18 +129,17 @@ export async function backUpInto(
   }
 }
 
-/** @returns the segments that were not there */
 async function copy(
   store: ObjectStore,
   here: BackupList,
   journal: Journal,
   world: BackupWorld,
-): Promise<BackedUpSegment[]> {
+): Promise<void> {
   const { stop, onProgress } = world
   const there = await readBackupList(store)
   if (there !== null) {
     refuseOther(there.list, journal, world, store.destination)
-    if (contentSha256(there.list) === contentSha256(here)) return []
+    if (contentSha256(there.list) === contentSha256(here)) return
   }
   const before = new Set(there?.list.segments.map(segmentKey))
   const fresh = here.segments.filter((segment) => !before.has(segmentKey(segment)))
@@ -191,7 +165,6 @@ async function copy(
   // A backup from before an erasure came back, such as a disk that was away: what was rewritten since must not stay there.
   const isBefore = (there?.list.suppression_generation ?? 0) < here.suppression_generation
   if (there !== null && isBefore) await removeOthers(store, here, world)
-  return fresh
 }
 
 /** Removes the segments that a backup does not name, and old object versions, for good. @returns how many could not be removed */
@@ -206,10 +179,6 @@ export async function removeOthers(
   if (old.length > 0) await store.remove(old.map(({ key }) => key))
   await store.purge({ uploadsBegunBefore: clock.now(), versions: true })
   return (await store.list(SEGMENTS_PREFIX)).filter(isLeft).length
-}
-
-function bytesOf(segments: readonly BackedUpSegment[]): number {
-  return sum(segments.map(({ bytes }) => bytes))
 }
 
 /**
@@ -299,3 +268,105 @@ export async function fetchSegment(
   if (!(await store.download(segmentKey(segment), path, stop))) return `${where} is not there`
   return isProven(path, segment) ? null : `${where} is not as it was written`
 }
+
+interface Place extends BackupTarget {
+  /** Whether the journal was backed up there; of another place that is to be seen. */
+  readonly isKnown: boolean
+}
+
+/** Every place that may hold a backup, even if journal.backup.json is lost: noted, named by pipelines, or below a destination. */
+function placesOf(
+  { directory, declaredBackups }: ErasureWorld,
+  journal: Journal,
+  targets: readonly SnapshotTarget[],
+): Place[] {
+  const known = knownBackups(directory.root, journal)
+  const below = targets.flatMap((target) => backupTarget(undefined, target, directory.root) ?? [])
+  return eachOnce([
+    ...known.map((one) => ({ ...one, isKnown: true })),
+    ...[...declaredBackups(), ...below].map((one) => ({ ...one, isKnown: false })),
+  ])
+}
+
+/**
+ * Looks at every backup before an erasure changes anything: half an erasure would be left where this version, or this copy of the
+ * journal, cannot finish it. A place that is out of reach or damaged does not keep people in the others.
+ * @throws ConfigError for the backup of a newer version
+ * @throws StorageError for one that knows more than this journal
+ */
+export async function refuseNewerBackups(
+  world: ErasureWorld,
+  journal: Journal,
+  targets: readonly SnapshotTarget[],
+): Promise<void> {
+  if (journal.segments().length === 0) return
+  for (const place of placesOf(world, journal, targets)) {
+    const there = await listAt(place, journal, world).catch((error: unknown) => {
+      if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
+      return null
+    })
+    if (there?.list && there.isOurs) refuseOther(there.list, journal, world, place.place)
+  }
+}
+
+/** The list of the backup there, and whether it is of this journal. */
+async function listAt(place: Place, { folder }: Journal, world: ErasureWorld) {
+  const list = (await readBackupList(await openBackup(place, world, 'read')))?.list ?? null
+  const isOurs = list !== null && list.journal_id === journalIdentity(folder, world.clock.now())
+  return { list, isOurs }
+}
+
+/**
+ * Applies an erasure to the backups: uploads the rewritten segments, and deletes all others with their old object versions.
+ * The remaining objects are proved to be the segments here, which are searched here.
+ * @param targets where snapshots were published
+ * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
+ * @returns what is left, a sentence for each place
+ */
+export async function eraseInBackups(
+  world: ErasureWorld,
+  journal: Journal,
+  targets: readonly SnapshotTarget[],
+  isLast: boolean,
+): Promise<string[]> {
+  const lost = lostMemory(world.directory.root, journal)
+  const erased: string[][] = []
+  for (const place of placesOf(world, journal, targets)) {
+    const left = await eraseIn(place, journal, world, isLast, lost !== null)
+    if (left !== null) erased.push(left.map((problem) => `${place.place}: ${problem}`))
+  }
+  return lost !== null && erased.length === 0 ? [lost] : erased.flat()
+}
+
+/** @returns what is left to do there; null where there is no backup of this journal */
+async function eraseIn(
+  place: Place,
+  journal: Journal,
+  world: ErasureWorld,
+  isLast: boolean,
+  isMemoryLost: boolean,
+): Promise<string[] | null> {
+  try {
+    const { list: there, isOurs } = await listAt(place, journal, world)
+    if (!place.isKnown && !isOurs) return null
+    const known = readMemory(world.directory.root).find((one) => one.place === place.place)
+    if (there === null && known !== undefined && known.backed_up_at !== null) {
+      return [`the backup is not there: mount its disk. ${IF_GONE}`]
+    }
+    // Of another journal nothing is removed.
+    if (there !== null) refuseOther(there, journal, world, place.place)
+    const store = await openBackup(place, world, 'write')
+    const here = describeJournal(journal, world, isLast)
+    await backUpInto(() => Promise.resolve(store), place, here, journal, world)
+    const count = await removeOthers(store, here, world)
+    return count === 0 ? [] : [`${countText(count, 'old segment')} could not be removed`]
+  } catch (error) {
+    if (!(error instanceof JobtideError)) throw error
+    const isNowhere = isFolderAddress(place.place) || !isMemoryLost
+    if (!(error instanceof PublishError)) return [error.message]
+    if (!place.isKnown && isNowhere) return null
+    return [place.isKnown ? `${error.message}. ${IF_GONE}` : error.message]
+  }
+}
+
+const IF_GONE = 'If it is gone for good, remove the place from journal.backup.json'

@@ -1,18 +1,31 @@
-/** Where the journal is backed up, and what this machine remembers of it: `journal.backup.json` in the data directory. */
+/**
+ * Where the journal is backed up, what this machine remembers of it (`journal.backup.json` in the data directory), and what a
+ * backup holds: the sealed segments, each an object named by its SHA-256, and one list, which is replaced last by
+ * compare-and-swap. The list has everything else that a restored journal needs, so a backup is always a whole state of it.
+ */
 
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import { journalIdentity } from '../../journal/identity.ts'
 import type { Journal } from '../../journal/journal.ts'
+import { fileState } from '../../journal/loss.ts'
 import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
-import type { S3Options } from '../../publish/store/object-store.ts'
+import { parseSeals, readSealBytes, type SealedSegment } from '../../journal/seals.ts'
+import { SUPPRESSED_FILE } from '../../load/suppression.ts'
+import type { ObjectStore, ObjectVersion, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
-import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../../support/atomic-file.ts'
-import { ConfigError } from '../../support/errors.ts'
+import { readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
+import { isoInstant, type Clock } from '../../support/clock.ts'
+import { ConfigError, StorageError } from '../../support/errors.ts'
+import { sha256Hex } from '../../support/hash.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
+import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
-import { ownEntryAt } from '../data-directory.ts'
+import { newUlid } from '../../support/ulid.ts'
+import { CERTIFICATES, ownEntryAt, type DataDirectory } from '../data-directory.ts'
+import { PENDING_FILE } from '../forget/pending.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
 export const JOURNAL_FOLDER = 'journal'
@@ -47,10 +60,8 @@ export function absolutePlace(place: string, dataDir: string): string {
     'Name a folder on another disk, or s3://bucket/prefix, in `journal: {backup: …}` or JOBTIDE_JOURNAL_BACKUP.'
   const address = absoluteAddress(place, dataDir)
   if (address === null) {
-    throw new ConfigError(
-      `the journal is backed up to a folder or to s3://bucket/prefix, not to ${withoutCredentials(place)}`,
-      { hint },
-    )
+    const what = 'the journal is backed up to a folder or to s3://bucket/prefix'
+    throw new ConfigError(`${what}, not to ${withoutCredentials(place)}`, { hint })
   }
   if (!isFolderAddress(address)) return withoutSlash(address)
   const root = resolve(dataDir)
@@ -74,13 +85,12 @@ const memorySchema = z.object({
   problem: z.string().nullable(),
 })
 
-/** The record of one place. */
-export type BackupMemory = z.infer<typeof memorySchema>
+type BackupMemory = z.infer<typeof memorySchema>
 
-const FORMAT_VERSION = 1
+const MEMORY_FORMAT = 1
 
 const fileSchema = z.object({
-  format_version: z.literal(FORMAT_VERSION),
+  format_version: z.literal(MEMORY_FORMAT),
   places: z.array(memorySchema),
 })
 
@@ -96,8 +106,8 @@ export function readMemory(root: string): readonly BackupMemory[] {
 
 /** null for a file that is lost or damaged. */
 function readFile(root: string): readonly BackupMemory[] | null {
-  const value = jsonOrNull(readIfThere(memoryPath(root))?.toString() ?? '')
-  refuseOtherFormat(memoryPath(root), value, [FORMAT_VERSION])
+  const value = readJson(memoryPath(root))
+  refuseOtherFormat(memoryPath(root), value, [MEMORY_FORMAT])
   return fileSchema.safeParse(value).data?.places ?? null
 }
 
@@ -151,8 +161,19 @@ export function eachOnce<T extends BackupTarget>(targets: readonly T[]): T[] {
 export function remember(root: string, journal: Journal, memory: BackupMemory): void {
   const known = readFile(root) ?? knownBackups(root, journal).map((one) => ({ ...one, ...NEVER }))
   const others = known.filter(({ place }) => place !== memory.place)
-  const file = { format_version: FORMAT_VERSION, places: [...others, memory] }
-  writeFileAtomic(memoryPath(root), `${stableJson(file, 2)}\n`, OWNER_ONLY)
+  writeJson(memoryPath(root), { format_version: MEMORY_FORMAT, places: [...others, memory] })
+}
+
+/** The memory of a place that holds a backup with this list. */
+export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
+  return {
+    ...target,
+    backed_up_at: list.made_at,
+    content_sha256: contentSha256(list),
+    segments: list.segments.length,
+    bytes: sum(list.segments.map(({ bytes }) => bytes)),
+    problem: null,
+  }
 }
 
 /** Of a place that was never backed up to, as far as this machine knows. */
@@ -184,4 +205,129 @@ export function backupStates(root: string, sealed: number): BackupState[] {
     missing: Math.max(0, sealed - segments),
     problem,
   }))
+}
+
+export const LIST_KEY = 'backup.json'
+export const SEGMENTS_PREFIX = 'segments/'
+
+const segmentSchema = z.strictObject({
+  segment: z.string().regex(/^[0-9A-HJKMNP-TV-Z]{26}\.journal$/),
+  bytes: z.int().min(1),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+})
+
+/** A sealed segment as it is backed up. */
+export type BackedUpSegment = z.infer<typeof segmentSchema>
+
+const LIST_FORMAT = 1
+
+const listSchema = z.strictObject({
+  format_version: z.literal(LIST_FORMAT),
+  /** Of this state of the list: no two are alike. */
+  id: z.ulid(),
+  /** ISO 8601, UTC. */
+  made_at: z.string(),
+  jobtide: z.string(),
+  journal_id: z.string(),
+  segments: z.array(segmentSchema),
+  /** The bytes of `journal.seals`. */
+  seals: z.string(),
+  /** How many lists of erased people preceded this one; 0 if no one was erased. */
+  suppression_generation: z.int().min(0),
+  /** Other files of the data directory, by name: what keeps erased people out. */
+  files: z.record(
+    z.string().regex(/^(?:suppressed\.json|forget\.pending\.json|certificates\/[\w.-]+\.json)$/),
+    z.string(),
+  ),
+})
+
+export type BackupList = z.infer<typeof listSchema>
+
+/** The key of a segment's object: another state of a segment is another object. */
+export function segmentKey({ segment, sha256 }: BackedUpSegment): string {
+  return `${SEGMENTS_PREFIX}${segment.replace(/\.journal$/, '')}-${sha256}.journal`
+}
+
+interface Here {
+  readonly directory: Pick<DataDirectory, 'root'>
+  readonly clock: Clock
+  readonly version: string
+}
+
+/** Describes a backup of the journal as it is now. The caller is the only process that writes the journal. */
+export function describeJournal(
+  journal: Journal,
+  { directory, clock, version }: Here,
+  withoutPending = false,
+): BackupList {
+  const seals = readSealBytes(journal.folder)
+  const { [PENDING_FILE]: pending, ...others } = filesOf(directory.root)
+  const files =
+    withoutPending || pending === undefined ? others : { ...others, [PENDING_FILE]: pending }
+  return {
+    format_version: LIST_FORMAT,
+    id: newUlid(clock.now()),
+    made_at: isoInstant(clock.now()),
+    jobtide: version,
+    journal_id: journalIdentity(journal.folder, clock.now()),
+    segments: seals === null ? [] : segmentsIn(parseSeals(journal.folder, seals)),
+    seals: seals?.toString() ?? '',
+    suppression_generation: generationOf(files[SUPPRESSED_FILE]),
+    files,
+  }
+}
+
+/** Those that are there; of one that is accepted to be lost in part, that part. */
+function segmentsIn(seals: ReadonlyMap<string, SealedSegment>): BackedUpSegment[] {
+  return [...seals.values()].flatMap(
+    ({ segment, bytes, sha256 }) => segmentSchema.safeParse({ segment, bytes, sha256 }).data ?? [],
+  )
+}
+
+function filesOf(root: string): Record<string, string> {
+  const folder = join(root, CERTIFICATES)
+  const certificates = existsSync(folder)
+    ? readdirSync(folder).filter((name) => name.endsWith('.json'))
+    : []
+  const names = [
+    SUPPRESSED_FILE,
+    PENDING_FILE,
+    ...certificates.map((one) => `${CERTIFICATES}/${one}`),
+  ]
+  const texts = names.map((name) => [name, readIfThere(join(root, name))?.toString()] as const)
+  return Object.fromEntries(
+    texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
+  )
+}
+
+/** The generation of a list of erased people; 0 for none. */
+export function generationOf(text: string | undefined): number {
+  const { generation } = Object(jsonOrNull(text ?? '')) as Record<string, unknown>
+  return typeof generation === 'number' ? generation : 0
+}
+
+/** SHA-256 of what a list says, whenever and by whichever version it was written. */
+export function contentSha256(list: BackupList): string {
+  return sha256Hex(stableJson({ ...list, id: '', made_at: '', jobtide: '' }))
+}
+
+/** @returns null where there is no backup @throws StorageError when the list is damaged @throws ConfigError when it is newer */
+export async function readBackupList(
+  store: ObjectStore,
+): Promise<{ readonly list: BackupList; readonly version: ObjectVersion } | null> {
+  const stored = await store.get(LIST_KEY)
+  if (stored === null) return null
+  const where = store.urlOf(LIST_KEY)
+  const value = jsonOrNull(Buffer.from(stored.bytes).toString())
+  refuseOtherFormat(where, value, [LIST_FORMAT])
+  const list = listSchema.safeParse(value).data
+  if (list !== undefined) return { list, version: stored.version }
+  throw new StorageError(`${where} is not the list of a journal backup, or is damaged`, {
+    hint: 'Restore an earlier version of that object if the bucket keeps versions, or name another place.',
+  })
+}
+
+/** Whether a file is the segment as it was sealed. */
+export function isProven(path: string, { sha256 }: Pick<BackedUpSegment, 'sha256'>): boolean {
+  return fileState(path).sha256 === sha256
 }

@@ -33,15 +33,17 @@ import { jsonOrNull, refuseOtherFormat } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
 import { PENDING_FILE, PENDING_FORMATS } from '../forget/pending.ts'
 import {
-  contentSha256,
+  JOURNAL_FOLDER,
   generationOf,
   isProven,
+  memoryOf,
   readBackupList,
+  remember,
   type BackedUpSegment,
   type BackupList,
-} from './backup-list.ts'
+  type BackupTarget,
+} from './backup-target.ts'
 import { fetchSegment, openBackup, type BackupWorld } from './back-up.ts'
-import { JOURNAL_FOLDER, remember, type BackupTarget } from './backup-target.ts'
 
 export interface RestoredJournal {
   readonly place: string
@@ -88,27 +90,22 @@ export async function restoreJournal(
   else {
     const restoring = join(directory.root, 'journal.restoring')
     await fetchSegments(store, list.segments, restoring, world)
-    refuseNewer(list, restoring, world)
+    // All of it is read before any of it is in its place: what a newer version wrote is left to that one.
+    refuseNewerFiles(list, directory.root)
+    writeFileAtomic(sealsPath(restoring), list.seals)
+    readHistory(openJournal(restoring, clock))
     place(list, restoring, journal)
   }
   journal.check('bytes')
-  const credits = sum([...monthlyCredits(readHistory(journal).spending, null).values()])
-  const bytes = sum(list.segments.map((segment) => segment.bytes))
-  remember(directory.root, journal, {
-    ...target,
-    backed_up_at: list.made_at,
-    content_sha256: contentSha256(list),
-    segments: list.segments.length,
-    bytes,
-    problem: null,
-  })
+  const memory = memoryOf(target, list)
+  remember(directory.root, journal, memory)
   return {
     place: target.place,
     madeAt: list.made_at,
-    segments: list.segments.length,
-    bytes,
+    segments: memory.segments,
+    bytes: memory.bytes,
     lost: lost.length,
-    credits,
+    credits: sum([...monthlyCredits(readHistory(journal).spending, null).values()]),
     creditsPublished: await publishedCredits(target, world),
   }
 }
@@ -179,9 +176,15 @@ async function fetchSegments(
     if (!existsSync(path) || !isProven(path, segment)) {
       const fetched = nameOf(path)
       const problem = await fetchSegment(store, segment, fetched, stop)
-      if (problem !== null) throw damaged(problem)
+      if (problem !== null) {
+        throw new StorageError(`the backup of the journal is damaged: ${problem}`, {
+          hint: 'Restore that object if the bucket keeps versions, and run the same command again. Until then nothing is restored.',
+        })
+      }
       if (fetched !== path) {
-        readAll(fetched)
+        // What a newer version wrote is left to that one.
+        const records = readSegment(fetched)
+        while (records.next().done !== true);
         onDisk(path, () => renameSync(fetched, path))
       }
     }
@@ -189,33 +192,11 @@ async function fetchSegments(
   }
 }
 
-function damaged(what: string): StorageError {
-  return new StorageError(`the backup of the journal is damaged: ${what}`, {
-    hint: 'Restore that object if the bucket keeps versions, and run the same command again. Until then nothing is restored.',
-  })
-}
-
-/**
- * Reads all that was fetched, before any of it is in its place: what a newer version wrote is left to that one.
- * @throws JobtideError for it
- */
-function refuseNewer(list: BackupList, restoring: string, { directory, clock }: BackupWorld): void {
-  refuseNewerFiles(list, directory.root)
-  writeFileAtomic(sealsPath(restoring), list.seals)
-  readHistory(openJournal(restoring, clock))
-}
-
 function refuseNewerFiles({ files }: BackupList, root: string): void {
   const formats = { [SUPPRESSED_FILE]: LIST_FORMATS, [PENDING_FILE]: PENDING_FORMATS }
   for (const [name, read] of Object.entries(formats)) {
     refuseOtherFormat(join(root, name), jsonOrNull(files[name] ?? ''), read)
   }
-}
-
-/** @throws JournalTooNewError for a segment of a newer version */
-function readAll(path: string): void {
-  const records = readSegment(path)
-  while (records.next().done !== true);
 }
 
 /** Puts everything into its place. */

@@ -14,22 +14,20 @@ import { join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
 import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
-import { OWNER_ONLY, removeFile, writeFileAtomic } from '../../support/atomic-file.ts'
+import { removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, onDisk } from '../../support/errors.ts'
-import { stableJson } from '../../support/json.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
-import { eraseInBackups } from '../backup/erase-backups.ts'
+import { eraseInBackups } from '../backup/back-up.ts'
 import { eraseInDatabases } from '../databases.ts'
 import { CERTIFICATES, REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
-import { refuseNewerPlaces } from './newer-places.ts'
 import {
   PENDING_FILE,
   readPending,
@@ -40,17 +38,18 @@ import {
 } from './pending.ts'
 import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
+  addressesAmong,
   allOf,
-  markersOf,
-  notHere,
-  pagesOf,
+  knownOf,
   remainingIn,
   searchFolder,
+  searchIn,
+  tell,
   unsearchedIn,
+  type ErasureWorld,
   type SearchReport,
 } from './search.ts'
-import { eraseInTarget, knownDestinations, searchTarget } from './snapshots.ts'
-import { searchIn, tell, type ErasureWorld } from './world.ts'
+import { eraseInTarget, knownDestinations, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 
 /** The report of an erasure, without names. `certificates/forget-<ULID>.json` holds all of it except `path`. */
 export interface Certificate extends Pick<
@@ -75,7 +74,7 @@ export interface Certificate extends Pick<
   readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
 }
 
-/** The report of an erasure, and the people it did not find, who are named in no file. */
+/** A certificate, and the people who were not found: no file names them. */
 export interface Erasure extends Certificate {
   readonly notHere: readonly string[]
 }
@@ -94,65 +93,62 @@ export async function erase(
   request: Erasable,
   maxWaitMs = 0,
 ): Promise<Erasure | null> {
-  return withJournal(
-    world,
-    { command: 'forget', maxWaitMs },
-    'refuse',
-    async (journal, _, before) => {
-      const earlier = readPending(world.directory.root)
-      const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
-      const pending = earlier === null && !isNew ? null : together(earlier, request)
-      if (pending !== null) await refuseNewerPlaces(world, journal)
-      await before.bringUp()
-      return eraseAll(world, journal, pending, isNew)
-    },
-  )
+  const { root, warehouse } = world.directory
+  const lock = { command: 'forget', maxWaitMs }
+  return withJournal(world, lock, 'refuse', async (journal, _, before) => {
+    const earlier = readPending(root)
+    const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
+    const pending = earlier === null && !isNew ? null : together(earlier, request)
+    if (pending !== null) await refuseNewerPlaces(world, journal)
+    await before.bringUp()
+    const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
+    const ids = pending?.profile_ids ?? []
+    const here = isEmpty ? nothingKnown(ids) : await bringUpToDate(world, journal, ids)
+    if (pending !== null) return eraseAll(world, journal, { pending, isNew, isEmpty, here })
+    if (isEmpty) return null
+    await eraseFromJournal(world, 'noted')
+    if (await rewriteIfDue(warehouse)) await eraseCopies(world)
+    return null
+  })
+}
+
+interface Begun {
+  readonly pending: Pending
+  readonly isNew: boolean
+  /** Whether there is neither a journal nor a warehouse yet. */
+  readonly isEmpty: boolean
+  readonly here: Known
 }
 
 async function eraseAll(
   world: ErasureWorld,
   journal: Journal,
-  begun: Pending | null,
-  isNew: boolean,
-): Promise<Erasure | null> {
-  const { directory, clock } = world
-  const { root, warehouse } = directory
-  const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
-  const here = isEmpty ? nothingKnown(begun) : await bringUpToDate(world, journal, begun)
-  if (begun === null) {
-    if (!isEmpty) {
-      await eraseFromJournal(world, 'noted')
-      if (await rewriteIfDue(warehouse)) await eraseCopies(world)
-    }
-    return null
-  }
+  { pending: begun, isNew, isEmpty, here }: Begun,
+): Promise<Erasure> {
+  const { root, warehouse } = world.directory
   let pending = begun
   const keep = (change: Partial<Pending>) => {
     pending = { ...pending, ...change }
     writePending(root, pending)
   }
   // Records the search terms while the data still exists, before any change.
-  if (isNew) keep({ markers: here.markers })
+  const terms = new Map([...pending.markers, ...here.markers].map((one) => [one.text, one]))
+  if (isNew) keep({ markers: [...terms.values()] })
   const { profile_ids: profileIds, events_before: before, markers } = pending
   const eventsBefore = before === null ? null : Date.parse(before)
-  const suppressed = await suppress(
-    journal,
-    { profileIds, pages: here.pages, eventsBefore },
-    clock.now(),
-  )
+  const erased = { profileIds, pages: here.pages, eventsBefore }
+  const suppressed = await suppress(journal, erased, world.clock.now())
   if (!isEmpty) {
     tell(world, 'journal')
     const which = pending.is_rebuilt ? 'noted' : 'all'
-    const segments = await eraseFromJournal(world, which, pending.markers)
+    const segments = await eraseFromJournal(world, which, markers)
     keep({ segments: [...pending.segments, ...segments] })
   }
   if (!isEmpty && !pending.is_rebuilt) {
     tell(world, 'warehouse')
     await rebuildWithout(world, warehouse, { profileIds, markers }, (deleted) => {
-      const rows = { ...deleted }
-      for (const [table, count] of Object.entries(pending.rows)) {
-        rows[table] = (rows[table] ?? 0) + count
-      }
+      const rows = { ...pending.rows }
+      for (const [table, count] of Object.entries(deleted)) rows[table] = (rows[table] ?? 0) + count
       keep({ rows })
     })
     keep({ is_rebuilt: true })
@@ -169,7 +165,9 @@ async function eraseAll(
       )
   keep({ stores: [...stores, ...databases] })
   tell(world, 'backup')
-  const unreached = failuresOf(pending.stores)
+  const unreached = pending.stores.flatMap(({ destination, problem }) =>
+    problem === null ? [] : [`${destination}: ${problem}`],
+  )
   // A backup keeps what is pending, with the names of the people, only while something is.
   const isLast = unreached.length === 0
   const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, targets, isLast)
@@ -188,44 +186,33 @@ async function eraseAll(
   return { ...certificate, notHere: here.notHere }
 }
 
-/** Those of the ids that are addresses, of pages or of mail: people who are known from answers alone. */
-function pagesAmong(ids: readonly string[]): string[] {
-  return ids.filter((id) => /[/@]/.test(id))
-}
-
 interface Known {
   readonly markers: Pending['markers']
+  /** Ids without any data here. */
   readonly notHere: readonly string[]
   /** Pages and handles of the people. */
   readonly pages: readonly string[]
   readonly destinations: readonly string[]
 }
 
-function nothingKnown(pending: Pending | null): Known {
-  const ids = pending?.profile_ids ?? []
+function nothingKnown(ids: readonly string[]): Known {
   const markers = ids.map((text) => ({ text, is_unique: true }))
-  return { markers, notHere: ids, pages: pagesAmong(ids), destinations: [] }
+  return { markers, notHere: ids, pages: addressesAmong(ids), destinations: [] }
 }
 
 /** Loads what the journal holds, and says what the warehouse knows of the people then. */
 async function bringUpToDate(
   world: ErasureWorld,
   journal: Journal,
-  pending: Pending | null,
+  ids: readonly string[],
 ): Promise<Known> {
   const { directory } = world
   // A load of nothing would take runs and coverage out of the warehouse.
   await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)
-    const ids = pending?.profile_ids ?? []
-    const unknown = ids.length === 0 ? [] : await notHere(warehouse, ids)
-    const found = ids.length === 0 ? [] : await markersOf(warehouse, ids, new Set(unknown))
-    const all = [...(pending?.markers ?? []), ...found]
     return {
-      markers: [...new Map(all.map((marker) => [marker.text, marker])).values()],
-      notHere: unknown,
-      pages: [...pagesAmong(ids), ...(await pagesOf(warehouse, ids))],
+      ...(await knownOf(warehouse, ids)),
       destinations: await knownDestinations(warehouse),
     }
   })
@@ -249,8 +236,7 @@ async function eraseInTargets(
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {
   const { root } = directory
   onDisk(root, () => {
-    const names = existsSync(root) ? readdirSync(root) : []
-    for (const name of names.filter((entry) => REMOVED.test(entry))) {
+    for (const name of readdirSync(root).filter((entry) => REMOVED.test(entry))) {
       rmSync(join(root, name), { recursive: true, force: true })
     }
   })
@@ -271,7 +257,7 @@ async function prove(
   if (markers.length === 0) return allOf([])
   const { root } = world.directory
   // The pending erasure names them on purpose, and goes when this proof holds.
-  const options = { ...searchIn(world, 'proof'), markers }
+  const options = searchIn(world, 'proof', markers)
   const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
   for (const folder of linkedFoldersIn(root)) reports.push(await searchFolder(folder, options))
   for (const target of targets) {
@@ -280,12 +266,6 @@ async function prove(
     if (report !== null) reports.push(report)
   }
   return allOf(reports)
-}
-
-function failuresOf(stores: Pending['stores']): string[] {
-  return stores.flatMap(({ destination, problem }) =>
-    problem === null ? [] : [`${destination}: ${problem}`],
-  )
 }
 
 function certify(
@@ -312,7 +292,7 @@ function certify(
     stores,
     proof: { texts: markers.length, ...proof },
   }
-  writeFileAtomic(path, `${stableJson(content, 2)}\n`, OWNER_ONLY)
+  writeJson(path, content)
   return { path, ...content }
 }
 

@@ -12,8 +12,7 @@ import { relationsOf } from '../../warehouse/erase-rows.ts'
 import { asObjects } from '../../warehouse/rows.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
-import { namingOf } from './rebuild.ts'
-import { markersOf } from './search.ts'
+import { markersOf, namingOf } from './search.ts'
 import { knownDestinations } from './snapshots.ts'
 
 type ExportWorld = Pick<RunWorld, 'directory' | 'clock' | 'version'>
@@ -45,14 +44,12 @@ export async function exportPerson(world: ExportWorld, profileId: string) {
   if (events.length === 0 && answers.length === 0 && Object.keys(tables).length === 0) {
     const wasErased = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
     const name = JSON.stringify(profileId)
-    throw new ConfigError(
-      wasErased
-        ? `${name} was erased: nothing is known of them`
-        : `nothing is known of ${name} in ${directory.root}`,
-      {
-        hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
-      },
-    )
+    const what = wasErased
+      ? `${name} was erased: nothing is known of them`
+      : `nothing is known of ${name} in ${directory.root}`
+    throw new ConfigError(what, {
+      hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
+    })
   }
   return {
     profile_id: profileId,

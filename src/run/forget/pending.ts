@@ -7,13 +7,19 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { OWNER_ONLY, readIfThere, removeFile, writeFileAtomic } from '../../support/atomic-file.ts'
+import { readIfThere, readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
-import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
-import type { Marker } from './search.ts'
+import { refuseOtherFormat } from '../../support/json.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
+
+/** A text that identifies a person. */
+export interface Marker {
+  readonly text: string
+  /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
+  readonly is_unique: boolean
+}
 
 /** A destination, and which snapshots there named the people. */
 export interface StoreFindings {
@@ -47,9 +53,8 @@ export type Pending = z.infer<typeof pendingSchema>
 /** Reads what is left to do; null when nothing is. @throws JobtideError when the file is damaged, or of another version */
 export function readPending(dataDir: string): Pending | null {
   const path = join(dataDir, PENDING_FILE)
-  const bytes = readIfThere(path)
-  if (bytes === null) return null
-  const value = jsonOrNull(bytes.toString())
+  if (readIfThere(path) === null) return null
+  const value = readJson(path)
   refuseOtherFormat(path, value, PENDING_FORMATS)
   const pending = pendingSchema.safeParse(value).data
   if (pending !== undefined) return pending
@@ -60,7 +65,7 @@ export function readPending(dataDir: string): Pending | null {
 
 /** Keeps what is left to do. @throws StorageError when the disk refuses */
 export function writePending(dataDir: string, pending: Pending): void {
-  writeFileAtomic(join(dataDir, PENDING_FILE), `${stableJson(pending, 2)}\n`, OWNER_ONLY)
+  writeJson(join(dataDir, PENDING_FILE), pending)
 }
 
 /** Nothing is left to do. @throws StorageError when the disk refuses */

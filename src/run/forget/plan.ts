@@ -10,10 +10,9 @@ import { countErasable, tablesOf, type RowsByTable } from '../../warehouse/erase
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { databasesToErase } from '../databases.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
-import { cutting, findInJournal, namingOf } from './rebuild.ts'
-import { markersOf, notHere } from './search.ts'
+import { cutting, findInJournal } from './rebuild.ts'
+import { knownOf, namingOf, type ErasureWorld } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
-import type { ErasureWorld } from './world.ts'
 
 export interface ErasurePlan extends Pick<Pending, 'events_before'> {
   readonly people: number
@@ -49,8 +48,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
             'create temp table answers (request_id varchar, subject varchar, endpoint varchar, body varchar)',
           )
         }
-        const unknown = await notHere(warehouse, ids)
-        const markers = await markersOf(warehouse, ids, new Set(unknown))
+        const { markers, notHere } = await knownOf(warehouse, ids)
         const rows = await countErasable(warehouse, {
           profileIds: ids,
           eventsBefore,
@@ -60,7 +58,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
         return {
           rows: answers.length === 0 ? rows : { ...rows, 'main.answers': answers.length },
           markers,
-          not_here: unknown,
+          not_here: notHere,
           destinations: await knownDestinations(warehouse),
         }
       })

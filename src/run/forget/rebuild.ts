@@ -11,15 +11,15 @@ import { openJournal } from '../../journal/journal.ts'
 import { cutAnswer, type IsNamed } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { ANY_END } from '../../load/rows.ts'
-import { cutAnswers, leaveOut, type LeftOut } from '../../load/leave-out.ts'
+import { cutAnswers, leaveOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
-import { withWarehouse } from '../../warehouse/warehouse.ts'
-import { buildStage, type RunWorld } from '../stages.ts'
-import { SearchTerms } from './search-terms.ts'
-import type { Marker } from './search.ts'
-import { tell, type ErasureWorld } from './world.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import type { RebuildWorld } from '../rebuild.ts'
+import { buildStage } from '../stages.ts'
+import type { Marker } from './pending.ts'
+import { namingOf, tell, type ErasureWorld } from './search.ts'
 
 /**
  * Looks for events in segments of the journal.
@@ -48,15 +48,6 @@ export function cutting(isErased: (event: unknown) => boolean, isNamed: IsNamed)
   }
 }
 
-/** Whether one of the texts stands in a text; those that stand in texts about others are a whole one. */
-export function namingOf(markers: readonly Marker[]): (text: string) => boolean {
-  const textsOf = (isUnique: boolean) =>
-    markers.filter(({ is_unique }) => is_unique === isUnique).map(({ text }) => text)
-  const terms = new SearchTerms(textsOf(true))
-  const wholes = new Set(textsOf(false))
-  return (text) => wholes.has(text) || terms.areIn(Buffer.from(text))
-}
-
 /**
  * Rewrites the segments that hold events which are not kept. All of them are loaded.
  * @param which all segments, or those in which a load left such events out
@@ -74,7 +65,7 @@ export async function eraseFromJournal(
     (event) => suppression.coversEvent(event),
     (text, member) => suppression.coversText(text, member) || isNamed(text),
   )
-  return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
+  return writing(directory.warehouse, async (warehouse) => {
     const noted = await warehouse.all<{ segment: string }>('from ops.segments_to_erase order by 1')
     const only = which === 'all' ? undefined : noted.map(({ segment }) => segment)
     const found = findInJournal(world, cut, only)
@@ -94,11 +85,6 @@ export async function eraseFromJournal(
   })
 }
 
-type RebuildWorld = Pick<
-  RunWorld,
-  'directory' | 'ownFolder' | 'clock' | 'logger' | 'onProgress' | 'stop'
->
-
 /**
  * Takes people, and events that are too old by the suppression list, out of a warehouse that no process has open, builds the
  * models again, and writes the file again, so that no byte of them is left. Stopped at any point, it can be called again.
@@ -111,20 +97,22 @@ export async function rebuildWithout(
   { profileIds, markers }: { profileIds: readonly string[]; markers: readonly Marker[] },
   onDeleted: (rows: RowsByTable) => void,
 ): Promise<void> {
-  const { rows } = await leaveOutIn(world, path, profileIds)
-  const answers = await withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    cutAnswers(warehouse, namingOf(markers)),
-  )
-  const cut = answers + (rows['main.answers'] ?? 0)
-  onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
+  await writing(path, async (warehouse) => {
+    const { rows } = await leaveOut(warehouse, suppressionOf(world), profileIds)
+    const answers = await cutAnswers(warehouse, namingOf(markers))
+    const cut = answers + (rows['main.answers'] ?? 0)
+    onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
+  })
   await buildAgain(world, path)
-  await rewrite(path)
 }
 
-/** Builds; without the user's own models and checks where one of them is wrong or fails: none keeps a person in. */
+/**
+ * Builds, and writes the file again. The user's own models and checks are left out where one of them is wrong or fails: none
+ * keeps a person in.
+ */
 async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
   const build = (how?: Parameters<typeof buildStage>[2]) =>
-    withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world, how))
+    writing(path, (warehouse) => buildStage(warehouse, world, how))
   try {
     await build()
   } catch (error) {
@@ -133,6 +121,7 @@ async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
     await build({ ownFolder: undefined })
     world.logger.warn({ reason: messageOf(error) }, 'own_models_left_out')
   }
+  await rewrite(path)
 }
 
 /**
@@ -143,10 +132,10 @@ async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function leaveOutErased(world: RebuildWorld, path: string): Promise<number> {
-  const { people, rows } = await leaveOutIn(world, path)
-  if (Object.keys(rows).length === 0) return people
-  await buildAgain(world, path)
-  await rewrite(path)
+  const { people, rows } = await writing(path, (warehouse) =>
+    leaveOut(warehouse, suppressionOf(world)),
+  )
+  if (Object.keys(rows).length > 0) await buildAgain(world, path)
   return people
 }
 
@@ -159,20 +148,15 @@ export async function rewriteIfDue(path: string): Promise<boolean> {
   return due > 0
 }
 
-function leaveOutIn(
-  { directory, clock }: RebuildWorld,
-  path: string,
-  also: readonly string[] = [],
-): Promise<LeftOut> {
-  const suppression = readSuppression(openJournal(directory.journal, clock))
-  return withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    leaveOut(warehouse, suppression, also),
-  )
-}
-
 async function rewrite(path: string): Promise<void> {
   await compactDatabase(path)
-  await withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    warehouse.run('update ops.suppression set is_rewritten = true'),
-  )
+  await writing(path, (open) => open.run('update ops.suppression set is_rewritten = true'))
+}
+
+function writing<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouse({ path, mode: 'write' }, work)
+}
+
+function suppressionOf({ directory, clock }: Pick<RebuildWorld, 'directory' | 'clock'>) {
+  return readSuppression(openJournal(directory.journal, clock))
 }

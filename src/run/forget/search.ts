@@ -16,14 +16,43 @@ import { tablesOf } from '../../warehouse/erase-rows.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import type { BackupTarget } from '../backup/backup-target.ts'
 import { dataDirectory } from '../data-directory.ts'
+import type { SnapshotTarget } from '../job.ts'
 import { isLockFile } from '../lock.ts'
-import { SearchTerms } from './search-terms.ts'
+import type { RunWorld } from '../stages.ts'
+import type { Marker } from './pending.ts'
 
-export interface Marker {
-  readonly text: string
-  /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
-  readonly is_unique: boolean
+/** The world of an erasure. What its `onProgress` throws ends it; it can go on later. */
+export type ErasureWorld = RunWorld & {
+  /** Where snapshots are erased, given the destinations that the warehouse knows of. */
+  readonly targets: (known: readonly string[]) => readonly SnapshotTarget[]
+  /** Where pipelines and the environment say that the journal is backed up. */
+  readonly declaredBackups: () => readonly BackupTarget[]
+}
+
+/** Reports a step, unless the process is to stop. @throws the reason to stop */
+export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0, total = 1): void {
+  stop.throwIfAborted()
+  onProgress({ stage: 'forget', name, done, total })
+}
+
+/** How an erasure searches for `markers`; with a folder of its own, because searching needs no lock. */
+export function searchIn(
+  world: ErasureWorld,
+  name: string,
+  markers: readonly Marker[],
+): SearchOptions {
+  return {
+    markers,
+    scratchFolder: scratchOf(world),
+    signal: world.stop,
+    onFile: (done, total) => tell(world, name, done, total),
+  }
+}
+
+export function scratchOf({ directory }: Pick<ErasureWorld, 'directory'>): string {
+  return `${directory.scratch}.forget-${process.pid}`
 }
 
 // Shorter ones stand in everything.
@@ -33,8 +62,25 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
 
-/** The ids that no event, no reject and no answer has: of people who were erased before, or who never were here. */
-export async function notHere(
+/** The facts of a warehouse about people. */
+export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]) {
+  if (profileIds.length === 0) return { markers: [], notHere: [], pages: [] }
+  const notHere = await unknownAmong(warehouse, profileIds)
+  return {
+    markers: await markersOf(warehouse, profileIds, new Set(notHere)),
+    /** The ids that no event, no reject and no answer has: of people who were erased before, or who never were here. */
+    notHere,
+    /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
+    pages: [...addressesAmong(profileIds), ...(await pagesOf(warehouse, profileIds))],
+  }
+}
+
+/** Those of the ids by which people are known from answers alone. */
+export function addressesAmong(profileIds: readonly string[]): string[] {
+  return profileIds.filter((id) => /[/@]/.test(id))
+}
+
+async function unknownAmong(
   warehouse: Warehouse,
   profileIds: readonly string[],
 ): Promise<string[]> {
@@ -50,11 +96,7 @@ export async function notHere(
   return rows.map(({ id }) => id)
 }
 
-/** Pages and handles of people. */
-export async function pagesOf(
-  warehouse: Warehouse,
-  profileIds: readonly string[],
-): Promise<string[]> {
+async function pagesOf(warehouse: Warehouse, profileIds: readonly string[]): Promise<string[]> {
   const rows = await warehouse.all<{ page: string }>(
     `select distinct unnest([person_handle, person_network_url]) as page
      from (
@@ -117,13 +159,7 @@ export interface SearchReport {
   /** Paths of files, or keys of objects; of a database, with the table. */
   readonly matches: readonly string[]
   /** Files that could not be searched, which may hold anything. */
-  readonly unsearched: readonly Unsearched[]
-}
-
-export interface Unsearched {
-  /** As in `matches`. */
-  readonly name: string
-  readonly why: string
+  readonly unsearched: readonly { readonly name: string; readonly why: string }[]
 }
 
 export function allOf(reports: readonly SearchReport[]): SearchReport {
@@ -144,11 +180,7 @@ export interface SearchOptions {
 }
 
 /** Brings a file or object here for `work`. */
-type Open = (
-  name: string,
-  work: (path: string) => Promise<void>,
-  engine: Warehouse,
-) => Promise<void>
+type Open = (name: string, work: (path: string) => Promise<void>) => Promise<void>
 
 /** Searches every file below `folder`, but `without`. No database there may be open in this process. */
 export async function searchFolder(
@@ -198,7 +230,7 @@ async function searchAll(
 ): Promise<SearchReport> {
   const terms = new SearchTerms(markers.flatMap(spellingsOf))
   const matches: string[] = []
-  const unsearched: Unsearched[] = []
+  const unsearched: { name: string; why: string }[] = []
   let bytes = 0
   await withScratchEngine(scratchFolder, async (engine) => {
     const search = async (path: string, name: string) => {
@@ -210,23 +242,20 @@ async function searchAll(
         const where = await searchContent(path, name, terms, engine)
         if (where !== null || isFound) matches.push(where ?? name)
       } catch (error) {
-        if (isPassing(error) || !existsSync(path)) throw error
+        // The next search may succeed: another program has the file open, or memory or disk were short.
+        const isPassing = error instanceof LockedError || error instanceof StorageError
+        if (isPassing || !existsSync(path)) throw error
         if (isFound) matches.push(name)
         else unsearched.push({ name, why: messageOf(error).split('\n', 1)[0] ?? '' })
       }
     }
     for (const [index, name] of names.entries()) {
       signal?.throwIfAborted()
-      await open(name, (path) => search(path, name), engine)
+      await open(name, (path) => search(path, name))
       onFile?.(index + 1, names.length)
     }
   })
   return { files: names.length, bytes, matches, unsearched }
-}
-
-// The next search may succeed: another program has the file open, or memory or disk were short. All else is the file's own.
-function isPassing(error: unknown): boolean {
-  return error instanceof LockedError || error instanceof StorageError
 }
 
 /** Every spelling in which a text can stand in a file: as it is, and as JSON writes it; one that is a whole value, in quotes. */
@@ -237,6 +266,85 @@ export function spellingsOf({ text, is_unique }: Marker): string[] {
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
   return is_unique ? [text, json.slice(1, -1), ascii.slice(1, -1)] : [`"${text}"`, json, ascii]
+}
+
+/** Whether one of the texts stands in a text; those that stand in texts about others are a whole one. */
+export function namingOf(markers: readonly Marker[]): (text: string) => boolean {
+  const textsOf = (isUnique: boolean) =>
+    markers.filter(({ is_unique }) => is_unique === isUnique).map(({ text }) => text)
+  const terms = new SearchTerms(textsOf(true))
+  const wholes = new Set(textsOf(false))
+  return (text) => wholes.has(text) || terms.areIn(Buffer.from(text))
+}
+
+/** The key of a text: its last bytes, which tell ids apart. None is shorter. */
+const KEY_BYTES = 3
+const KEYS = 1 << (8 * KEY_BYTES)
+// A longer pattern exceeds RE2's memory limit.
+const LONGEST_PATTERN = 16_384
+
+/**
+ * Searches for many texts in one pass, over bytes here and as patterns in the engine. One pass per text would be too slow:
+ * more than a thousand texts identify a hundred people.
+ */
+export class SearchTerms {
+  /** Regular expressions of RE2: where one of them matches, a text is there. */
+  readonly patterns: readonly string[]
+  /** Bytes of the longest text, 1 or more. */
+  readonly longest: number
+  readonly #byKey = new Map<number, Buffer[]>()
+  /** A bit for each key that a text has. */
+  readonly #isKey = new Uint8Array(KEYS / 8)
+
+  /** @param texts of 3 bytes and more in UTF-8 */
+  constructor(texts: readonly string[]) {
+    const all = [...new Set(texts)]
+    this.patterns = patternsOf(all)
+    let longest = 1
+    for (const text of all) {
+      const term = Buffer.from(text)
+      if (term.length < KEY_BYTES) throw new RangeError('a text to look for is too short')
+      const key = term.readUIntBE(term.length - KEY_BYTES, KEY_BYTES)
+      this.#isKey[key >> 3] = (this.#isKey[key >> 3] ?? 0) | (1 << (key & 7))
+      const known = this.#byKey.get(key)
+      if (known === undefined) this.#byKey.set(key, [term])
+      else known.push(term)
+      longest = Math.max(longest, term.length)
+    }
+    this.longest = longest
+  }
+
+  /** Whether any of the texts is in there. */
+  areIn(bytes: Buffer): boolean {
+    const isKey = this.#isKey
+    let key = 0
+    for (let at = 0; at < bytes.length; at += 1) {
+      key = ((key << 8) | (bytes[at] ?? 0)) & (KEYS - 1)
+      const mayEnd = ((isKey[key >> 3] ?? 0) & (1 << (key & 7))) !== 0
+      if (mayEnd && this.#endsAt(bytes, at + 1, key)) return true
+    }
+    return false
+  }
+
+  #endsAt(bytes: Buffer, end: number, key: number): boolean {
+    const terms = this.#byKey.get(key) ?? []
+    return terms.some((term) => {
+      const start = end - term.length
+      return start >= 0 && term.compare(bytes, start, end) === 0
+    })
+  }
+}
+
+function patternsOf(texts: readonly string[]): string[] {
+  const patterns: string[] = []
+  for (const text of texts) {
+    const literal = text.replaceAll(/[\\^$.|?*+()[\]{}]/g, (character) => `\\${character}`)
+    const last = patterns.at(-1)
+    const joined = last === undefined ? literal : `${last}|${literal}`
+    if (last === undefined || joined.length > LONGEST_PATTERN) patterns.push(literal)
+    else patterns[patterns.length - 1] = joined
+  }
+  return patterns
 }
 
 async function searchBytes(path: string, terms: SearchTerms) {
@@ -318,7 +426,7 @@ async function isIn(warehouse: Warehouse, relation: string, terms: SearchTerms):
 }
 
 /** A sentence for each file or object that could not be searched: what it is, and what to do. */
-export function unsearchedIn(unsearched: readonly Unsearched[]): string[] {
+export function unsearchedIn(unsearched: SearchReport['unsearched']): string[] {
   return unsearched.map(
     ({ name, why }) =>
       `${name} cannot be searched (${why}): remove it, or check it by hand and move it elsewhere`,

@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openJournal } from '../../journal/journal.ts'
+import { openJournal, type Journal } from '../../journal/journal.ts'
 import { dropSnapshots, parseKeep } from '../../publish/retention.ts'
 import {
   isOfThisFormat,
@@ -19,21 +19,23 @@ import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
-import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
-import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { lookBefore, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { refuseNewerBackups } from '../backup/back-up.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
-import { pipelineFilesIn } from '../pipeline-file.ts'
+import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
-import type { StoreFindings } from './pending.ts'
+import type { Marker, StoreFindings } from './pending.ts'
 import {
   searchFolder,
   searchStore,
   unsearchedIn,
-  type Marker,
+  scratchOf,
+  searchIn,
+  type ErasureWorld,
   type SearchReport,
 } from './search.ts'
-import { searchIn, type ErasureWorld } from './world.ts'
 
 /**
  * The destinations `known` of a data directory, and that of `pipeline` where it is none of them, each as the pipelines in
@@ -48,32 +50,17 @@ export function targetsOf(
   const named = pipeline === undefined ? null : readSnapshotTarget(pipeline, {}, dataDir)
   const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
   const files = folders.flatMap(pipelineFilesIn)
-  const declared = [named, ...files.map((file) => targetIn(file, dataDir))].filter(
-    (target) => target !== null,
-  )
+  const declared = [
+    named,
+    ...files.map((file) => unlessWrong(() => readSnapshotTarget(file, {}, dataDir))),
+  ].filter((target) => target !== null)
   // A folder that nothing was ever published to from here need not be there.
   const isThere = named !== null && (!isFolderAddress(named.to) || existsSync(named.to))
   const wanted = [...known, ...(isThere ? [named.to] : [])].map(withoutSlash)
+  const keep = parseKeep(100_000)
   return [...new Set(wanted)].map(
-    (to) =>
-      declared.find((target) => withoutSlash(target.to) === to) ?? {
-        to,
-        s3: {},
-        keep: parseKeep(KEEP_ALL),
-      },
+    (to) => declared.find((target) => withoutSlash(target.to) === to) ?? { to, s3: {}, keep },
   )
-}
-
-const KEEP_ALL = 100_000
-
-// A mistake in a pipeline that has nothing to do with it stops no erasure.
-function targetIn(path: string, dataDir: string): SnapshotTarget | null {
-  try {
-    return readSnapshotTarget(path, {}, dataDir)
-  } catch (error) {
-    if (error instanceof ConfigError) return null
-    throw error
-  }
 }
 
 /** The destinations that snapshots of this warehouse were published to. */
@@ -82,6 +69,27 @@ export async function knownDestinations(warehouse: Warehouse): Promise<string[]>
     'select distinct destination from ops.snapshots order by 1',
   )
   return rows.map(({ destination }) => destination)
+}
+
+/**
+ * Looks at every place before anything is changed: otherwise half an erasure would be left, which this version cannot finish.
+ * A place that is out of reach or damaged does not keep people in the others.
+ * @throws JobtideError for a place of a newer version, or a backup that knows more than the journal here
+ */
+export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): Promise<void> {
+  const known = await lookBefore(world.directory.warehouse, (open) => knownDestinations(open))
+  const targets = world.targets(known ?? [])
+  for (const target of targets) {
+    let store: ObjectStore | null = null
+    try {
+      store = await openTarget(target, world, 'read')
+      await readCurrent(store)
+    } catch (error) {
+      if (!(error instanceof JobtideError)) throw error
+      if (store !== null && error.exitCode === EXIT.usage) throw error
+    }
+  }
+  await refuseNewerBackups(world, journal, targets)
 }
 
 /** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
@@ -112,7 +120,7 @@ export function eraseInTarget(
     const ids = [...new Set([...old.map(({ snapshot_id: id }) => id), ...named])].toSorted()
     const current = await readCurrent(store)
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
-    const { scratchFolder } = searchIn(world, '')
+    const scratchFolder = scratchOf(world)
     await withScratchEngine(scratchFolder, (warehouse) =>
       dropSnapshots({ ...world, store, warehouse, scratchFolder }, ids),
     )
@@ -133,7 +141,7 @@ async function snapshotsNaming(
     ...objectsOf(manifest).map(({ key }) => key),
   ]
   const keys = [...new Set(manifests.flatMap(keysOf))]
-  const options = { ...searchIn(world, `searching ${store.destination}`), markers }
+  const options = searchIn(world, `searching ${store.destination}`, markers)
   const { matches, unsearched } = await searchStore(store, keys, options)
   // Which snapshots name them cannot be known then.
   if (unsearched.length > 0) throw new PublishError(unsearchedIn(unsearched).join('; '))
@@ -147,18 +155,16 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
   const writer = journal.writer()
-  const by = { runId: null, writer }
-  try {
-    await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
+  await withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
+    try {
       // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
-      publishStage(warehouse, { ...target, spark: undefined }, by, world),
-    )
-  } finally {
-    await writer.close()
-  }
-  await withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) =>
-    loadStage(warehouse, journal, world),
-  )
+      const own = { ...target, spark: undefined }
+      await publishStage(warehouse, own, { runId: null, writer }, world)
+    } finally {
+      await writer.close()
+    }
+    await loadStage(warehouse, journal, world)
+  })
 }
 
 /** Searches all of a destination; null where it is searched with the data directory. */
@@ -167,7 +173,7 @@ export async function searchTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<SearchReport | null> {
-  const options = { ...searchIn(world, 'proof'), markers }
+  const options = searchIn(world, 'proof', markers)
   if (isFolderAddress(target.to)) {
     return isWithin(world.directory.root, target.to) ? null : searchFolder(target.to, options)
   }
@@ -198,8 +204,6 @@ async function inTarget(
     return { destination, problem: null, snapshots: await work(store) }
   } catch (error) {
     world.stop.throwIfAborted()
-    // A defect must be visible, so it is rethrown.
-    if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-    return { destination, problem: error.message, snapshots: [] }
+    return { destination, problem: expectedError(error).message, snapshots: [] }
   }
 }

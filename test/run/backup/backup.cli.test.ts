@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Inbox } from '../../../src/inbox/inbox.ts'
+import { openInbox } from '../../../src/inbox/inbox.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
@@ -199,7 +199,7 @@ describe('a place that cannot be gone on with', () => {
     cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
     const id = await somebody(site)
     for (const command of ['load', 'build', 'replay']) await site.json(command)
-    await new Inbox(join(site.dataDir, 'inbox'), realClock).keep('{}')
+    await openInbox(join(site.dataDir, 'inbox'), realClock).keep('{}')
     const before = filesBelow(site.dataDir)
     const published = join(site.folder, 'published')
     for (const command of [

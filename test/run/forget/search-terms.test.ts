@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { SearchTerms } from '../../../src/run/forget/search-terms.ts'
+import { SearchTerms } from '../../../src/run/forget/search.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 
 // Few characters, so that texts overlap, repeat and contain one another; some that patterns treat as their own.

@@ -1,12 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  markersOf,
-  searchFolder,
-  unsearchedIn,
-  type Marker,
-} from '../../../src/run/forget/search.ts'
+import type { Marker } from '../../../src/run/forget/pending.ts'
+import { markersOf, searchFolder, unsearchedIn } from '../../../src/run/forget/search.ts'
 import { quoteText } from '../../../src/warehouse/sql-text.ts'
 import { withWarehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
