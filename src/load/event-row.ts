@@ -10,7 +10,7 @@ const KEY_HEX_DIGITS = 32
  * The stable 128-bit key of an event: person, organisation, type and time of the change; for a change of title also the
  * new title, because several can fall on the same (month-precise) day. Equal instants written differently are equal.
  * The same rule is in sql/load/read_events.sql, in `identityOf` of src/extract/page-record.ts (page drift) and in
- * NATURAL_KEY of src/model/constraints.ts (the check).
+ * NATURAL_KEY of src/model/checks.ts (the check).
  */
 export function eventKey(event: JobChangeEvent): string {
   const parts: (string | number)[] = [

@@ -22,7 +22,7 @@ import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
-import type { Check } from './constraints.ts'
+import type { Check } from './checks.ts'
 import { runOrder, tablesRead } from './run-order.ts'
 
 /** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has any. */
@@ -57,8 +57,6 @@ export interface OwnProject {
   readonly folder: string
   /** By file, such as `models/mine.sql`, a hash of its bytes. */
   readonly made: Readonly<Record<string, string>>
-  /** By hash of a select the tables that it reads. */
-  readonly reads: Readonly<Record<string, readonly string[]>>
   /** Names of the models whose tables are not those of the files: a file is new or edited, or such a model is read. */
   readonly stale: ReadonlySet<string>
   /** Names of the models whose files are gone. */

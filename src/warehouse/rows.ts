@@ -3,6 +3,15 @@
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
+/** Values by column. */
+export type Row = Readonly<Record<string, SqlValue>>
+
+/** The values of rows that have the same columns, by column. */
+export function byColumn(rows: readonly Row[]): Readonly<Record<string, readonly SqlValue[]>> {
+  const columns = Object.keys(rows[0] ?? {})
+  return Object.fromEntries(columns.map((name) => [name, rows.map((row) => row[name] ?? null)]))
+}
+
 /** The parameters of a statement, by place or by name. */
 export type SqlParameters = readonly SqlValue[] | Readonly<Record<string, SqlValue>>
 

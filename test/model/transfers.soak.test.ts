@@ -10,7 +10,7 @@ import { readChecks } from '../../src/model/checks.ts'
 import {
   organizationGroups,
   organizationGroupsSchema,
-} from '../../src/model/organization-groups.ts'
+} from '../../src/model/config-lists.ts'
 import { readProject } from '../../src/model/project.ts'
 import { packageRoot, sqlFolder } from '../../src/support/assets.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
