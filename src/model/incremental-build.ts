@@ -272,7 +272,8 @@ class IncrementalBuild {
    */
   async #makeForOthers({ reads, sql, isByOrganization }: ProjectNode) {
     const changed = reads.filter((name) => this.#changed.has(name))
-    const isKnown = changed.every((name) => this.#organizations.has(name))
+    const isKnown =
+      this.#selected === null && changed.every((name) => this.#organizations.has(name))
     if (!isByOrganization || !isKnown) {
       return { made: await this.#temporaries.keep(sql), before: '' }
     }
