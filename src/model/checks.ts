@@ -15,7 +15,7 @@ import {
   type TableDefinition,
 } from '../warehouse/catalog.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { asObjects, byColumn } from '../warehouse/rows.ts'
+import { appendRows, asObjects } from '../warehouse/rows.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
@@ -236,7 +236,7 @@ export async function recordChecks(
     offenders,
     sample: sample.length === 0 ? null : JSON.stringify(sample),
   }))
-  if (rows.length > 0) await warehouse.append('ops.checks', byColumn(rows))
+  await appendRows(warehouse, 'ops.checks', rows)
 }
 
 /** SQL text that can be put into brackets: the last semicolon is gone, a trailing comment cannot swallow the bracket. */

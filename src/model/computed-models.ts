@@ -10,7 +10,7 @@ import { sqlFolder } from '../support/assets.ts'
 import { LEVELS } from '../titles/taxonomy.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
-import { byColumn, type Row } from '../warehouse/rows.ts'
+import { appendRows, type Row } from '../warehouse/rows.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
@@ -136,7 +136,7 @@ export async function computeAll(warehouse: Warehouse, model: ComputedModel): Pr
   const name = `${model.schema}.${quoteIdentifier(model.name)}`
   const append = async (keys: readonly Key[]) => {
     const rows = await model.rowsOf(keys)
-    if (rows.length > 0) await warehouse.append(`${model.schema}.${model.name}`, byColumn(rows))
+    await appendRows(warehouse, `${model.schema}.${model.name}`, rows)
     return rows.length
   }
   if (model.sql === '') {

@@ -6,10 +6,18 @@ export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | 
 /** Values by column. */
 export type Row = Readonly<Record<string, SqlValue>>
 
-/** The values of rows that have the same columns, by column. */
-export function byColumn(rows: readonly Row[]): Readonly<Record<string, readonly SqlValue[]>> {
-  const columns = Object.keys(rows[0] ?? {})
-  return Object.fromEntries(columns.map((name) => [name, rows.map((row) => row[name] ?? null)]))
+/** Appends rows that have the same columns. */
+export async function appendRows(
+  warehouse: {
+    append: (table: string, columns: Record<string, readonly SqlValue[]>) => Promise<void>
+  },
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {}).map((name): [string, SqlValue[]] => {
+    return [name, rows.map((row) => row[name] ?? null)]
+  })
+  if (columns.length > 0) await warehouse.append(table, Object.fromEntries(columns))
 }
 
 /** The parameters of a statement, by place or by name. */
