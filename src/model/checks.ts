@@ -39,22 +39,21 @@ export interface Check {
 type Described = Pick<TableDefinition, 'kind'> &
   Pick<ModelFile, 'name' | 'key' | 'values' | 'references'>
 
+const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at']
+const KNOWN_TYPES = { column: 'event_type', values: EVENT_TYPES, orNull: false }
+
 /** The constraints of the tables that `load` fills. */
 const loadedConstraints: readonly Check[] = [
   keyCheck('job_change_events', ['event_key']),
   {
     ...keyCheck(
       'job_change_events',
-      ['profile_id', 'organization_id', 'event_type', 'changed_at'],
+      NATURAL_KEY,
       `case when event_type = 'title_change' then title_current end`,
     ),
     name: 'job_change_events_natural_key_is_unique',
   },
-  valuesCheck('job_change_events', ['event_key'], {
-    column: 'event_type',
-    values: EVENT_TYPES,
-    orNull: false,
-  }),
+  valuesCheck('job_change_events', ['event_key'], KNOWN_TYPES),
   keyCheck('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
@@ -62,12 +61,12 @@ const loadedConstraints: readonly Check[] = [
  * The checks of a table: its key, and the values and references that its header names. A view has none: to check it is to
  * compute all of it, and its key follows from those of the tables that it reads, which are checked.
  */
-export function constraintsOf({ name, key, kind, ...header }: Described): Check[] {
+export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
   if (kind === 'view') return []
   return [
     ...(key.length === 0 ? [] : [keyCheck(name, key)]),
-    ...header.values.map((values) => valuesCheck(name, key, values)),
-    ...header.references.map((reference) => referenceCheck(name, key, reference)),
+    ...values.map((accepted) => valuesCheck(name, key, accepted)),
+    ...references.map((reference) => referenceCheck(name, key, reference)),
   ]
 }
 
@@ -188,13 +187,11 @@ async function suspectsOf(
 ): Promise<ReadonlySet<number>> {
   const selects = checks.map(({ sql, suspicion }, place) => {
     const count = suspicion ?? `select count(*) as suspects from (${sql})`
-    return `select ${place} as place, suspects from (${count})`
+    return `select ${place} as place from (${count}) where suspects > 0`
   })
   try {
-    const { place = [], suspects = [] } = await warehouse.columns<number | bigint>(
-      selects.join('\nunion all\n'),
-    )
-    return new Set(place.flatMap((one, row) => (Number(suspects[row]) > 0 ? Number(one) : [])))
+    const { place = [] } = await warehouse.columns<number>(selects.join('\nunion all\n'))
+    return new Set(place)
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
     // A statement may fail only while the engine plans it, and then the next one runs: the wrong check is then found by

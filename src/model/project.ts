@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { packageRoot, sqlFolder } from '../support/assets.ts'
 import { readIfThere } from '../support/atomic-file.ts'
+import { EXIT, JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import {
@@ -23,7 +24,6 @@ import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
 import type { Check } from './checks.ts'
-import { runOrder, tablesRead } from './run-order.ts'
 
 /** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has any. */
 export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
@@ -181,4 +181,98 @@ function fingerprintOf(
   }
   for (const { name, sql } of checks) hash.update(JSON.stringify([name, sql]))
   return hash.digest('hex')
+}
+
+type TreeNode = Readonly<Record<string, unknown>>
+
+/**
+ * The tables that one `select` reads, sorted, in lower case; `main.` is dropped, other schemas stay as prefix. Reads the
+ * syntax tree, because the engine's getTableNames silently finds nothing in `join … using`.
+ * Names of CTEs are not tables where the CTE is in scope: a CTE may have the name of the very table it reads.
+ * @param serialized what json_serialize_sql returned for the model
+ * @param subject whose SQL it is, for the message, such as `model moves`
+ * @throws JobtideError when the SQL is not exactly one select
+ */
+export function tablesRead(serialized: string, subject: string): string[] {
+  const { error, error_message: problem, statements } = JSON.parse(serialized) as TreeNode
+  if (error === true) throw defect(`${subject}: ${String(problem)}`)
+  if (!Array.isArray(statements) || statements.length !== 1) {
+    throw defect(`${subject} must be exactly one select`)
+  }
+  const tables = new Set<string>()
+  visit(statements[0], new Set(), tables)
+  return [...tables].toSorted()
+}
+
+function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
+  if (Array.isArray(value)) {
+    for (const item of value) visit(item, ctes, tables)
+    return
+  }
+  if (value === null || typeof value !== 'object') return
+  const node = value as TreeNode
+  if (node['type'] === 'BASE_TABLE') {
+    const [schema, table] = [lowerCase(node['schema_name']), lowerCase(node['table_name'])]
+    if (schema === '' && ctes.has(table)) return
+    tables.add(schema === '' || schema === 'main' ? table : `${schema}.${table}`)
+    return
+  }
+  const scope = new Set(ctes)
+  if (node['type'] === 'RECURSIVE_CTE_NODE') scope.add(lowerCase(node['cte_name']))
+  const { map: commonTables = [] } = (node['cte_map'] ?? {}) as { map?: readonly TreeNode[] }
+  // A CTE sees those before it but not itself, so its body is visited before its name is in scope.
+  for (const cte of commonTables) {
+    visit(cte['value'], scope, tables)
+    scope.add(lowerCase(cte['key']))
+  }
+  for (const [key, child] of Object.entries(node)) {
+    if (key !== 'cte_map') visit(child, scope, tables)
+  }
+}
+
+function lowerCase(value: unknown): string {
+  return typeof value === 'string' ? value.toLowerCase() : ''
+}
+
+function defect(message: string): JobtideError {
+  return new JobtideError(EXIT.defect, message)
+}
+
+/**
+ * Model names so that every model comes after the models it reads; alphabetical where that leaves a choice.
+ * @param existing tables that are there before any model runs
+ * @throws JobtideError naming model and table when a model reads an unknown table or takes a name that is in use, or
+ *   naming a circle of models
+ */
+export function runOrder(
+  models: readonly Pick<ProjectNode, 'name' | 'reads'>[],
+  existing: readonly string[],
+): string[] {
+  const readsOf = new Map<string, readonly string[]>()
+  for (const { name, reads } of models) {
+    if (readsOf.has(name) || existing.includes(name)) {
+      throw defect(`model ${name}: there is another table of that name`)
+    }
+    readsOf.set(name, reads)
+  }
+  const done = new Set<string>(existing)
+  const order: string[] = []
+
+  const place = (name: string, trail: readonly string[]): void => {
+    if (done.has(name)) return
+    const reads = readsOf.get(name)
+    if (reads === undefined) {
+      throw defect(`model ${trail.at(-1)} reads ${name}: no such table`)
+    }
+    if (trail.includes(name)) {
+      const circle = [...trail.slice(trail.indexOf(name)), name]
+      throw defect(`models read each other in a circle: ${circle.join(' → ')}`)
+    }
+    for (const table of reads.toSorted()) place(table, [...trail, name])
+    done.add(name)
+    order.push(name)
+  }
+
+  for (const name of [...readsOf.keys()].toSorted()) place(name, [])
+  return order
 }

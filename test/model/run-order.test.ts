@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runOrder, tablesRead } from '../../src/model/run-order.ts'
+import { runOrder, tablesRead } from '../../src/model/project.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 

@@ -9,8 +9,14 @@ import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
 import { constraintsOf } from '../checks.ts'
-import { syntaxTrees, withSchemas, type Project, type ProjectNode } from '../project.ts'
-import { runOrder, tablesRead } from '../run-order.ts'
+import {
+  runOrder,
+  syntaxTrees,
+  tablesRead,
+  withSchemas,
+  type Project,
+  type ProjectNode,
+} from '../project.ts'
 import { OwnSqlError, placeOf, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
