@@ -73,9 +73,9 @@ export class EventReaders {
     const first = this.#pages
     this.#pages += pages.length
     this.#readers[at] ??= openReader(this.#warehouse)
-    const reading = this.#readers[at].then((reader) =>
-      new Reading(reader, this.#suppression, this.#notes, pages, first).run(),
-    )
+    const isOfPages = `nth between ${first} and ${first + pages.length - 1}`
+    const given = { suppression: this.#suppression, notes: this.#notes, pages, first, isOfPages }
+    const reading = this.#readers[at].then((reader) => readPages({ ...reader, ...given }))
     reading.catch(() => undefined)
     this.#reading[at] = reading
   }
@@ -125,169 +125,158 @@ async function openReader(warehouse: Warehouse): Promise<Reader> {
   return { connection, insertPages, selectNotRead: await connection.prepare(loadSql('not_read')) }
 }
 
-/** Reads some pages at once. The engine holds several times the size of their bodies meanwhile. */
-class Reading {
-  readonly #reader: Reader
-  readonly #connection: Warehouse
-  readonly #suppression: Suppression
-  readonly #notes: ReadingNotes
-  readonly #pages: readonly PageBody[]
+/** Some pages that one connection reads at once. */
+interface Reading extends Reader {
+  readonly suppression: Suppression
+  readonly notes: ReadingNotes
+  readonly pages: readonly PageBody[]
   /** The number of the first of these pages in `jobtide_load.sightings`; no other pages have their numbers. */
-  readonly #first: number
+  readonly first: number
   /** Which rows of `jobtide_load.sightings` belong to these pages; SQL. */
-  readonly #isOfPages: string
+  readonly isOfPages: string
+}
 
-  constructor(
-    reader: Reader,
-    suppression: Suppression,
-    notes: ReadingNotes,
-    pages: readonly PageBody[],
-    first: number,
-  ) {
-    this.#reader = reader
-    this.#connection = reader.connection
-    this.#suppression = suppression
-    this.#notes = notes
-    this.#pages = pages
-    this.#first = first
-    this.#isOfPages = `nth between ${first} and ${first + pages.length - 1}`
+/** Reads some pages. The engine holds several times the size of their bodies meanwhile. */
+async function readPages(reading: Reading): Promise<void> {
+  const { connection, pages, first, isOfPages, suppression } = reading
+  await readInEngine(reading)
+  const unknown = await judgeFields(reading)
+  // Before events are left out: a page without any would count as not read.
+  const unread = await unreadIn(reading)
+  if (!suppression.isEmpty) await leaveOutErased(reading)
+  if (unknown.size > 0) await noteUnknownFields(reading, unknown)
+  if (unread.size === 0) return
+  await connection.run(`delete from jobtide_load.sightings where ${isOfPages} and not is_read`)
+  const others = [...unread].flatMap(([nth, positions]) => {
+    const page = pages[nth - first]
+    return page === undefined ? [] : readPage(reading, page, positions)
+  })
+  await appendRows(connection, 'others', others)
+  await connection.run('insert into jobtide_load.sightings by name from others; truncate others')
+}
+
+async function readInEngine({ pages, first, insertPages }: Reading): Promise<void> {
+  // A page with events of a foreign organisation has rejects.
+  const numbered = pages
+    .map(({ record, body }, index) => ({ nth: first + index, record, body }))
+    .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
+  if (numbered.length === 0) return
+  await insertPages([
+    numbered.map(({ nth }) => nth),
+    numbered.map(({ record }) => record.run_id),
+    numbered.map(({ record }) => new Date(record.at)),
+    numbered.map(({ body }) => body),
+  ])
+}
+
+/**
+ * Looks at the names of members, once for each distinct list of them. An event that has a name twice is not read in the
+ * engine, which takes the first of the two.
+ * @returns unknown fields, by list of names
+ */
+async function judgeFields({ connection, isOfPages }: Reading): Promise<Map<string, string[]>> {
+  const { fields: lists = [] } = await connection.columns<string>(
+    `select distinct fields from jobtide_load.sightings where ${isOfPages} and is_read and fields is not null`,
+  )
+  const unknown = new Map<string, string[]>()
+  const repeated: string[] = []
+  for (const fields of lists) {
+    const names = JSON.parse(fields) as [string[], string[], string[], string[]]
+    if (names.some((list) => new Set(list).size < list.length)) repeated.push(fields)
+    const [event, title, person, organization] = names.map(withMembers)
+    const found = unknownFields({ ...event, title, person, organization })
+    if (found.length > 0) unknown.set(fields, found)
   }
-
-  async run(): Promise<void> {
-    await this.#readInEngine()
-    const unknown = await this.#judgeFields()
-    // Before events are left out: a page without any would count as not read.
-    const unread = await this.#unread()
-    if (!this.#suppression.isEmpty) await this.#suppress(this.#suppression)
-    if (unknown.size > 0) await this.#noteUnknownFields(unknown)
-    if (unread.size === 0) return
-    await this.#connection.run(
-      `delete from jobtide_load.sightings where ${this.#isOfPages} and not is_read`,
-    )
-    const others = [...unread].flatMap(([nth, positions]) => {
-      const page = this.#pages[nth - this.#first]
-      return page === undefined ? [] : this.#readPage(page, positions)
-    })
-    await appendRows(this.#connection, 'others', others)
-    await this.#connection.run(
-      'insert into jobtide_load.sightings by name from others; truncate others',
+  if (repeated.length > 0) {
+    await connection.append('repeated_fields', { fields: repeated })
+    await connection.run(
+      `update jobtide_load.sightings set is_read = false
+       where ${isOfPages} and fields in (from repeated_fields);
+       truncate repeated_fields`,
     )
   }
+  return unknown
+}
 
-  async #readInEngine(): Promise<void> {
-    // A page with events of a foreign organisation has rejects.
-    const numbered = this.#pages
-      .map(({ record, body }, index) => ({ nth: this.#first + index, record, body }))
-      .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
-    if (numbered.length === 0) return
-    await this.#reader.insertPages([
-      numbered.map(({ nth }) => nth),
-      numbered.map(({ record }) => record.run_id),
-      numbered.map(({ record }) => new Date(record.at)),
-      numbered.map(({ body }) => body),
-    ])
+async function noteUnknownFields(
+  { connection, isOfPages, notes }: Reading,
+  unknown: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  const rows = await connection.all<{ fields: string; at: Date }>(
+    `select fields, min(received_at) as at
+     from jobtide_load.sightings
+     where ${isOfPages} and is_read and fields is not null
+     group by fields`,
+  )
+  for (const { fields, at } of rows) notes.addUnknown(unknown.get(fields) ?? [], at)
+}
+
+/** Leaves out the events that the engine has read and that are not kept. */
+async function leaveOutErased({ connection, isOfPages, suppression, notes }: Reading) {
+  const { profile_id: people = [] } = await connection.columns<string>(
+    `select distinct profile_id from jobtide_load.sightings where ${isOfPages} and is_read`,
+  )
+  await connection.append('erased_people', {
+    profile_id: people.filter((person) => suppression.coversPerson(person)),
+  })
+  const { eventsBefore } = suppression
+  notes.suppressed += await connection.number(
+    `delete from jobtide_load.sightings
+     where ${isOfPages} and is_read
+       and (profile_id in (from erased_people) or (changed_at < $1 and detected_at < $1))`,
+    [eventsBefore === null ? null : new Date(eventsBefore)],
+  )
+  await connection.run('truncate erased_people')
+}
+
+/** The events that the engine has not read: positions by page; all events of a page without positions. */
+async function unreadIn({
+  pages,
+  first,
+  selectNotRead,
+}: Reading): Promise<Map<number, Set<number>>> {
+  const { nth = [], position = [] } = await selectNotRead([first, first + pages.length - 1])
+  const unread = new Map<number, Set<number>>()
+  for (const [index, page] of nth.entries()) {
+    const positions = unread.get(page) ?? new Set()
+    const at = position[index] ?? null
+    if (at !== null) positions.add(at)
+    unread.set(page, positions)
   }
+  return unread
+}
 
-  /**
-   * Looks at the names of members, once for each distinct list of them. An event that has a name twice is not read in the
-   * engine, which takes the first of the two.
-   * @returns unknown fields, by list of names
-   */
-  async #judgeFields(): Promise<Map<string, string[]>> {
-    const { fields: lists = [] } = await this.#connection.columns<string>(
-      `select distinct fields from jobtide_load.sightings where ${this.#isOfPages} and is_read and fields is not null`,
-    )
-    const unknown = new Map<string, string[]>()
-    const repeated: string[] = []
-    for (const fields of lists) {
-      const names = JSON.parse(fields) as [string[], string[], string[], string[]]
-      if (names.some((list) => new Set(list).size < list.length)) repeated.push(fields)
-      const [event, title, person, organization] = names.map(withMembers)
-      const found = unknownFields({ ...event, title, person, organization })
-      if (found.length > 0) unknown.set(fields, found)
+/** The sightings in a page that the engine has not read. @param positions of the events; none for all of them */
+function readPage(
+  { suppression, notes }: Reading,
+  { record, body }: PageBody,
+  positions: ReadonlySet<number>,
+): Row[] {
+  const read = parsePage(body)
+  // The same reading accepted this body when it was bought.
+  if (typeof read === 'string') throw new TypeError(`not a page in the journal: ${read}`)
+  const { run_id, batch_id, page, request_id } = record
+  const received_at = new Date(record.at)
+  return read.events.flatMap((value, index): Row[] => {
+    const position = index + 1
+    if (positions.size > 0 && !positions.has(position)) return []
+    if (suppression.coversEvent(value)) {
+      notes.suppressed += 1
+      return []
     }
-    if (repeated.length > 0) {
-      await this.#connection.append('repeated_fields', { fields: repeated })
-      await this.#connection.run(
-        `update jobtide_load.sightings set is_read = false
-         where ${this.#isOfPages} and fields in (from repeated_fields);
-         truncate repeated_fields`,
-      )
-    }
-    return unknown
-  }
-
-  async #noteUnknownFields(unknown: ReadonlyMap<string, readonly string[]>): Promise<void> {
-    const rows = await this.#connection.all<{ fields: string; at: Date }>(
-      `select fields, min(received_at) as at
-       from jobtide_load.sightings where ${this.#isOfPages} and is_read and fields is not null
-       group by fields`,
-    )
-    for (const { fields, at } of rows) this.#notes.addUnknown(unknown.get(fields) ?? [], at)
-  }
-
-  async #suppress(suppression: Suppression): Promise<void> {
-    const { profile_id: people = [] } = await this.#connection.columns<string>(
-      `select distinct profile_id from jobtide_load.sightings where ${this.#isOfPages} and is_read`,
-    )
-    await this.#connection.append('erased_people', {
-      profile_id: people.filter((person) => suppression.coversPerson(person)),
-    })
-    const { eventsBefore } = suppression
-    this.#notes.suppressed += await this.#connection.number(
-      `delete from jobtide_load.sightings where ${this.#isOfPages} and is_read
-         and (profile_id in (from erased_people) or (changed_at < $1 and detected_at < $1))`,
-      [eventsBefore === null ? null : new Date(eventsBefore)],
-    )
-    await this.#connection.run('truncate erased_people')
-  }
-
-  /** The events that the engine has not read: positions by page; all events of a page without positions. */
-  async #unread(): Promise<Map<number, Set<number>>> {
-    const last = this.#first + this.#pages.length - 1
-    const { nth = [], position = [] } = await this.#reader.selectNotRead([this.#first, last])
-    const unread = new Map<number, Set<number>>()
-    for (const [index, page] of nth.entries()) {
-      const positions = unread.get(page) ?? new Set()
-      const at = position[index] ?? null
-      if (at !== null) positions.add(at)
-      unread.set(page, positions)
-    }
-    return unread
-  }
-
-  #readPage({ record, body }: PageBody, positions: ReadonlySet<number>): Row[] {
-    const page = parsePage(body)
-    // The same reading accepted this body when it was bought.
-    if (typeof page === 'string') throw new TypeError(`not a page in the journal: ${page}`)
-    return page.events.flatMap((event, index) => {
-      if (positions.size > 0 && !positions.has(index + 1)) return []
-      const columns = this.#readEvent(record, event, index + 1)
-      return columns === null ? [] : [columns]
-    })
-  }
-
-  /** The columns of a sighting; null where an event is refused or not kept. */
-  #readEvent(record: PageReceived, value: unknown, position: number): Row | null {
-    if (this.#suppression.coversEvent(value)) {
-      this.#notes.suppressed += 1
-      return null
-    }
-    const { run_id, batch_id, page, request_id } = record
-    const received_at = new Date(record.at)
     const parsed = parseEvent(value)
     const isForeign =
       typeof parsed !== 'string' &&
       record.foreign?.includes(parsed.organization.organization_id) === true
     const event = isForeign ? 'organisation was not asked for' : parsed
     if (typeof event !== 'string') {
-      this.#notes.addUnknown(unknownFields(value), received_at)
-      return { ...eventColumns(event), is_read: true, received_at, run_id }
+      notes.addUnknown(unknownFields(value), received_at)
+      return [{ ...eventColumns(event), is_read: true, received_at, run_id }]
     }
     const where = { run_id, batch_id, page, request_id, position, received_at }
-    this.#notes.rejects.push({ ...where, reason: event, event: receivedJson(value) })
-    return null
-  }
+    notes.rejects.push({ ...where, reason: event, event: receivedJson(value) })
+    return []
+  })
 }
 
 /** An object whose members have these names. */

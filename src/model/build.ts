@@ -34,7 +34,6 @@ import {
   dropBuiltTables,
   refuseForeignTables,
   refuseOtherColumns,
-  rowsIn,
 } from './tables.ts'
 import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
@@ -190,5 +189,5 @@ async function createNode(warehouse: Warehouse, node: ProjectNode): Promise<numb
   if (node.computed === null) return createModelTable(warehouse, node)
   await createComputedTable(warehouse, node.computed)
   await computeAll(warehouse, node.computed)
-  return rowsIn(warehouse, quoteIdentifier(node.name))
+  return warehouse.number(`select count(*) from ${quoteIdentifier(node.name)}`)
 }

@@ -5,7 +5,6 @@ import { loadedTables } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withOwn } from './own/project.ts'
 import { readProject } from './project.ts'
-import { rowsIn } from './tables.ts'
 
 /** One table of the catalogue. */
 export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
@@ -80,7 +79,7 @@ export async function readCatalogue(warehouse: Warehouse, ownFolder: string | nu
       key,
       // The endpoints whose first answer creates it; none where it exists, or needs none.
       needs: stored.length > 0 ? [] : (endpoints ?? []),
-      rows: isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
+      rows: isStored ? await warehouse.number(`select count(*) from ${schema}.${name}`) : null,
       reads,
       readBy: namesOf(nodes),
       columns,

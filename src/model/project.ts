@@ -21,9 +21,8 @@ import {
 } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
+import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
-import type { Check } from './checks.ts'
 
 /** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has any. */
 export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
@@ -106,8 +105,7 @@ export async function readProject(
     // A computed model is left out where the model that it reads is.
     .filter(({ reads }) => reads.every((name) => known.has(name)))
   const unordered = [...computedNodes, ...modelNodes]
-  const byName = new Map(unordered.map((node) => [node.name, node]))
-  const nodes = runOrder(unordered, existing).flatMap((name) => byName.get(name) ?? [])
+  const nodes = runOrder(unordered, existing)
   const checks = [
     ...checksOfHeaders(unordered),
     ...fileChecks.map((check) => ({ ...check, reads: readsOf('check', check) })),
@@ -239,40 +237,37 @@ function defect(message: string): JobtideError {
 }
 
 /**
- * Model names so that every model comes after the models it reads; alphabetical where that leaves a choice.
+ * Models in an order in which each comes after those that it reads; alphabetical where that leaves a choice.
  * @param existing tables that are there before any model runs
  * @throws JobtideError naming model and table when a model reads an unknown table or takes a name that is in use, or
  *   naming a circle of models
  */
-export function runOrder(
-  models: readonly Pick<ProjectNode, 'name' | 'reads'>[],
+export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
+  models: readonly M[],
   existing: readonly string[],
-): string[] {
-  const readsOf = new Map<string, readonly string[]>()
-  for (const { name, reads } of models) {
-    if (readsOf.has(name) || existing.includes(name)) {
-      throw defect(`model ${name}: there is another table of that name`)
+): M[] {
+  const byName = new Map<string, M>()
+  for (const model of models) {
+    if (byName.has(model.name) || existing.includes(model.name)) {
+      throw defect(`model ${model.name}: there is another table of that name`)
     }
-    readsOf.set(name, reads)
+    byName.set(model.name, model)
   }
-  const done = new Set<string>(existing)
-  const order: string[] = []
+  const order = new Set<M>()
 
   const place = (name: string, trail: readonly string[]): void => {
-    if (done.has(name)) return
-    const reads = readsOf.get(name)
-    if (reads === undefined) {
-      throw defect(`model ${trail.at(-1)} reads ${name}: no such table`)
-    }
+    if (existing.includes(name)) return
+    const model = byName.get(name)
+    if (model === undefined) throw defect(`model ${trail.at(-1)} reads ${name}: no such table`)
+    if (order.has(model)) return
     if (trail.includes(name)) {
       const circle = [...trail.slice(trail.indexOf(name)), name]
       throw defect(`models read each other in a circle: ${circle.join(' → ')}`)
     }
-    for (const table of reads.toSorted()) place(table, [...trail, name])
-    done.add(name)
-    order.push(name)
+    for (const table of model.reads.toSorted()) place(table, [...trail, name])
+    order.add(model)
   }
 
-  for (const name of [...readsOf.keys()].toSorted()) place(name, [])
-  return order
+  for (const name of [...byName.keys()].toSorted()) place(name, [])
+  return [...order]
 }

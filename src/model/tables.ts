@@ -93,10 +93,6 @@ export async function proveReadable(
   await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
 }
 
-export function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
-  return warehouse.number(`select count(*) from ${source}`)
-}
-
 /** @throws JobtideError when the header and the select of a model name other columns */
 export async function refuseOtherColumns(
   warehouse: Warehouse,

@@ -8,7 +8,7 @@ import type { RunHistory } from '../journal/run-history.ts'
 import { minuteText } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
-import { coverageReport, type CoverageReport, type Wanted } from './coverage-report.ts'
+import type { CoverageReport } from './coverage-report.ts'
 import { lastDue, type Schedule } from './due.ts'
 import type { PlanHistory } from './plan.ts'
 import { damageOf, type SkippedLines } from './skipped-lines.ts'
@@ -47,9 +47,7 @@ export interface Judgement {
 export interface JudgedPipeline {
   readonly name: string
   readonly schedule: Schedule | null
-  /** The wanted coverage; null where no file states it. */
-  readonly wanted: Wanted | null
-  /** Of what is wanted, where it was looked up already. */
+  /** Of what its file wants, once it was looked up; null where no file states it. */
   readonly coverage?: CoverageReport | null
   /** Lines of its lists that name nothing. */
   readonly skipped?: readonly SkippedLines[]
@@ -67,13 +65,12 @@ export interface JudgingOptions {
   readonly working: { readonly pipeline: string | null } | null
   /** The oldest that data may be, in milliseconds; null for any age. */
   readonly maxAgeMs: number | null
-  /** How long after its time a run may end; default one hour. */
-  readonly graceMs?: number
 }
 
 /** How a run stands: how it ended, or whether the process that began it is still there. */
 export type RunState = RunOutcome | 'running' | 'killed'
 
+// How long after its time a run may end.
 const GRACE_MS = HOUR
 // A run that follows the one that left a gap closes it.
 const OLD_GAP_MS = 2 * DAY
@@ -117,13 +114,12 @@ export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): P
 /** Judges pipelines; an empty list means no problems. */
 export function judge(
   pipelines: readonly JudgedPipeline[],
-  history: PlanHistory,
+  history: Pick<PlanHistory, 'runs'>,
   options: JudgingOptions,
 ): Judgement[] {
   return pipelines.flatMap((pipeline) => {
-    const { name, wanted } = pipeline
+    const { name, coverage = null } = pipeline
     const runs = runsOf(history, name)
-    const { coverage = wanted && coverageReport(wanted, history, options.serverNowMs) } = pipeline
     const facts = { ...options, pipeline, runs, coverage, again: `\`jobtide run ${name}\`` }
     return [unreadable, lastRun, missed, tooOld, gaps, damaged]
       .flatMap((rule) => rule(facts) ?? [])
@@ -191,9 +187,9 @@ export function missingSince(
 }
 
 function missed(facts: Facts): Found | null {
-  const { pipeline, runs, working, again, nowMs, graceMs = GRACE_MS } = facts
+  const { pipeline, runs, working, again, nowMs } = facts
   const { last, endedAt } = runs
-  const due = missingSince(pipeline.schedule, runs, nowMs - graceMs)
+  const due = missingSince(pipeline.schedule, runs, nowMs - GRACE_MS)
   if (due === null || last === null || runState(last, working) === 'running') return null
   const before =
     endedAt === null

@@ -20,7 +20,7 @@ export interface OrganizationList {
 const ID_COLUMN = 'organization_id'
 const URL_COLUMN = 'company_url'
 // As other programs and people head such columns; what is written exactly wins.
-const HEADINGS: Readonly<Record<string, RegExp>> = {
+const HEADINGS = {
   [ID_COLUMN]: /^organi[sz]ation id$/,
   [URL_COLUMN]:
     /^(?:company|organi[sz]ation|linkedin|company linkedin|linkedin company)(?: page)? url$/,
@@ -79,15 +79,17 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   return collect(named, file)
 }
 
-/** The position of a column in a header, also under another heading for the same; -1 where it is missing. */
-export function columnAt(
-  header: readonly string[],
-  column: typeof ID_COLUMN | typeof URL_COLUMN,
-): number {
+/** The position of a column of organisations in a header; -1 where it is missing. */
+export function columnAt(header: readonly string[], column: keyof typeof HEADINGS): number {
+  return columnHeaded(header, column, HEADINGS[column])
+}
+
+/** The position of the column with this heading, or else with another one for the same; -1 where it is missing. */
+export function columnHeaded(header: readonly string[], heading: string, other: RegExp): number {
   const heads = header.map((head) => head.trim().toLowerCase())
-  const exact = heads.indexOf(column)
+  const exact = heads.indexOf(heading)
   if (exact >= 0) return exact
-  return heads.findIndex((head) => HEADINGS[column]?.test(head.replaceAll(/[\s_]+/g, ' ')))
+  return heads.findIndex((head) => other.test(head.replaceAll(/[\s_]+/g, ' ')))
 }
 
 // Without a header a line is one name. A second one is refused: taking the first alone would leave a company unwatched.

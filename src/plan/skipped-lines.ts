@@ -37,8 +37,8 @@ const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
 /**
- * What is wrong where a list lost too many lines to be the intended one: 10 or more, and over a tenth of it.
- * @returns null where none did; else such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are left`
+ * Names the list that lost too many lines to be the intended one: 10 or more, and over a tenth of it.
+ * @returns null where none did; else a message such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are left`
  */
 export function damageOf(
   skipped: readonly SkippedLines[],

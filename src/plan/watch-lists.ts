@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { ConfigError } from '../support/errors.ts'
 import { companySlug } from '../support/text.ts'
 import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
-import { readRows, type OrganizationList } from './organizations.ts'
+import { columnHeaded, readRows, type OrganizationList } from './organizations.ts'
 import { text } from './pipeline-fields.ts'
 
 /** Everything that career_changes tells. */
@@ -101,12 +101,9 @@ const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns
 export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
   const [header, ...rows] = readRows(bytes, file, 'people', HINT)
   const heads = (header?.cells ?? []).map((head) => head.toLowerCase())
-  const columns = PERSON_COLUMNS.flatMap((kind) => {
-    const exact = heads.indexOf(kind)
-    const isMeant = (head: string) => HEADINGS[kind].test(head.replaceAll(/[\s_]+/g, ' '))
-    const at = exact >= 0 ? exact : heads.findIndex(isMeant)
-    return at < 0 ? [] : [{ kind, at }]
-  })
+  const columns = PERSON_COLUMNS.map((kind) => {
+    return { kind, at: columnHeaded(heads, kind, HEADINGS[kind]) }
+  }).filter(({ at }) => at >= 0)
   const wanted = PERSON_COLUMNS.join(', ')
   if (columns.length === 0) {
     const found = heads.length === 0 ? 'nothing' : heads.join(', ')

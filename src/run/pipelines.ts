@@ -9,6 +9,7 @@ import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { wantedOf } from '../plan/coverage-report.ts'
 import type { Schedule } from '../plan/due.ts'
+import type { Wanted } from '../plan/coverage-report.ts'
 import type { JudgedPipeline } from '../plan/judge.ts'
 import type { NotifySpec } from '../plan/pipeline-fields.ts'
 import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
@@ -20,6 +21,8 @@ import { pipelineFile, pipelineFilesIn } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
+  /** The wanted coverage; null where no file states it. */
+  readonly wanted: Wanted | null
   /** Its argument on the command line: its name, or the path of its file. */
   readonly argument: string
   readonly job: Job | null

@@ -93,12 +93,10 @@ export async function withOwn(
 }
 
 function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
-  const byName = new Map(found.map((node) => [node.name, node]))
-  const existing = [...new Set(found.flatMap(({ reads }) => reads))].filter(
-    (name) => !byName.has(name),
-  )
+  const own = new Set(found.map(({ name }) => name))
+  const existing = new Set(found.flatMap(({ reads }) => reads.filter((name) => !own.has(name))))
   try {
-    return runOrder(found, existing).flatMap((name) => byName.get(name) ?? [])
+    return runOrder(found, [...existing])
   } catch (error) {
     if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
     throw new ConfigError(error.message, { hint: 'Nothing was built.', cause: error })

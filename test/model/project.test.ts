@@ -80,8 +80,9 @@ describe('run order', () => {
       { name: 'staged', reads: ['events'] },
     ]
     const order = ['moves', 'staged', 'joiners', 'leavers', 'weekly']
-    expect(runOrder(models, ['events'])).toEqual(order)
-    expect(runOrder(models.toReversed(), ['events'])).toEqual(order)
+    for (const given of [models, models.toReversed()]) {
+      expect(runOrder(given, ['events']).map(({ name }) => name)).toEqual(order)
+    }
   })
 
   it('names the circle of 3 models, without the model that only leads into it', () => {
