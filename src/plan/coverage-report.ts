@@ -32,12 +32,9 @@ export function wantedOf(
     Pick<Wanted, 'organizations' | 'filters'>,
 ): Wanted {
   const { organizations, eventTypes, filters, window, initialWindow } = question
-  return {
-    organizations,
-    eventTypes,
-    ...(filters === undefined ? {} : { filters }),
-    window: window === 'since-last' ? initialWindow : window,
-  }
+  const far = window === 'since-last' ? initialWindow : window
+  const wanted = { organizations, eventTypes, window: far }
+  return filters === undefined ? wanted : { ...wanted, filters }
 }
 
 /** A stretch of detection time that was not looked at. */
