@@ -78,7 +78,7 @@ select
     cast(position as integer) as position,
     coalesce(fits and changed_us is not null and detected_us is not null, false) as is_read,
     case when fields is distinct from usual_fields() then cast(to_json(fields) as varchar) end as fields,
-    -- As eventKey in src/load/event-row.ts.
+    -- As eventKey in src/load/read-events.ts.
     sha256(concat(
         '[', leaf.person.profile_id, ',', leaf.organization.organization_id, ',', leaf.event_type, ',', changed_us // 1000,
         case when leaf.event_type = '"title_change"' then ',' || coalesce(leaf.title.current, '""') end, ']'

@@ -8,7 +8,7 @@ import { s3EndpointFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
 import type { JournalState } from '../journal/loss.ts'
 import { readProject } from '../model/project.ts'
-import { columnsOf, commentOn } from '../model/tables.ts'
+import { commentOn } from '../model/tables.ts'
 import type { ManifestTable } from '../publish/manifest.ts'
 import {
   proveSnapshot,
@@ -43,6 +43,7 @@ import {
 } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText } from '../support/numbers.ts'
+import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { refuseEmpty } from './reading.ts'
@@ -254,8 +255,9 @@ export async function describeAsBuilt(
 ): Promise<void> {
   const restored = new Set(tables.map(({ name }) => name))
   const { nodes } = await readProject(warehouse)
+  const all = await columnsOfAll(warehouse)
   for (const node of nodes.filter(({ name }) => restored.has(name))) {
-    const columns = await columnsOf(warehouse, node)
+    const columns = (all.get(node.name) ?? []).map(({ name }) => name)
     if (columns.toSorted().join() !== [...node.columns.keys()].toSorted().join()) continue
     // A restore makes only tables, even for models that a build makes views.
     await commentOn(warehouse, node.kind === 'view' ? { ...node, kind: 'table' } : node)

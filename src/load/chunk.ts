@@ -22,10 +22,10 @@ import type {
 } from '../journal/records.ts'
 import { withoutLoneSurrogates } from '../support/json.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
+import type { Row } from '../warehouse/rows.ts'
 import { cutAnswer } from './cut-answers.ts'
 import { rowsOfDelivery } from './deliveries.ts'
 import type { PageBody } from './read-events.ts'
-import type { Row } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
 // An answer counts by its size. A page of job changes has six times as much of an event: of answers JavaScript and the engine
@@ -84,33 +84,24 @@ export class Chunk {
     const { record } = frame
     switch (record.kind) {
       case 'run_started':
-        this.#planBatches(record.run_id, payloadOf<BatchRecord[]>(frame))
-        return
+        return this.#planBatches(record.run_id, payloadOf<BatchRecord[]>(frame))
       case 'run_resumed':
-        this.#planBatches(record.run_id, addedBatches(frame))
-        return
+        return this.#planBatches(record.run_id, addedBatches(frame))
       case 'request_sent':
       case 'request_failed':
-        this.#addRequest(record)
-        return
+        return this.#addRequest(record)
       case 'page_received':
-        this.#addPage(record, frame.payload())
-        return
+        return this.#addPage(record, frame.payload())
       case 'answer_received':
-        this.#addAnswer(record, frame.payload())
-        return
+        return this.#addAnswer(record, frame.payload())
       case 'delivery_received':
-        this.#addDelivery(record, frame.payload())
-        return
+        return this.#addDelivery(record, frame.payload())
       case 'batch_finished':
-        this.#finishBatch(record, payloadOf<BatchRecord>(frame))
-        return
+        return this.#finishBatch(record, payloadOf<BatchRecord>(frame))
       case 'batch_split':
-        this.#splitBatch(record, payloadOf<SplitPayload>(frame))
-        return
+        return this.#splitBatch(record, payloadOf<SplitPayload>(frame))
       case 'snapshot_published':
-        this.#addSnapshot(record)
-        return
+        return this.#addSnapshot(record)
       case 'lookups_planned':
       case 'question_filtered':
       case 'run_finished':
@@ -169,70 +160,62 @@ export class Chunk {
   }
 
   #addRequest(record: RequestSent | RequestFailed): void {
-    const failed = record.kind === 'request_failed'
-    const inDoubt = !failed || record.in_doubt
+    const failed = record.kind === 'request_failed' ? record : null
     // The outcome of a request replaces the record that it was sent, in whatever order the two come.
-    if (!failed && this.pages.has(record.request_id)) return
-    this.pages.set(record.request_id, {
-      ...requestColumns(record),
-      requested_at: new Date(failed ? record.requested_at : record.at),
-      received_at: failed ? new Date(record.at) : null,
-      status: failed ? record.status : null,
+    if (failed === null && this.pages.has(record.request_id)) return
+    const inDoubt = failed?.in_doubt ?? true
+    this.#setPage(record, {
+      requested_at: new Date(failed?.requested_at ?? record.at),
+      received_at: failed && new Date(failed.at),
+      status: failed && failed.status,
       outcome: inDoubt ? 'in_doubt' : 'failed',
-      events: null,
       credits_used: inDoubt ? (record.price ?? CREDITS_PER_PAGE) : 0,
-      credits_sent: null,
-      has_more: null,
-      body_sha256: null,
-      is_unexpected: null,
-      error: failed ? record.error : 'no answer was recorded',
+      error: failed === null ? 'no answer was recorded' : failed.error,
     })
   }
 
   #addReceived(record: PageReceived | AnswerReceived, events: number, hasMore: boolean): void {
-    this.pages.set(record.request_id, {
-      ...requestColumns(record),
+    this.#setPage(record, {
       requested_at: new Date(record.requested_at),
       received_at: new Date(record.at),
       status: record.status,
       outcome: 'received',
-      events,
       credits_used: record.credits_used,
+      error: null,
+      events,
       credits_sent: record.credits_sent ?? null,
       has_more: hasMore,
       body_sha256: record.body_sha256,
       is_unexpected: isUnexpectedCharge(record),
-      error: null,
     })
+  }
+
+  #setPage(
+    {
+      run_id,
+      batch_id,
+      page,
+      request_id,
+    }: RequestSent | RequestFailed | PageReceived | AnswerReceived,
+    outcome: Row,
+  ): void {
+    this.pages.set(request_id, { ...NOT_RECEIVED, run_id, batch_id, page, request_id, ...outcome })
   }
 
   #addAnswer(record: AnswerReceived, payload: Buffer): void {
-    this.#addReceived(record, record.items, record.next !== null)
+    const hasMore = record.next !== null
+    this.#addReceived(record, record.items, hasMore)
     const { request_id, run_id, endpoint, page, outcome, at, subject, lookup_key } = record
+    const about = { request_id, run_id, endpoint, page, outcome, received_at: new Date(at) }
     const kept = this.#kept(payload, { subject, lookup_key })
-    this.answers.push({
-      request_id,
-      run_id,
-      endpoint,
-      page,
-      outcome,
-      received_at: new Date(at),
-      has_more: record.next !== null,
-      ...kept,
-    })
+    this.answers.push({ ...about, has_more: hasMore, ...kept })
   }
 
   #addDelivery({ delivery_id: id, at }: DeliveryReceived, payload: Buffer): void {
-    const about = {
-      run_id: null,
-      endpoint: SIGNAL_DELIVERY,
-      page: 1,
-      outcome: 'found',
-      has_more: null,
-    }
+    const about = { run_id: null, endpoint: SIGNAL_DELIVERY, page: 1, outcome: 'found' }
     const { body, ...kept } = this.#kept(payload, { subject: '', lookup_key: id })
     for (const row of rowsOfDelivery(id, body)) {
-      this.answers.push({ ...about, received_at: new Date(at), ...kept, ...row })
+      this.answers.push({ ...about, received_at: new Date(at), has_more: null, ...kept, ...row })
     }
   }
 
@@ -278,7 +261,10 @@ export class Chunk {
   }
 }
 
-function requestColumns(record: RequestSent | RequestFailed | PageReceived | AnswerReceived): Row {
-  const { run_id, batch_id, page, request_id } = record
-  return { run_id, batch_id, page, request_id }
+const NOT_RECEIVED = {
+  events: null,
+  credits_sent: null,
+  has_more: null,
+  body_sha256: null,
+  is_unexpected: null,
 }

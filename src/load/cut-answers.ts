@@ -6,16 +6,8 @@
 import type { CutBody } from '../journal/erase-events.ts'
 import { jsonOrNull } from '../support/json.ts'
 
-const EMPTIED = '{}'
-
 /** Whether a text, without escapes, names a person who is not kept. @param member whose value it is */
 export type IsNamed = (text: string, member?: string) => boolean
-
-interface Cut {
-  /** Whether the answer names the person outside its lists. */
-  readonly isNamed: boolean
-  readonly value: unknown
-}
 
 /**
  * Cuts the parts of an answer that name people who are not kept.
@@ -23,14 +15,13 @@ interface Cut {
  * @returns null where the answer names none of them
  */
 export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody | null {
-  if (subject !== '' && isNamed(subject)) {
-    return { body: Buffer.from(EMPTIED), places: [0], events: 1, isAbout: true }
-  }
+  const emptied = { body: Buffer.from('{}'), places: [0], events: 1 }
+  if (subject !== '' && isNamed(subject)) return { ...emptied, isAbout: true }
   const { answer, taken } = taking(body, isNamed)
-  if (!answer.isNamed && taken.length === 0) return null
-  const places = Array.from({ length: answer.isNamed ? 1 : taken.length }, (_, place) => place)
-  const text = answer.isNamed ? EMPTIED : JSON.stringify(answer.value)
-  return { body: Buffer.from(text), places, events: places.length }
+  if (answer.isNamed) return emptied
+  if (taken.length === 0) return null
+  const text = JSON.stringify(answer.value)
+  return { body: Buffer.from(text), places: [...taken.keys()], events: taken.length }
 }
 
 /** The parts of an answer that name such a person: items of lists, or the whole answer. */
@@ -40,11 +31,11 @@ export function partsNaming(body: Buffer, isNamed: IsNamed, subject: string): re
   return isAll ? [jsonOrNull(body.toString('utf8'))] : taken
 }
 
-/** An answer without the items that name such a person, and those items. */
+/** An answer without the items that name such a person, whether it names them outside its lists, and those items. */
 function taking(body: Buffer, isNamed: IsNamed) {
   const taken: unknown[] = []
 
-  function cut(value: unknown, member = ''): Cut {
+  function cut(value: unknown, member = ''): { isNamed: boolean; value: unknown } {
     if (Array.isArray(value)) {
       const kept = value.flatMap((item: unknown) => {
         const left = cut(item, member)
@@ -54,11 +45,9 @@ function taking(body: Buffer, isNamed: IsNamed) {
       })
       return { isNamed: false, value: kept }
     }
-    if (value === null || typeof value !== 'object') {
-      return {
-        isNamed: value !== null && isNamed(`${value as string | number | boolean}`, member),
-        value,
-      }
+    if (value === null) return { isNamed: false, value }
+    if (typeof value !== 'object') {
+      return { isNamed: isNamed(`${value as string | number | boolean}`, member), value }
     }
     const members = Object.entries(value).map(([name, inner]) => [name, cut(inner, name)] as const)
     return {
@@ -67,15 +56,11 @@ function taking(body: Buffer, isNamed: IsNamed) {
     }
   }
 
-  return { answer: cutOrAll(() => cut(jsonOrNull(body.toString('utf8')))), taken }
-}
-
-// An answer nested deeper than the stack cannot be read.
-function cutOrAll(cut: () => Cut): Cut {
   try {
-    return cut()
+    return { answer: cut(jsonOrNull(body.toString('utf8'))), taken }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return { isNamed: true, value: null }
+    // An answer nested deeper than the stack cannot be read.
+    return { answer: { isNamed: true, value: null }, taken }
   }
 }

@@ -32,7 +32,7 @@ export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): Cut
 }
 
 /** The place of a value. */
-export interface Span {
+interface Span {
   readonly from: number
   readonly to: number
 }

@@ -4,13 +4,7 @@
  */
 
 import { sha256Hex } from '../support/hash.ts'
-import { listsNamed, type Span } from './cut-events.ts'
-
-/** One row of table answers. */
-export interface DeliveredRow {
-  readonly request_id: string
-  readonly body: string
-}
+import { listsNamed } from './cut-events.ts'
 
 /**
  * Makes a row for each of its `changes`, with the fields around them; a delivery without such a list makes one row. The
@@ -18,13 +12,18 @@ export interface DeliveredRow {
  * before or after.
  * @param id the delivery, or a row of it
  */
-export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[] {
+export function rowsOfDelivery(id: string, body: string): { request_id: string; body: string }[] {
   const whole = [{ request_id: id, body }]
   try {
     const [spans, another] = listsNamed('changes', body)
     const first = spans?.[0]
     if (spans === undefined || another !== undefined) return whole
-    if (first !== undefined && !isList(body, spans)) return whole
+    // Nothing but a comma is between them.
+    const isList = spans.every(({ from }, index) => {
+      const before = spans[index - 1]
+      return before === undefined || body.slice(before.to, from).trim() === ','
+    })
+    if (!isList) return whole
     const without =
       first === undefined ? body : body.slice(0, first.from) + body.slice(spans.at(-1)?.to)
     const delivery: unknown = JSON.parse(without)
@@ -46,12 +45,4 @@ export function rowsOfDelivery(id: string, body: string): readonly DeliveredRow[
     if (error instanceof RangeError || error instanceof SyntaxError) return whole
     throw error
   }
-}
-
-/** Whether there is only a comma in between. */
-function isList(body: string, spans: readonly Span[]): boolean {
-  return spans.every(({ from }, index) => {
-    const before = spans[index - 1]
-    return before === undefined || body.slice(before.to, from).trim() === ','
-  })
 }

@@ -6,8 +6,8 @@
 import { readIntervals, type CoveredInterval } from '../journal/coverage.ts'
 import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
+import { appendRows, type Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { appendRows, type Row } from './rows.ts'
 
 /**
  * Makes the tables of facts match `history`. A table that already matches, or that `history` does not mention, is left
@@ -18,36 +18,32 @@ export async function storeFacts(
   history: History | Pick<History, 'runs'>,
 ): Promise<void> {
   const runs = [...history.runs.values()].map(runRow)
-  const rowsOf = { runs, ...('coverage' in history ? factsOf(history) : {}) }
-  const facts = Object.entries(rowsOf).map(([name, rows]) => ({
-    table: `ops.${name}`,
-    staged: `staged_${name}`,
-    rows,
-  }))
-  const forEach = (sql: (table: string, staged: string) => string, separator: string) =>
-    facts.map(({ table, staged }) => sql(table, staged)).join(separator)
+  const facts = Object.entries({ runs, ...('coverage' in history ? factsOf(history) : {}) })
+  const forEach = (sqlOf: (name: string) => string, separator: string) =>
+    facts.map(([name]) => sqlOf(name)).join(separator)
   await warehouse.transaction(async () => {
     await warehouse.run(
       forEach(
-        (table, staged) => `create or replace temp table ${staged} as from ${table} limit 0`,
+        (name) => `create or replace temp table staged_${name} as from ops.${name} limit 0`,
         ';',
       ),
     )
-    for (const { staged, rows } of facts) await appendRows(warehouse, staged, rows)
-    const changed = await warehouse.all<{ changed: string }>(
+    for (const [name, rows] of facts) await appendRows(warehouse, `staged_${name}`, rows)
+    const changed = await warehouse.all<{ name: string }>(
       forEach(
-        (table, staged) => `
-          select '${table}' as changed
-          where exists (from ${staged} except all from ${table})
-             or exists (from ${table} except all from ${staged})`,
+        (name) => `
+          select '${name}' as name
+          where exists (from staged_${name} except all from ops.${name})
+             or exists (from ops.${name} except all from staged_${name})`,
         ' union all ',
       ),
     )
-    for (const { table, staged } of facts) {
-      if (!changed.some((one) => one.changed === table)) continue
-      await warehouse.run(`delete from ${table}; insert into ${table} from ${staged} order by all`)
+    for (const { name } of changed) {
+      await warehouse.run(
+        `delete from ops.${name}; insert into ops.${name} from staged_${name} order by all`,
+      )
     }
-    await warehouse.run(forEach((_, staged) => `drop table ${staged}`, ';'))
+    await warehouse.run(forEach((name) => `drop table staged_${name}`, ';'))
   })
 }
 

@@ -53,20 +53,18 @@ export async function leaveOut(
 /** Removes the parts of a warehouse's answers that name people. @returns how many answers */
 export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
   const named = await answersNaming(warehouse, isNamed)
-  for (const { id, body, isAbout, isEmptied } of named) {
-    if (isEmptied) {
-      await warehouse.run('delete from answers where request_id = $1', [id])
-      continue
-    }
+  for (const { id, body, isAbout } of named) {
     const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
-    await warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body])
+    await (body === null
+      ? warehouse.run('delete from answers where request_id = $1', [id])
+      : warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body]))
   }
   return named.length
 }
 
-/** The answers of a warehouse that name people, as they are without. */
+/** The answers of a warehouse that name people, as they are without; `body`: null where nothing is left. */
 export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
-  const named: { id: string; body: string; isAbout: boolean; isEmptied: boolean }[] = []
+  const named: { id: string; body: string | null; isAbout: boolean }[] = []
   const { batches } = await warehouse.stream(
     'select request_id, body, subject, endpoint from answers',
   )
@@ -75,9 +73,8 @@ export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
       const cut = cutAnswer(Buffer.from(String(whole)), isNamed, String(subject))
       if (cut === null) continue
       const body = cut.body.toString('utf8')
-      const isEmptied =
-        endpoint === SIGNAL_DELIVERY && rowsOfDelivery(String(id), body).length === 0
-      named.push({ id: String(id), body, isAbout: cut.isAbout === true, isEmptied })
+      const isEmpty = endpoint === SIGNAL_DELIVERY && rowsOfDelivery(String(id), body).length === 0
+      named.push({ id: String(id), body: isEmpty ? null : body, isAbout: cut.isAbout === true })
     }
   }
   return named

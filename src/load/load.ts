@@ -14,15 +14,16 @@ import { JournalDamagedError, type PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { yieldThread } from '../support/clock.ts'
 import { collectGarbage } from '../support/memory.ts'
+import { sum } from '../support/numbers.ts'
 import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { Chunk } from './chunk.ts'
-import { EventReaders } from './event-readers.ts'
 import { storeFacts } from './facts.ts'
 import { followList } from './leave-out.ts'
 import { Merger, type LoadReport } from './merger.ts'
+import { EventReaders } from './read-events.ts'
 import { ANY_END } from './rows.ts'
-import { readSuppression, type Suppression } from './suppression.ts'
+import { readSuppression } from './suppression.ts'
 
 /** The inputs of a load. */
 export interface LoadOptions {
@@ -57,10 +58,9 @@ const MOST_EVENTS = 200_000
 const BODIES_AT_ONCE = 2 * MIB
 const PAGES_PER_TURN = 16
 
-/** A segment of the journal that is not loaded to its end. */
+/** A segment of the journal that is not loaded to its end; `from`: the bytes that are loaded. */
 interface OpenSegment {
   readonly name: string
-  /** Bytes that are loaded. */
   readonly from: number
   readonly size: number
 }
@@ -76,80 +76,54 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   const { warehouse, journal, closing } = options
   // Before the segments are read: coverage must not be ahead of the events.
   const history = options.history ?? readHistory(journal)
-  const report = await new Load(options, history).run()
-  const run = history.runs.get(closing?.run_id ?? '')
-  if (closing !== undefined && run !== undefined) run.finished = closing
-  await storeFacts(warehouse, history)
-  return report
-}
-
-class Load {
-  readonly #warehouse: Warehouse
-  readonly #journal: Journal
-  readonly #options: LoadOptions
-  readonly #notRead: ReadonlySet<string>
-  readonly #suppression: Suppression
-  #chunkEvents = 0
-
-  constructor(options: LoadOptions, history: RunsOfHistory) {
-    this.#options = options
-    this.#warehouse = options.warehouse
-    this.#journal = options.journal
-    this.#notRead = history.notRead
-    // Follows from the place of the journal instead of an option, so that no caller can forget it and bring a person
-    // back.
-    this.#suppression = readSuppression(this.#journal, history.suppression)
-  }
-
-  async run(): Promise<LoadReport> {
-    await followList(this.#warehouse, this.#suppression)
-    const segments = await this.#openSegments()
-    const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
-    let bytesDone = 0
-    const merger = new Merger(this.#warehouse)
-    if (bytes === 0) return merger.report
-    this.#options.onProgress?.({ bytesDone, bytes })
-    const memory = await this.#warehouse.memoryLimit()
-    this.#chunkEvents =
-      this.#options.chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
-    const readers = await EventReaders.open(this.#warehouse, this.#suppression)
+  // Follows from the place of the journal instead of an option, so that no caller can forget it and bring a person back.
+  const suppression = readSuppression(journal, history.suppression)
+  await followList(warehouse, suppression)
+  const merger = new Merger(warehouse)
+  const segments = await openSegments(warehouse, journal)
+  if (segments.length > 0) {
+    const readers = await EventReaders.open(warehouse, suppression)
     try {
-      for (const segment of segments) {
-        const isLast = segment === segments.at(-1)
-        for await (const loaded of this.#loadSegment(segment, isLast, readers, merger)) {
-          this.#options.onProgress?.({ bytesDone: bytesDone + loaded, bytes })
-        }
-        bytesDone += segment.size - segment.from
-      }
+      const newChunk = () => new Chunk(history.notRead, suppression)
+      await loadSegments(segments, newChunk, readers, merger, options)
     } finally {
       await merger.merging.catch(() => undefined)
       await readers.close()
     }
-    return merger.report
   }
+  const run = history.runs.get(closing?.run_id ?? '')
+  if (closing !== undefined && run !== undefined) run.finished = closing
+  await storeFacts(warehouse, history)
+  return merger.report
+}
 
-  /**
-   * Loads a segment chunk by chunk, and merges each while the next one is read.
-   * @yields the bytes of it that are read
-   */
-  async *#loadSegment(
-    { name, from }: OpenSegment,
-    isLast: boolean,
-    readers: EventReaders,
-    merger: Merger,
-  ): AsyncGenerator<number> {
-    const frames = this.#journal.read(name, from)
+/** Loads segments chunk by chunk, and merges each chunk while the next one is read. */
+async function loadSegments(
+  segments: readonly OpenSegment[],
+  newChunk: () => Chunk,
+  readers: EventReaders,
+  merger: Merger,
+  { warehouse, journal, chunkEvents, onProgress }: LoadOptions,
+): Promise<void> {
+  const memory = await warehouse.memoryLimit()
+  const mostEvents = chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
+  const bytes = sum(segments.map(({ from, size }) => size - from))
+  let bytesDone = 0
+  onProgress?.({ bytesDone, bytes })
+  for (const segment of segments) {
+    const { name, from, size } = segment
+    const frames = journal.read(name, from)
     try {
       let next = frames.next()
       while (next.done !== true) {
-        const chunk = new Chunk(this.#notRead, this.#suppression)
-        const end = await this.#readChunk(chunk, readers, next.value, frames)
+        const chunk = newChunk()
+        const end = await readChunk(chunk, mostEvents, readers, next.value, frames)
         const notes = await readers.end()
         await merger.merging
         await readers.handOver()
         next = frames.next()
         // The last merge runs alone: no reading goes on.
-        if (next.done === true && isLast) await readers.giveThreadsBack()
+        if (next.done === true && segment === segments.at(-1)) await readers.giveThreadsBack()
         // Of a delivery, more was parsed than is kept.
         if (chunk.answers.length > 0) collectGarbage()
         merger.merge(chunk, notes, { segment: name, bytes: end })
@@ -159,70 +133,79 @@ class Load {
           await merger.merging
           collectGarbage()
         }
-        yield end - from
+        onProgress?.({ bytesDone: bytesDone + end - from, bytes })
       }
       await merger.merging
     } finally {
       frames.return(undefined)
     }
+    bytesDone += size - from
   }
+}
 
-  /** Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked. */
-  async #readChunk(
-    chunk: Chunk,
-    readers: EventReaders,
-    first: PlacedFrame,
-    frames: Generator<PlacedFrame>,
-  ): Promise<number> {
-    let end = first.end
-    chunk.add(first)
-    while (chunk.size < this.#chunkEvents) {
-      const next = frames.next()
-      if (next.done === true) break
-      chunk.add(next.value)
-      end = next.value.end
-      // Lets the engine's answer arrive.
-      if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
-      if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
-    }
-    if (chunk.waiting > 0) await readers.read(chunk.takeBodies())
-    return end
+/**
+ * Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked.
+ * @returns where the last of them ends in its segment
+ */
+async function readChunk(
+  chunk: Chunk,
+  mostEvents: number,
+  readers: EventReaders,
+  first: PlacedFrame,
+  frames: Generator<PlacedFrame>,
+): Promise<number> {
+  let { end } = first
+  chunk.add(first)
+  while (chunk.size < mostEvents) {
+    const next = frames.next()
+    if (next.done === true) break
+    chunk.add(next.value)
+    end = next.value.end
+    // Lets the engine's answer arrive.
+    if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
+    if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
   }
+  if (chunk.waiting > 0) await readers.read(chunk.takeBodies())
+  return end
+}
 
-  async #openSegments(): Promise<OpenSegment[]> {
-    const rows = await this.#warehouse.all<{ segment: string; bytes: bigint }>(
-      'select segment, bytes from ops.journal_positions',
-    )
-    const loaded = new Map(rows.map(({ segment, bytes }) => [segment, Number(bytes)]))
-    const open: OpenSegment[] = []
-    for (const name of this.#journal.segments()) {
-      const from = loaded.get(name) ?? 0
-      const { size } = statSync(join(this.#journal.folder, name))
-      if (from === size || from >= Number(ANY_END)) continue
-      open.push({ name, from: await this.#placeIn(name, from, size), size })
-    }
-    return open.filter(({ from, size }) => size > from)
+async function openSegments(warehouse: Warehouse, journal: Journal): Promise<OpenSegment[]> {
+  const rows = await warehouse.all<{ segment: string; bytes: bigint }>(
+    'select segment, bytes from ops.journal_positions',
+  )
+  const loaded = new Map(rows.map(({ segment, bytes }) => [segment, Number(bytes)]))
+  const open: OpenSegment[] = []
+  for (const name of journal.segments()) {
+    const from = loaded.get(name) ?? 0
+    const { size } = statSync(join(journal.folder, name))
+    if (from === size || from >= Number(ANY_END)) continue
+    open.push({ name, from: await placeIn(warehouse, journal, { name, from, size }), size })
   }
+  return open.filter(({ from, size }) => size > from)
+}
 
-  /**
-   * The position at which to continue in a segment. In a warehouse from before an erasure, which rewrote the segment,
-   * the loaded position may lie within a record, or past the end: then it is after the last loaded page.
-   */
-  async #placeIn(name: string, from: number, size: number): Promise<number> {
-    if (from === 0 || (from < size && isRecordAt(this.#journal, name, from))) return from
-    const { request_id: ids = [] } = await this.#warehouse.columns<string>(
-      'select request_id from ops.pages where body_sha256 is not null',
-    )
-    const loaded = new Set(ids)
-    let end = 0
-    for (const frame of this.#journal.read(name)) {
-      const { record } = frame
-      if (record.kind !== 'page_received') continue
-      if (!loaded.has(record.request_id)) break
-      end = frame.end
-    }
-    return end
+/**
+ * The position at which to continue in a segment. In a warehouse from before an erasure, which rewrote the segment,
+ * the loaded position may lie within a record, or past the end: then it is after the last loaded page.
+ */
+async function placeIn(
+  warehouse: Warehouse,
+  journal: Journal,
+  { name, from, size }: OpenSegment,
+): Promise<number> {
+  if (from === 0 || (from < size && isRecordAt(journal, name, from))) return from
+  const { request_id: ids = [] } = await warehouse.columns<string>(
+    'select request_id from ops.pages where body_sha256 is not null',
+  )
+  const loaded = new Set(ids)
+  let end = 0
+  for (const frame of journal.read(name)) {
+    const { record } = frame
+    if (record.kind !== 'page_received') continue
+    if (!loaded.has(record.request_id)) break
+    end = frame.end
   }
+  return end
 }
 
 function isRecordAt(journal: Journal, name: string, from: number): boolean {

@@ -3,10 +3,11 @@
 import { MIB } from '../support/units.ts'
 import { CHANGES_WITH_EVERY_RUN, loadedTable } from '../warehouse/catalog.ts'
 import { areChangesNoted, noteChange } from '../warehouse/changed-tables.ts'
+import { appendRows } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { AnswerRow, Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
-import { appendRows, loadSql } from './rows.ts'
+import { loadSql } from './rows.ts'
 
 /** The results of a load. */
 export interface LoadReport {
@@ -26,14 +27,10 @@ export interface LoadReport {
   readonly newUnknownFields: readonly string[]
 }
 
-const EVENTS = loadedTable('job_change_events')
-const VERSIONS = loadedTable('job_change_event_versions')
-const READ = CHANGES_WITH_EVERY_RUN.map(loadedTable)
-const ANSWERS = loadedTable('answers')
 const ANSWERS_AT_ONCE = MIB
 
 /** A position in the journal: how far a segment is loaded. */
-export interface Position {
+interface Position {
   readonly segment: string
   readonly bytes: number
 }
@@ -41,7 +38,7 @@ export interface Position {
 /** Merges one chunk at a time: the events in `jobtide_load.staged_sightings`, and the facts of the other records. */
 export class Merger {
   readonly #warehouse: Warehouse
-  readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
+  readonly #counts = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
   readonly #newUnknownFields: string[] = []
   /** Settles when the chunk is merged, or rejects with the error that stopped it. */
   merging: Promise<void> = Promise.resolve()
@@ -52,7 +49,7 @@ export class Merger {
 
   /** The events merged so far. */
   get report(): LoadReport {
-    return { ...this.#report, newUnknownFields: this.#newUnknownFields }
+    return { ...this.#counts, newUnknownFields: this.#newUnknownFields }
   }
 
   /** Begins to merge a chunk. With it, the position in the journal moves. */
@@ -62,33 +59,55 @@ export class Merger {
     this.merging.catch(() => undefined)
   }
 
-  async #mergeOnce(chunk: Chunk, notes: ReadingNotes, position: Position): Promise<void> {
-    await this.#warehouse.transaction(async () => {
-      await this.#warehouse.run(loadSql('staging'))
+  async #mergeOnce(chunk: Chunk, notes: ReadingNotes, { segment, bytes }: Position): Promise<void> {
+    const warehouse = this.#warehouse
+    const suppressed = notes.suppressed + chunk.suppressed
+    await warehouse.transaction(async () => {
+      await warehouse.run(loadSql('staging'))
       await this.#mergeAll(chunk, notes)
-      await this.#movePosition(position)
-      if (notes.suppressed + chunk.suppressed > 0) await this.#noteToErase(position.segment)
-      await this.#warehouse.run(loadSql('unstage'))
+      await warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
+      const position = [segment, BigInt(bytes)]
+      await warehouse.run('insert into ops.journal_positions values ($1, $2)', position)
+      if (suppressed > 0) {
+        await warehouse.run(
+          `insert into ops.segments_to_erase select $1
+           where not exists (select 1 from ops.segments_to_erase where segment = $1)`,
+          [segment],
+        )
+      }
+      await warehouse.run(loadSql('unstage'))
     })
-    this.#report.pages += chunk.received
-    this.#report.rejected += notes.rejects.length
-    this.#report.suppressed += notes.suppressed + chunk.suppressed
+    this.#counts.pages += chunk.received
+    this.#counts.rejected += notes.rejects.length
+    this.#counts.suppressed += suppressed
   }
 
   async #mergeAll(chunk: Chunk, notes: ReadingNotes): Promise<void> {
     const warehouse = this.#warehouse
+    const unknown = [...notes.unknownFields]
     await appendRows(warehouse, 'staged_batches', [...chunk.batches.values()])
     await appendRows(warehouse, 'staged_pages', [...chunk.pages.values()])
     await appendRows(warehouse, 'staged_snapshots', [...chunk.snapshots.values()])
     await appendRows(
       warehouse,
       'staged_unknown_fields',
-      [...notes.unknownFields].map(([field, first_seen_at]) => ({ field, first_seen_at })),
+      unknown.map(([field, first_seen_at]) => ({ field, first_seen_at })),
     )
-    await this.#noteNewUnknownFields()
+    const fields = await warehouse.all<{ field: string }>(
+      'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
+    )
+    // One by one: a spread of 200,000 fields would overflow the stack.
+    for (const { field } of fields) this.#newUnknownFields.push(field)
     const isNoted = await areChangesNoted(warehouse)
     await this.#mergeEvents(isNoted)
-    if (isNoted) await this.#noteOtherChanges(chunk)
+    // No snapshot has coverage, but models are made of it: a note that no build has ended yet makes the publisher read them.
+    const changed = [
+      ...(chunk.batches.size > 0 ? CHANGES_WITH_EVERY_RUN : []),
+      ...(chunk.answers.length > 0 ? ['answers'] : []),
+    ]
+    if (isNoted) {
+      for (const name of changed) await noteChange(warehouse, loadedTable(name), null)
+    }
     await warehouse.run(loadSql('merge_ops'))
     await this.#mergeAnswers(chunk.answers)
     await appendRows(warehouse, 'ops.rejects', notes.rejects)
@@ -109,7 +128,7 @@ export class Merger {
   async #mergeEvents(isNoted: boolean): Promise<void> {
     const warehouse = this.#warehouse
     const sightings = await warehouse.number('select count(*) from jobtide_load.staged_sightings')
-    this.#report.sightings += sightings
+    this.#counts.sightings += sightings
     if (sightings === 0) return
     await warehouse.run(loadSql('compare_events'))
     const [changes] = await warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
@@ -118,52 +137,20 @@ export class Merger {
     if (isNoted) await this.#noteChangedEvents()
     await warehouse.run(loadSql('merge_events'))
     if ((changes?.known ?? 0) > 0) await warehouse.run(loadSql('update_events'))
-    this.#report.inserted += changes?.inserted ?? 0
-    this.#report.updated += changes?.updated ?? 0
+    this.#counts.inserted += changes?.inserted ?? 0
+    this.#counts.updated += changes?.updated ?? 0
   }
 
   /** Records for the publisher which years have events that are new or will read differently in a snapshot. */
   async #noteChangedEvents(): Promise<void> {
-    const warehouse = this.#warehouse
     const changed = `(select changed_at from single_sightings union all
       select staged.changed_at
       from repeated_events as staged left join known_events as known on known.event_key = staged.event_key
       where is_new or is_changed
         or row(staged.first_seen_at, staged.first_run_id) < row(known.first_seen_at, known.first_run_id))`
-    await noteChange(warehouse, EVENTS, changed)
-    const versions = await warehouse.number('select count(*) from repeated_versions')
-    if (versions > 0) await noteChange(warehouse, VERSIONS, null)
-  }
-
-  async #noteOtherChanges(chunk: Chunk): Promise<void> {
-    // No snapshot has coverage, but models are made of it: a note that no build has ended yet makes the publisher read them.
-    if (chunk.batches.size > 0) {
-      for (const table of READ) await noteChange(this.#warehouse, table, null)
-    }
-    if (chunk.answers.length > 0) await noteChange(this.#warehouse, ANSWERS, null)
-  }
-
-  async #noteNewUnknownFields(): Promise<void> {
-    const rows = await this.#warehouse.all<{ field: string }>(
-      'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
-    )
-    // One by one: a spread of 200,000 fields would overflow the stack.
-    for (const { field } of rows) this.#newUnknownFields.push(field)
-  }
-
-  async #movePosition({ segment, bytes }: Position): Promise<void> {
-    await this.#warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
-    await this.#warehouse.run('insert into ops.journal_positions values ($1, $2)', [
-      segment,
-      BigInt(bytes),
-    ])
-  }
-
-  async #noteToErase(segment: string): Promise<void> {
-    await this.#warehouse.run(
-      `insert into ops.segments_to_erase select $1
-       where not exists (select 1 from ops.segments_to_erase where segment = $1)`,
-      [segment],
-    )
+    await noteChange(this.#warehouse, loadedTable('job_change_events'), changed)
+    const versions = await this.#warehouse.number('select count(*) from repeated_versions')
+    if (versions === 0) return
+    await noteChange(this.#warehouse, loadedTable('job_change_event_versions'), null)
   }
 }

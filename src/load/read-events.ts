@@ -1,16 +1,20 @@
 /**
- * Reads the events of a chunk of pages. The engine reads them in one set; an event that it may read otherwise than
- * JavaScript, or that does not fit, is read here, by the schema of src/api/schemas.ts. Measured on 131,811 events: 1.2 s of
- * processor time, where the schema takes 11 s.
+ * Reads the events of a chunk of pages into `jobtide_load.sightings`, a database in memory that all connections see. The
+ * engine reads them in one set; an event that it may read otherwise than JavaScript, or that does not fit, is read here, by
+ * the schema of src/api/schemas.ts. Measured on 131,811 events: 1.2 s of processor time, where the schema takes 11 s.
+ *
+ * One thread reads all pages of a statement, whatever the number of threads of the engine, while another thread waits
+ * busily. So each of several connections reads its own pages, and the engine has no other threads: on two cores 2.9 s
+ * instead of 3.8 s on one connection.
  */
 
-import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
+import { createHash } from 'node:crypto'
+import { parseEvent, parsePage, unknownFields, type JobChangeEvent } from '../api/schemas.ts'
 import type { PageReceived } from '../journal/records.ts'
 import { receivedJson } from '../support/json.ts'
-import type { Prepared } from '../warehouse/rows.ts'
+import { appendRows, type Prepared, type Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { eventColumns } from './event-row.ts'
-import { appendRows, loadSql, type Row } from './rows.ts'
+import { loadSql } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
 /** A page and its body as received. */
@@ -18,9 +22,6 @@ export interface PageBody {
   readonly record: PageReceived
   readonly body: Buffer
 }
-
-/** The reason to refuse an event about an organisation that its batch did not ask for. */
-export const NOT_ASKED_FOR = 'organisation was not asked for'
 
 /** Everything that reading found other than the events that are kept. */
 export class ReadingNotes {
@@ -30,217 +31,296 @@ export class ReadingNotes {
   readonly unknownFields = new Map<string, Date>()
   /** Events left out because they are not kept. */
   suppressed = 0
+
+  addUnknown(fields: readonly string[], at: Date): void {
+    for (const field of fields) {
+      const known = this.unknownFields.get(field)
+      if (known === undefined || at < known) this.unknownFields.set(field, at)
+    }
+  }
 }
 
-/** Reads pages on a connection of its own, some at a time, into `jobtide_load.sightings`. */
-export class EventReader {
-  readonly #connection: Warehouse
+/** Reads the pages of one chunk after another on all connections. */
+export class EventReaders {
+  readonly #warehouse: Warehouse
   readonly #suppression: Suppression
-  // Planning these takes longer than reading a page.
-  readonly #insertPages: Prepared<never>
-  readonly #selectNotRead: Prepared<number>
+  readonly #threads: number
+  readonly #readers: Promise<Reader>[] = []
+  #reading: Promise<void>[] = []
+  #turn = 0
+  #pages = 0
   #notes = new ReadingNotes()
-  /** The rows of `jobtide_load.sightings` that belong to the pages being read. */
-  #rows = ''
 
-  private constructor(
-    connection: Warehouse,
-    suppression: Suppression,
-    insertPages: Prepared<never>,
-    selectNotRead: Prepared<number>,
-  ) {
-    this.#connection = connection
+  private constructor(warehouse: Warehouse, suppression: Suppression, threads: number) {
+    this.#warehouse = warehouse
     this.#suppression = suppression
-    this.#insertPages = insertPages
-    this.#selectNotRead = selectNotRead
+    this.#threads = threads
   }
 
-  /** Creates the objects that `connection` needs; use it for nothing else. */
-  static async on(connection: Warehouse, suppression: Suppression): Promise<EventReader> {
-    await connection.run(loadSql('reading'))
-    const insertPages = await connection.prepare<never>(loadSql('read_events'))
-    const selectNotRead = await connection.prepare<number>(loadSql('not_read'))
-    return new EventReader(connection, suppression, insertPages, selectNotRead)
+  /** Takes the engine's threads for reading, until `close`. */
+  static async open(warehouse: Warehouse, suppression: Suppression): Promise<EventReaders> {
+    const threads = await warehouse.number(`select current_setting('threads')`)
+    await warehouse.run(`attach if not exists ':memory:' as jobtide_load; set threads = 1`)
+    await warehouse.run(loadSql('sightings'))
+    return new EventReaders(warehouse, suppression, threads)
   }
 
-  /**
-   * Reads some pages, and adds to `notes`. The engine holds several times the size of their bodies meanwhile.
-   * @param first their number in `jobtide_load.sightings`, from this one on; no other pages have these numbers
-   */
-  async read(pages: readonly PageBody[], first: number, notes: ReadingNotes): Promise<void> {
-    this.#notes = notes
-    this.#rows = `nth between ${first} and ${first + pages.length - 1}`
-    await this.#readInEngine(pages, first)
-    const unknown = await this.#judgeFields()
-    // Before events are left out: a page without any would count as not read.
-    const unread = await this.#unread(first, first + pages.length - 1)
-    if (!this.#suppression.isEmpty) await this.#suppress(this.#suppression)
-    if (unknown.size > 0) await this.#noteUnknownFields(unknown)
-    if (unread.size === 0) return
-    await this.#connection.run(
-      `delete from jobtide_load.sightings where ${this.#rows} and not is_read`,
-    )
-    const others = [...unread].flatMap(([nth, positions]) => {
-      const page = pages[nth - first]
-      return page === undefined ? [] : this.#readPage(page, positions)
-    })
-    await appendRows(this.#connection, 'others', others)
-    await this.#connection.run(
-      'insert into jobtide_load.sightings by name from others; truncate others',
-    )
+  /** Begins to read some pages, as soon as a connection is free. A failure is thrown by a later call. */
+  async read(pages: readonly PageBody[]): Promise<void> {
+    const at = this.#turn % this.#threads
+    this.#turn += 1
+    await this.#reading[at]
+    const first = this.#pages
+    this.#pages += pages.length
+    this.#readers[at] ??= openReader(this.#warehouse)
+    const isOfPages = `nth between ${first} and ${first + pages.length - 1}`
+    const given = { suppression: this.#suppression, notes: this.#notes, pages, first, isOfPages }
+    const reading = this.#readers[at].then((reader) => readPages({ ...reader, ...given }))
+    reading.catch(() => undefined)
+    this.#reading[at] = reading
   }
 
-  async #readInEngine(pages: readonly PageBody[], first: number): Promise<void> {
-    // A page with events of a foreign organisation has rejects.
-    const numbered = pages
-      .map(({ record, body }, index) => ({ nth: first + index, record, body }))
-      .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
-    if (numbered.length === 0) return
-    await this.#insertPages([
-      numbered.map(({ nth }) => nth),
-      numbered.map(({ record }) => record.run_id),
-      numbered.map(({ record }) => new Date(record.at)),
-      numbered.map(({ body }) => body),
-    ])
+  /** Waits until all pages of the chunk are read. Returns the findings other than events. */
+  async end(): Promise<ReadingNotes> {
+    await Promise.all(this.#reading)
+    const notes = this.#notes
+    this.#notes = new ReadingNotes()
+    return notes
   }
 
-  /**
-   * Looks at the names of members, once for each distinct list of them. An event that has a name twice is not read in the
-   * engine, which takes the first of the two.
-   * @returns unknown fields, by list of names
-   */
-  async #judgeFields(): Promise<Map<string, string[]>> {
-    const { fields: lists = [] } = await this.#connection.columns<string>(
-      `select distinct fields from jobtide_load.sightings where ${this.#rows} and is_read and fields is not null`,
-    )
-    const unknown = new Map<string, string[]>()
-    const repeated: string[] = []
-    for (const fields of lists) {
-      const names = JSON.parse(fields) as [string[], string[], string[], string[]]
-      if (names.some((list) => new Set(list).size < list.length)) repeated.push(fields)
-      const found = unknownFields(eventOf(names))
-      if (found.length > 0) unknown.set(fields, found)
+  /** Turns the rows read so far into `jobtide_load.staged_sightings`, for the merge, and makes room for the next chunk. */
+  async handOver(): Promise<void> {
+    await this.#warehouse.run(loadSql('hand_over'))
+  }
+
+  /** Reading has ended. */
+  async giveThreadsBack(): Promise<void> {
+    await this.#warehouse.run(`set threads = ${this.#threads}`)
+  }
+
+  /** Closes the connections and gives the threads back. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#reading)
+    for (const opened of await Promise.allSettled(this.#readers)) {
+      if (opened.status === 'fulfilled') opened.value.connection.close()
     }
-    if (repeated.length > 0) {
-      await this.#connection.append('repeated_fields', { fields: repeated })
-      await this.#connection.run(
-        `update jobtide_load.sightings set is_read = false
-         where ${this.#rows} and fields in (from repeated_fields);
-         truncate repeated_fields`,
-      )
-    }
-    return unknown
+    // After a failure of the engine neither may work, and that failure is the one to report.
+    await this.#warehouse
+      .run(`detach jobtide_load; set threads = ${this.#threads}`)
+      .catch(() => undefined)
   }
+}
 
-  async #noteUnknownFields(unknown: ReadonlyMap<string, readonly string[]>): Promise<void> {
-    const rows = await this.#connection.all<{ fields: string; at: Date }>(
-      `select fields, min(received_at) as at
-       from jobtide_load.sightings
-       where ${this.#rows} and is_read and fields is not null
-       group by fields`,
+/** A connection that does nothing but read, with statements whose planning takes longer than reading a page. */
+interface Reader {
+  readonly connection: Warehouse
+  readonly insertPages: Prepared<never>
+  readonly selectNotRead: Prepared<number>
+}
+
+async function openReader(warehouse: Warehouse): Promise<Reader> {
+  const connection = await warehouse.connect()
+  await connection.run(loadSql('reading'))
+  const insertPages = await connection.prepare<never>(loadSql('read_events'))
+  return { connection, insertPages, selectNotRead: await connection.prepare(loadSql('not_read')) }
+}
+
+/** Some pages that one connection reads at once. */
+interface Reading extends Reader {
+  readonly suppression: Suppression
+  readonly notes: ReadingNotes
+  readonly pages: readonly PageBody[]
+  /** The number of the first of these pages in `jobtide_load.sightings`; no other pages have their numbers. */
+  readonly first: number
+  /** Which rows of `jobtide_load.sightings` belong to these pages; SQL. */
+  readonly isOfPages: string
+}
+
+/** Reads some pages. The engine holds several times the size of their bodies meanwhile. */
+async function readPages(reading: Reading): Promise<void> {
+  const { connection, pages, first, isOfPages, suppression } = reading
+  await readInEngine(reading)
+  const unknown = await judgeFields(reading)
+  // Before events are left out: a page without any would count as not read.
+  const unread = await unreadIn(reading)
+  if (!suppression.isEmpty) await leaveOutErased(reading)
+  if (unknown.size > 0) await noteUnknownFields(reading, unknown)
+  if (unread.size === 0) return
+  await connection.run(`delete from jobtide_load.sightings where ${isOfPages} and not is_read`)
+  const others = [...unread].flatMap(([nth, positions]) => {
+    const page = pages[nth - first]
+    return page === undefined ? [] : readPage(reading, page, positions)
+  })
+  await appendRows(connection, 'others', others)
+  await connection.run('insert into jobtide_load.sightings by name from others; truncate others')
+}
+
+async function readInEngine({ pages, first, insertPages }: Reading): Promise<void> {
+  // A page with events of a foreign organisation has rejects.
+  const numbered = pages
+    .map(({ record, body }, index) => ({ nth: first + index, record, body }))
+    .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
+  if (numbered.length === 0) return
+  await insertPages([
+    numbered.map(({ nth }) => nth),
+    numbered.map(({ record }) => record.run_id),
+    numbered.map(({ record }) => new Date(record.at)),
+    numbered.map(({ body }) => body),
+  ])
+}
+
+/**
+ * Looks at the names of members, once for each distinct list of them. An event that has a name twice is not read in the
+ * engine, which takes the first of the two.
+ * @returns unknown fields, by list of names
+ */
+async function judgeFields({ connection, isOfPages }: Reading): Promise<Map<string, string[]>> {
+  const { fields: lists = [] } = await connection.columns<string>(
+    `select distinct fields from jobtide_load.sightings where ${isOfPages} and is_read and fields is not null`,
+  )
+  const unknown = new Map<string, string[]>()
+  const repeated: string[] = []
+  for (const fields of lists) {
+    const names = JSON.parse(fields) as [string[], string[], string[], string[]]
+    if (names.some((list) => new Set(list).size < list.length)) repeated.push(fields)
+    const [event, title, person, organization] = names.map(withMembers)
+    const found = unknownFields({ ...event, title, person, organization })
+    if (found.length > 0) unknown.set(fields, found)
+  }
+  if (repeated.length > 0) {
+    await connection.append('repeated_fields', { fields: repeated })
+    await connection.run(
+      `update jobtide_load.sightings set is_read = false
+       where ${isOfPages} and fields in (from repeated_fields);
+       truncate repeated_fields`,
     )
-    for (const { fields, at } of rows) this.#addUnknown(unknown.get(fields) ?? [], at)
   }
+  return unknown
+}
 
-  #addUnknown(fields: readonly string[], at: Date): void {
-    for (const field of fields) {
-      const known = this.#notes.unknownFields.get(field)
-      if (known === undefined || at < known) this.#notes.unknownFields.set(field, at)
+async function noteUnknownFields(
+  { connection, isOfPages, notes }: Reading,
+  unknown: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  const rows = await connection.all<{ fields: string; at: Date }>(
+    `select fields, min(received_at) as at
+     from jobtide_load.sightings
+     where ${isOfPages} and is_read and fields is not null
+     group by fields`,
+  )
+  for (const { fields, at } of rows) notes.addUnknown(unknown.get(fields) ?? [], at)
+}
+
+/** Leaves out the events that the engine has read and that are not kept. */
+async function leaveOutErased({ connection, isOfPages, suppression, notes }: Reading) {
+  const { profile_id: people = [] } = await connection.columns<string>(
+    `select distinct profile_id from jobtide_load.sightings where ${isOfPages} and is_read`,
+  )
+  await connection.append('erased_people', {
+    profile_id: people.filter((person) => suppression.coversPerson(person)),
+  })
+  const { eventsBefore } = suppression
+  notes.suppressed += await connection.number(
+    `delete from jobtide_load.sightings
+     where ${isOfPages} and is_read
+       and (profile_id in (from erased_people) or (changed_at < $1 and detected_at < $1))`,
+    [eventsBefore === null ? null : new Date(eventsBefore)],
+  )
+  await connection.run('truncate erased_people')
+}
+
+/** The events that the engine has not read: positions by page; all events of a page without positions. */
+async function unreadIn({
+  pages,
+  first,
+  selectNotRead,
+}: Reading): Promise<Map<number, Set<number>>> {
+  const { nth = [], position = [] } = await selectNotRead([first, first + pages.length - 1])
+  const unread = new Map<number, Set<number>>()
+  for (const [index, page] of nth.entries()) {
+    const positions = unread.get(page) ?? new Set()
+    const at = position[index] ?? null
+    if (at !== null) positions.add(at)
+    unread.set(page, positions)
+  }
+  return unread
+}
+
+/** The sightings in a page that the engine has not read. @param positions of the events; none for all of them */
+function readPage(
+  { suppression, notes }: Reading,
+  { record, body }: PageBody,
+  positions: ReadonlySet<number>,
+): Row[] {
+  const read = parsePage(body)
+  // The same reading accepted this body when it was bought.
+  if (typeof read === 'string') throw new TypeError(`not a page in the journal: ${read}`)
+  const { run_id, batch_id, page, request_id } = record
+  const received_at = new Date(record.at)
+  return read.events.flatMap((value, index): Row[] => {
+    const position = index + 1
+    if (positions.size > 0 && !positions.has(position)) return []
+    if (suppression.coversEvent(value)) {
+      notes.suppressed += 1
+      return []
     }
-  }
-
-  async #suppress(suppression: Suppression): Promise<void> {
-    const before = await this.#count()
-    const { profile_id: people = [] } = await this.#connection.columns<string>(
-      `select distinct profile_id from jobtide_load.sightings where ${this.#rows} and is_read`,
-    )
-    await this.#connection.append('erased_people', {
-      profile_id: people.filter((person) => suppression.coversPerson(person)),
-    })
-    await this.#connection.run(
-      `delete from jobtide_load.sightings
-       where ${this.#rows} and is_read and profile_id in (from erased_people);
-       truncate erased_people`,
-    )
-    const { eventsBefore } = suppression
-    if (eventsBefore !== null) {
-      await this.#connection.run(
-        `delete from jobtide_load.sightings
-         where ${this.#rows} and is_read and changed_at < $1 and detected_at < $1`,
-        [new Date(eventsBefore)],
-      )
-    }
-    this.#notes.suppressed += before - (await this.#count())
-  }
-
-  /** The events that the engine has not read: positions by page; all events of a page without positions. */
-  async #unread(first: number, last: number): Promise<Map<number, Set<number>>> {
-    const { nth = [], position = [] } = await this.#selectNotRead([first, last])
-    const unread = new Map<number, Set<number>>()
-    for (const [index, page] of nth.entries()) {
-      const positions = unread.get(page) ?? new Set()
-      const at = position[index] ?? null
-      if (at !== null) positions.add(at)
-      unread.set(page, positions)
-    }
-    return unread
-  }
-
-  #readPage({ record, body }: PageBody, positions: ReadonlySet<number>): Row[] {
-    const page = parsePage(body)
-    // The same reading accepted this body when it was bought.
-    if (typeof page === 'string') throw new TypeError(`not a page in the journal: ${page}`)
-    return page.events.flatMap((event, index) => {
-      if (positions.size > 0 && !positions.has(index + 1)) return []
-      const columns = this.#readEvent(record, event, index + 1)
-      return columns === null ? [] : [columns]
-    })
-  }
-
-  /** The columns of a sighting; null where an event is refused or not kept. */
-  #readEvent(record: PageReceived, value: unknown, position: number): Row | null {
-    if (!this.#suppression.isEmpty && this.#suppression.coversEvent(value)) {
-      this.#notes.suppressed += 1
-      return null
-    }
-    const at = new Date(record.at)
     const parsed = parseEvent(value)
     const isForeign =
       typeof parsed !== 'string' &&
       record.foreign?.includes(parsed.organization.organization_id) === true
-    const event = isForeign ? NOT_ASKED_FOR : parsed
+    const event = isForeign ? 'organisation was not asked for' : parsed
     if (typeof event !== 'string') {
-      this.#addUnknown(unknownFields(value), at)
-      return { ...eventColumns(event), is_read: true, received_at: at, run_id: record.run_id }
+      notes.addUnknown(unknownFields(value), received_at)
+      return [{ ...eventColumns(event), is_read: true, received_at, run_id }]
     }
-    this.#notes.rejects.push({
-      run_id: record.run_id,
-      batch_id: record.batch_id,
-      page: record.page,
-      request_id: record.request_id,
-      position,
-      reason: event,
-      event: receivedJson(value),
-      received_at: at,
-    })
-    return null
-  }
-
-  #count(): Promise<number> {
-    return this.#connection.number(
-      `select count(*) from jobtide_load.sightings where ${this.#rows}`,
-    )
-  }
+    const where = { run_id, batch_id, page, request_id, position, received_at }
+    notes.rejects.push({ ...where, reason: event, event: receivedJson(value) })
+    return []
+  })
 }
 
-/** An event whose members have these names. */
-function eventOf([names, ...inner]: readonly [string[], string[], string[], string[]]): object {
-  const members = (list: readonly string[]) => Object.fromEntries(list.map((name) => [name, true]))
-  const [title, person, organization] = inner
+/** An object whose members have these names. */
+function withMembers(names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, true]))
+}
+
+const KEY_HEX_DIGITS = 32
+
+/**
+ * The stable 128-bit key of an event: person, organisation, type and time of the change; for a change of title also the
+ * new title, because several can fall on the same (month-precise) day. Equal instants written differently are equal.
+ * The same rule is in sql/load/read_events.sql, in `identityOf` of src/extract/page-record.ts (page drift) and in
+ * src/model/checks.ts (the check).
+ */
+export function eventKey(event: JobChangeEvent): string {
+  const { person, organization, event_type, changed_at, title } = event
+  const parts = [person.profile_id, organization.organization_id, event_type, changed_at]
+  if (event_type === 'title_change') parts.push(title.current ?? '')
+  const hash = createHash('sha256').update(JSON.stringify(parts))
+  return hash.digest('hex').slice(0, KEY_HEX_DIGITS)
+}
+
+/** The columns of `jobtide_load.sightings` that an event fills. sql/load/read_events.sql makes the same of ordinary events. */
+export function eventColumns(event: JobChangeEvent): Row {
+  const { title, person, organization } = event
   return {
-    ...members(names),
-    title: members(title),
-    person: members(person),
-    organization: members(organization),
+    event_key: eventKey(event),
+    profile_id: person.profile_id,
+    organization_id: organization.organization_id,
+    event_type: event.event_type,
+    changed_at: new Date(event.changed_at),
+    detected_at: new Date(event.detected_at),
+    detection_lag_days: event.detection_lag_days,
+    title_current: title.current,
+    title_previous: title.previous,
+    person_handle: person.handle,
+    person_full_name: person.full_name,
+    person_first_name: person.first_name,
+    person_last_name: person.last_name,
+    person_headline: person.headline,
+    person_network_url: person.network_url,
+    organization_name: organization.name,
+    organization_slug: organization.slug,
+    organization_network_url: organization.network_url,
   }
 }

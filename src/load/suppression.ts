@@ -28,7 +28,7 @@ const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
 
 const FORMAT_VERSION = 5
 
-const contentSchema = z.strictObject({
+const listSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
@@ -42,9 +42,9 @@ const contentSchema = z.strictObject({
   events_before: z.iso.datetime().nullable(),
   /** The MACs of the lists before it, oldest first: they prove that it includes another one. */
   earlier: z.array(hashSchema),
+  /** HMAC-SHA-256 of all the rest. */
+  mac: hashSchema,
 })
-/** `mac`: HMAC-SHA-256 of all the rest. */
-const listSchema = contentSchema.extend({ mac: hashSchema })
 
 // 0.11 knew people by their ids alone. Its MAC is of what it wrote, and stays the name of that list.
 const FORMAT_WITHOUT_PAGES = 4
@@ -55,8 +55,8 @@ const storedSchema = z.union([
   listSchema.omit({ pages: true }).extend({ format_version: z.literal(FORMAT_WITHOUT_PAGES) }),
 ])
 
-type Content = Omit<z.infer<typeof contentSchema>, 'format_version'>
 type List = Omit<z.infer<typeof listSchema>, 'format_version'>
+type Content = Omit<List, 'mac'>
 
 const markSchema = listSchema.pick({ generation: true, mac: true })
 /** The earlier list, according to the journal and certificates. */
@@ -144,7 +144,7 @@ export class Suppression {
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
   const list = readList(journal, noted)
-  return new Suppression(list ?? emptyList(), list === null ? [] : listsOf(list))
+  return new Suppression(list ?? emptyList(), listsOf(list))
 }
 
 /**
@@ -167,7 +167,7 @@ export async function suppress(
   const allPages = [...new Set([...pages, ...pageTexts.map((page) => pageHash(key, page))])]
   const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
   if (all.length > people.length || allPages.length > pages.length || isLater) {
-    const earlier = list === null ? [] : listsOf(list)
+    const earlier = listsOf(list)
     list = writeList(journal, {
       generation: earlier.length + 1,
       key,
@@ -177,42 +177,32 @@ export async function suppress(
       earlier,
     })
   }
-  await noteList(journal, list, noted, nowMs)
-  const mark = list && { generation: list.generation, mac: list.mac }
-  return { people: hashes, list: mark }
-}
-
-// Written to the journal, so that the loss of the list, or an older one in its place, is noticed from here on. An empty
-// journal stays empty: it names no people.
-async function noteList(
-  journal: Journal,
-  list: List | null,
-  noted: ListMark | null,
-  nowMs: number,
-): Promise<void> {
-  if (list === null || journal.segments().length === 0) return
-  const { generation, mac } = list
-  if (noted?.generation === generation) return
-  const writer = journal.writer()
-  try {
-    await writer.append({ kind: 'suppression_changed', at: nowMs, generation, mac })
-  } finally {
-    await writer.close()
+  if (list === null) return { people: hashes, list }
+  const mark = { generation: list.generation, mac: list.mac }
+  // Written to the journal, so that the loss of the list, or an older one in its place, is noticed from here on. An empty
+  // journal stays empty: it names no people.
+  if (noted?.generation !== mark.generation && journal.segments().length > 0) {
+    const writer = journal.writer()
+    try {
+      await writer.append({ kind: 'suppression_changed', at: nowMs, ...mark })
+    } finally {
+      await writer.close()
+    }
   }
+  return { people: hashes, list: mark }
 }
 
 function emptyList(): Content {
   const key = randomBytes(KEY_BYTES).toString('hex')
-  const nobody = { people: [], pages: [], events_before: null, earlier: [] }
-  return { generation: 0, key, ...nobody }
+  return { generation: 0, key, people: [], pages: [], events_before: null, earlier: [] }
 }
 
 /** The list of the data directory that a journal lies in; null where there never was one. */
 function readList(journal: Journal, noted: ListMark | null = notedList(journal)): List | null {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
-  const witnesses = certified(folder)
-  if (noted !== null) witnesses.unshift({ by: 'the journal', ...noted })
+  const ofJournal = noted === null ? [] : [{ by: 'the journal', ...noted }]
+  const witnesses = [...ofJournal, ...certified(folder)]
   const bytes = readIfThere(path)
   if (bytes === null) {
     if (witnesses[0] === undefined) return null
@@ -231,8 +221,8 @@ function readList(journal: Journal, noted: ListMark | null = notedList(journal))
   return list
 }
 
-function listsOf({ earlier, mac }: List): string[] {
-  return [...earlier, mac]
+function listsOf(list: List | null): string[] {
+  return list === null ? [] : [...list.earlier, list.mac]
 }
 
 /** The lists that the certificates of a data directory were written after. One that is damaged tells only that there was one. */
@@ -240,24 +230,21 @@ function certified(folder: string): ({ readonly by: string } & ListMark)[] {
   const certificates = join(folder, 'certificates')
   return onDisk(certificates, () => {
     const names = existsSync(certificates) ? readdirSync(certificates) : []
-    return names.filter(isCertificate).map((name) => {
-      const text = readFileSync(join(certificates, name), 'utf8')
-      const { list } = certificateSchema.safeParse(jsonOrNull(text)).data ?? {}
-      return { by: `certificates/${name}`, generation: 0, mac: '', ...list }
-    })
+    return names
+      .filter((name) => name.startsWith('forget-') && name.endsWith('.json'))
+      .map((name) => {
+        const text = readFileSync(join(certificates, name), 'utf8')
+        const { list } = certificateSchema.safeParse(jsonOrNull(text)).data ?? {}
+        return { by: `certificates/${name}`, generation: 0, mac: '', ...list }
+      })
   })
 }
-
-const isCertificate = (name: string) => name.startsWith('forget-') && name.endsWith('.json')
 
 function writeList(journal: Journal, content: Content): List {
   const stored = { format_version: FORMAT_VERSION, ...content }
   const list = { ...stored, mac: macOf(stored) }
-  writeFileAtomic(
-    join(dirname(journal.folder), SUPPRESSED_FILE),
-    `${stableJson(list, 2)}\n`,
-    OWNER_ONLY,
-  )
+  const path = join(dirname(journal.folder), SUPPRESSED_FILE)
+  writeFileAtomic(path, `${stableJson(list, 2)}\n`, OWNER_ONLY)
   return list
 }
 

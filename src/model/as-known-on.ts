@@ -15,15 +15,11 @@ import { sqlFolder } from '../support/assets.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withoutSemicolon } from './checks.ts'
-import type { Project } from './project.ts'
+import type { Project, ProjectNode } from './project.ts'
 
-/** A model and every table it reads. */
-interface ReadingModel {
-  readonly name: string
-  readonly sql: string
-  readonly reads: readonly string[]
+/** A model and every table it reads. Models of `core` get no macro of their own. */
+type ReadingModel = Pick<ProjectNode, 'name' | 'sql' | 'reads'> & {
   readonly columns: ReadonlyMap<string, unknown>
-  /** Models of `core` get no macro of their own. */
   readonly schema?: string
 }
 
@@ -41,24 +37,29 @@ const HEAD = `-- Every table as it was known at the end of a day: select * from 
  * @param isWanted whether a table gets its macro. Default: each does
  */
 export function knownOnStatements(
-  { nodes, macros: calendar }: Pick<Project, 'nodes' | 'macros'>,
+  { nodes, macros }: Pick<Project, 'nodes' | 'macros'>,
   isWanted: (table: string) => boolean = () => true,
 ): string[] {
-  const { tables, macros } = loadedAsKnownOn()
   const models = nodes.filter(({ computed, isOwn }) => computed === null && isOwn !== true)
-  const loaded = new Set(tables.map(({ name }) => name))
-  const dependencies = [...tables, ...models.filter(({ name }) => !loaded.has(name))].map(
+  const parts = [...readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8').matchAll(PART)]
+  const loaded = parts.flatMap(([, kind, name = '', sql = '']): ReadingModel[] =>
+    kind === 'table' ? [{ name, sql, reads: [], columns: LOADED_KEYS, ...OTHERWISE[name] }] : [],
+  )
+  const ofLoaded = new Set(loaded.map(({ name }) => name))
+  const dependencies = [...loaded, ...models.filter(({ name }) => !ofLoaded.has(name))].map(
     (model): ReadingModel => ({ ...model, sql: withoutComments(model.sql) }),
   )
-  const offered = new Set(offeredAsKnownOn(models))
+  const offered = new Set([...ofLoaded, ...offeredAsKnownOn(models)])
   const made = dependencies.filter(
-    ({ name, schema }) =>
-      schema !== 'core' && (loaded.has(name) || offered.has(name)) && isWanted(name),
+    ({ name, schema }) => schema !== 'core' && offered.has(name) && isWanted(name),
   )
-  const called = withoutComments(calendar).split(/;\s*$/m)
   return [
-    ...called.map((one) => one.trim().replace('create or replace macro', CREATE)),
-    ...macros.map(({ name, sql }) => `${CREATE} ${name} as ${sql}`),
+    ...withoutComments(macros)
+      .split(/;\s*$/m)
+      .map((one) => one.trim().replace('create or replace macro', CREATE)),
+    ...parts.flatMap(([, kind, name = '', sql = '']) =>
+      kind === 'macro' ? `${CREATE} ${name} as ${withoutSemicolon(sql)}` : [],
+    ),
     ...made.map((model) => definitionOf(model, dependencies)),
   ]
 }
@@ -74,15 +75,11 @@ export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
     `select distinct
         case function_type when 'table_macro' then 'macro table' else 'macro' end as kind, function_name as name
      from duckdb_functions()
-     where database_name = current_database() and schema_name = 'main'
-       and case function_type
-           when 'table_macro'
-               then ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']
-                   and regexp_matches(macro_definition, 'end_of(_day)?[(]')
-           when 'macro'
-               then function_name = 'end_of_day' and parameters = ['day']
-                   or function_name = 'known_at_end_of' and parameters[1:2] = ['day', 'seen_by']
-           end`,
+     where database_name = current_database() and schema_name = 'main' and (
+        function_type = 'table_macro' and ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']
+            and regexp_matches(macro_definition, 'end_of(_day)?[(]')
+        or function_type = 'macro' and (function_name = 'end_of_day' and parameters = ['day']
+            or function_name = 'known_at_end_of' and parameters[1:2] = ['day', 'seen_by']))`,
   )
   for (const { kind, name } of stored) {
     await warehouse.run(`drop ${kind} main.${quoteIdentifier(name)}`)
@@ -119,8 +116,7 @@ function definitionOf(
   dependencies: readonly ReadingModel[],
 ): string {
   const needed = new Set([name])
-  const place = dependencies.findIndex((model) => model.name === name)
-  for (const model of dependencies.slice(0, place + 1).toReversed()) {
+  for (const model of dependencies.toReversed()) {
     if (needed.has(model.name)) for (const table of model.reads) needed.add(table)
   }
   const parts = dependencies
@@ -152,27 +148,15 @@ function withoutComments(sql: string): string {
   return withoutSemicolon(sql).replaceAll(/^\s*--.*\n/gm, '')
 }
 
-const LOADED_KEYS = ['organization_id', 'profile_id']
-/** The kind of a part other than its SQL, where it is not a table of the load. */
+/** The keys of all loaded tables: enough to filter them. */
+const LOADED_KEYS = new Map([
+  ['organization_id', null],
+  ['profile_id', null],
+])
+/** The parts of sql/known_on.sql that are not tables of the load. */
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
   as_of: { schema: 'core', reads: ['organization_coverage'] },
   transfers: { schema: 'core' },
   duplicate_marks: { schema: 'core' },
   answers: { schema: 'core' },
-}
-
-/** sql/known_on.sql, part by part. */
-function loadedAsKnownOn() {
-  const parts = [...readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8').matchAll(PART)].map(
-    ([, kind, name = '', sql = '']): ReadingModel & {
-      readonly kind: string | undefined
-    } => {
-      const columns = new Map(LOADED_KEYS.map((column) => [column, null] as const))
-      return { kind, name, sql: withoutSemicolon(sql), reads: [], columns, ...OTHERWISE[name] }
-    },
-  )
-  return {
-    tables: parts.filter(({ kind }) => kind === 'table'),
-    macros: parts.filter(({ kind }) => kind === 'macro'),
-  }
 }

@@ -4,16 +4,53 @@
  */
 
 import { ConfigError } from '../support/errors.ts'
-import { loadedTables } from '../warehouse/catalog.ts'
+import { loadedTables, type TableDefinition } from '../warehouse/catalog.ts'
 import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { noteOf, ownNotes, type Note } from './own/state.ts'
-import type { Project } from './project.ts'
+import type { OwnProject, Project } from './project.ts'
 import { withReaders } from './select.ts'
 
-const FINGERPRINT = 'fingerprint'
-/** The record of partial builds since the last whole build; see {@link writePartialState}. */
-const PARTIAL = 'partial'
+/** The entries of `ops.build_state`. */
+interface BuildState {
+  /** The inputs of the last good build. */
+  readonly fingerprint: string
+  /** The models that builds of some models made since the last whole build. */
+  readonly partial: string
+  /** The user's own models and checks: which files they made, and which of them are published. */
+  readonly own: string
+}
+
+interface OwnState extends Pick<OwnProject, 'folder' | 'made'> {
+  readonly tables: readonly TableDefinition[]
+}
+
+async function noteOf(warehouse: Warehouse, key: keyof BuildState): Promise<string | undefined> {
+  const [row] = await warehouse.all<{ value: string }>(
+    'select value from ops.build_state where key = $1',
+    [key],
+  )
+  return row?.value
+}
+
+/** The inputs of the last good build; undefined where there was none. */
+export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
+  return noteOf(warehouse, 'fingerprint')
+}
+
+/** The models that builds of some models made since the last whole build. */
+export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string[]> {
+  return JSON.parse((await noteOf(warehouse, 'partial')) ?? '[]') as string[]
+}
+
+/** The last build's entry about the user's own models; null where it made none. */
+export async function readState(warehouse: Warehouse): Promise<OwnState | null> {
+  return JSON.parse((await noteOf(warehouse, 'own')) ?? 'null') as OwnState | null
+}
+
+/** The tables of the user's own that the last build made, for a snapshot. */
+export async function ownTables(warehouse: Warehouse): Promise<readonly TableDefinition[]> {
+  return (await readState(warehouse))?.tables ?? []
+}
 
 /**
  * Why the next build has to be a full refresh; null when it can be incremental.
@@ -41,13 +78,10 @@ export async function fullRefreshReasonOf(
     if (count !== columns.size)
       return `the table ${name} has different columns from those it was made with`
   }
-  const [changed] = await warehouse.all<{ events: bigint; all_events: bigint }>(
-    `select
-        (select count(*) from job_change_events where profile_id in (select profile_id from ops.changed_people))
-            as events,
-        (select count(*) from job_change_events) as all_events`,
+  const share = await warehouse.number(
+    `select count(*) filter (where profile_id in (select profile_id from ops.changed_people)) / greatest(count(*), 1)
+     from job_change_events`,
   )
-  const share = Number(changed?.events ?? 0) / Math.max(1, Number(changed?.all_events ?? 0))
   return share > mostChanged
     ? `people with new or changed events have ${Math.round(100 * share)} % of all events`
     : null
@@ -63,30 +97,6 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
      where database_name = current_database() and not internal`,
   )
   return new Map(rows.map(({ name, columns }) => [name, columns]))
-}
-
-/** The inputs of the last good build; undefined where there was none. */
-export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
-  return noteOf(warehouse, FINGERPRINT)
-}
-
-/** Records the inputs of the tables, and that nothing has changed since. */
-export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
-  await warehouse.run('delete from ops.changed_people')
-  await replaceNotes(warehouse, [[FINGERPRINT, project.fingerprint], ...ownNotes(project)])
-}
-
-async function replaceNotes(warehouse: Warehouse, rows: readonly Note[]): Promise<void> {
-  await warehouse.run('delete from ops.build_state')
-  await warehouse.append('ops.build_state', {
-    key: rows.map(([key]) => key),
-    value: rows.map(([, value]) => value),
-  })
-}
-
-/** The models that builds of some models made since the last whole build. */
-export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string[]> {
-  return JSON.parse((await noteOf(warehouse, PARTIAL)) ?? '[]') as string[]
 }
 
 /**
@@ -106,6 +116,12 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
   })
 }
 
+/** Records the inputs of the tables, and that nothing has changed since. */
+export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
+  await warehouse.run('delete from ops.changed_people')
+  await write(warehouse, { fingerprint: project.fingerprint, ...ownNote(project) })
+}
+
 /**
  * Records the models of a partial build: the next whole build makes the models that read them, and until then nothing
  * is published.
@@ -115,20 +131,36 @@ export async function writePartialState(
   project: Project,
   selected: ReadonlySet<string>,
 ): Promise<void> {
+  const { fingerprint, nodes, own } = project
   const built = new Set([...(await partlyBuilt(warehouse)), ...selected])
-  const { own } = project
-  const waiting = withReaders(project.nodes, selected)
+  const waiting = withReaders(nodes, selected)
   // A stale model stays stale until it is built; models that read a built one become stale.
-  const isMade = ({ name }: { readonly name: string }) =>
+  const isMade = (name: string) =>
     selected.has(name) || (!waiting.has(name) && own?.stale.has(name) !== true)
-  const files = project.nodes.filter(({ isOwn }) => isOwn === true)
-  const made = [
+  const made = Object.fromEntries([
     ...(own?.gone ?? []).map((name) => [`models/${name}.sql`, '']),
-    ...files.map((node) => [node.file, isMade(node) ? own?.made[node.file] : '']),
-  ]
-  await replaceNotes(warehouse, [
-    [FINGERPRINT, project.fingerprint],
-    [PARTIAL, JSON.stringify([...built])],
-    ...ownNotes(project, Object.fromEntries(made)),
-  ])
+    ...nodes
+      .filter(({ isOwn }) => isOwn === true)
+      .map(({ name, file }) => [file, isMade(name) ? own?.made[file] : '']),
+  ]) as OwnProject['made']
+  const partial = JSON.stringify([...built])
+  await write(warehouse, { fingerprint, partial, ...ownNote(project, made) })
+}
+
+async function write(warehouse: Warehouse, state: Partial<BuildState>): Promise<void> {
+  await warehouse.run('delete from ops.build_state')
+  await warehouse.append('ops.build_state', {
+    key: Object.keys(state),
+    value: Object.values(state),
+  })
+}
+
+/** The entry of a build about the user's own models, where it made any. @param made as in {@link OwnProject} */
+function ownNote({ own, nodes }: Project, made = own?.made): Partial<BuildState> {
+  if (own === undefined || Object.keys(made ?? {}).length === 0) return {}
+  const tables = nodes.flatMap(
+    ({ name, grain, key, partitionByYearOf, leftOut, kind, schema, isOwn }) =>
+      isOwn === true ? { name, grain, key, partitionByYearOf, leftOut, kind, schema } : [],
+  )
+  return { own: JSON.stringify({ folder: own.folder, made, tables }) }
 }

@@ -2,7 +2,7 @@
  * Builds the models and runs the checks in one transaction: readers see the tables of the last good build or those of this one,
  * never a mix. A failed check leaves every table as it was and says why in ops.checks.
  *
- *     reason for a full refresh?  yes → make every table (full-refresh.ts)
+ *     reason for a full refresh?  yes → make every table, run every check
  *                                 no  → make what changed people and changed tables can alter (incremental-build.ts)
  */
 
@@ -10,19 +10,32 @@ import { replaceIfOther } from '../support/atomic-file.ts'
 import { realClock, type Clock } from '../support/clock.ts'
 import { TIERS } from '../warehouse/catalog.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { knownOnFile } from './as-known-on.ts'
-import { askedOnly } from './asked.ts'
-import { fullRefreshReasonOf, refusePartial, writePartialState, writeState } from './build-state.ts'
+import { dropStoredMacros, knownOnFile } from './as-known-on.ts'
+import {
+  fullRefreshReasonOf,
+  lastFingerprint,
+  refusePartial,
+  writePartialState,
+  writeState,
+} from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
-import { recordChecks } from './checks.ts'
-import { refreshFully } from './full-refresh.ts'
+import { recordChecks, runChecks } from './checks.ts'
+import { computeAll } from './computed-models.ts'
 import { buildIncrementally } from './incremental-build.ts'
 import { refuseOnSpark, withOwn } from './own/project.ts'
-import { readProject } from './project.ts'
-import { selectModels } from './select.ts'
-import { titlesOnly } from './titles-only.ts'
-import type { BuiltTables } from './work.ts'
+import { readProject, type ProjectNode } from './project.ts'
+import { askedOnly, selectModels, titlesOnly } from './select.ts'
+import {
+  commentOn,
+  createComputedTable,
+  createModelTable,
+  dropBuiltTables,
+  refuseForeignTables,
+  refuseOtherColumns,
+} from './tables.ts'
+import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 export interface BuildOptions {
   /** Names this build in ops.checks. */
@@ -85,9 +98,8 @@ export async function buildModels(
   warehouse: Warehouse,
   options: BuildOptions,
 ): Promise<BuildReport> {
-  const clock = options.clock ?? realClock
+  const { buildId, builtAt, clock = realClock, mostChanged = MOST_CHANGED } = options
   const startedMs = clock.monotonic()
-  const { buildId, builtAt } = options
   const shipped = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const files = await withOwn(warehouse, shipped, options.ownFolder)
   if (options.titlesOnly === true) refuseOnSpark(Object.keys(files.own?.made ?? {}).length)
@@ -101,7 +113,6 @@ export async function buildModels(
   )
   try {
     const report = await warehouse.transaction(async () => {
-      const mostChanged = options.mostChanged ?? MOST_CHANGED
       const fullRefreshReason =
         selected === null
           ? await fullRefreshReasonOf(warehouse, project, mostChanged)
@@ -115,7 +126,6 @@ export async function buildModels(
         options.onProgress?.({ done, total, name, ...(isIncremental ? { rowsChanged } : {}) })
       }
       const work = { warehouse, project, clock, finished }
-      if (!isIncremental) await warehouse.run(project.macros)
       const built = await (isIncremental ? buildIncrementally(work, selected) : refreshFully(work))
       const { models, outcomes, skipped } = built
       if (done < total) finished('', total - done)
@@ -125,8 +135,6 @@ export async function buildModels(
         await writeState(warehouse, project)
         await (isIncremental ? endChanges : beginChanges)(warehouse, buildId)
       } else await writePartialState(warehouse, project, selected)
-      const checks = outcomes.map(({ name }) => name)
-      const durationMs = clock.monotonic() - startedMs
       return {
         buildId,
         fullRefreshReason,
@@ -134,8 +142,8 @@ export async function buildModels(
         dropped: selected === null ? (project.own?.gone ?? []) : [],
         models,
         skipped,
-        checks,
-        durationMs,
+        checks: outcomes.map(({ name }) => name),
+        durationMs: clock.monotonic() - startedMs,
       }
     })
     if (options.asKnownOn !== undefined) replaceIfOther(options.asKnownOn, knownOnFile(project))
@@ -151,4 +159,35 @@ export async function buildModels(
       .run(`set search_path = '${TIERS.join()}'; reset preserve_insertion_order`)
       .catch(() => undefined)
   }
+}
+
+/** Makes every table from all rows and runs every check on whole tables. */
+async function refreshFully(work: BuildWork): Promise<BuiltTables> {
+  const { warehouse, project, clock, finished } = work
+  await warehouse.run(project.macros)
+  const dropped = await dropBuiltTables(warehouse)
+  // To list the macros takes as long as to make ten tables: only where an earlier version can have built.
+  const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
+  if (dropped > 0 && isOther) await dropStoredMacros(warehouse)
+  await refuseForeignTables(warehouse, project.reserved)
+  const models: BuiltModel[] = []
+  for (const node of project.nodes) {
+    const { name } = node
+    const startedMs = clock.monotonic()
+    const rows = await namingModel(project.nodes, node, () => createNode(warehouse, node))
+    models.push({ name, rows, rowsChanged: null, durationMs: clock.monotonic() - startedMs })
+    finished(name)
+  }
+  await refuseOtherColumns(warehouse, project.nodes)
+  for (const node of project.nodes) await commentOn(warehouse, node)
+  const outcomes = await runChecks(warehouse, project.checks, finished)
+  return { models, outcomes, skipped: { models: 0, checks: 0 } }
+}
+
+/** @returns the rows of the table, of a computed one those of before too; null for a view */
+async function createNode(warehouse: Warehouse, node: ProjectNode): Promise<number | null> {
+  if (node.computed === null) return createModelTable(warehouse, node)
+  await createComputedTable(warehouse, node.computed)
+  await computeAll(warehouse, node.computed)
+  return warehouse.number(`select count(*) from ${quoteIdentifier(node.name)}`)
 }

@@ -5,7 +5,6 @@ import { loadedTables } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withOwn } from './own/project.ts'
 import { readProject } from './project.ts'
-import { rowsIn } from './tables.ts'
 
 /** One table of the catalogue. */
 export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
@@ -14,11 +13,7 @@ export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
 export const IN_MEMORY = ':memory:'
 
 /** The schemas of tables, in the order in which readers need them. */
-export const GROUPS: readonly {
-  readonly schema: string
-  readonly title: string
-  readonly about: string
-}[] = [
+export const GROUPS = [
   {
     schema: 'main',
     title: 'For every day',
@@ -35,11 +30,7 @@ export const GROUPS: readonly {
     title: 'From other endpoints',
     about: 'Schema `service`: each table comes with the first answer of its endpoint.',
   },
-  {
-    schema: 'own',
-    title: 'Your own',
-    about: 'Made by `models/` of your project.',
-  },
+  { schema: 'own', title: 'Your own', about: 'Made by `models/` of your project.' },
   {
     schema: 'core',
     title: 'Steps of the build',
@@ -55,65 +46,45 @@ export function groupOf({ schema, isOwn }: Pick<CatalogueTable, 'schema' | 'isOw
 /** Every table that is loaded or made. @param ownFolder the folder of the user's models; null without any */
 export async function readCatalogue(warehouse: Warehouse, ownFolder: string | null) {
   const { nodes, checks } = await withOwn(warehouse, await readProject(warehouse), ownFolder)
-  const actual = await queryReport<{
-    table: string
-    name: string
-    type: string
-    description: string | null
-  }>(warehouse, 'models_columns')
-  const loaded = {
-    schema: 'main',
-    kind: 'loaded',
-    file: '',
-    purpose: null,
-    reads: [],
-    columns: null,
-    isOwn: false,
-  }
-  const tables = [...loadedTables.map((table) => ({ ...table, ...loaded })), ...nodes]
-  const entries = tables.map(
-    async ({
+  type Column = { table: string; name: string; type: string; description: string | null }
+  const actual = await queryReport<Column>(warehouse, 'models_columns')
+  const loaded = { schema: 'main', kind: 'loaded', file: '', purpose: null, reads: [] }
+  const tables = [
+    ...loadedTables.map((table) => ({ ...table, ...loaded, columns: null, isOwn: false })),
+    ...nodes,
+  ]
+  const entries = tables.map(async (table) => {
+    const { name, schema, kind, file, grain, purpose, key, reads, endpoints, isOwn = false } = table
+    const stored = actual.filter((column) => column.table === name)
+    const typeOf = (column: string) => stored.find((one) => one.name === column)?.type ?? null
+    const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
+      readers.filter((one) => one.reads.includes(name)).map((one) => one.name)
+    const isStored = warehouse.path !== IN_MEMORY && stored.length > 0 && kind !== 'view'
+    const columns =
+      table.columns === null || (isOwn && stored.length > 0)
+        ? stored.map(({ table: _table, ...column }) => column)
+        : [...table.columns].map(([column, description]) => {
+            return { name: column, type: typeOf(column), description }
+          })
+    return {
       name,
       schema,
       kind,
-      file,
+      isOwn,
+      // The file of a model, below sql/models or the folder of the project; computed models come from the words of
+      // config/titles.
+      file: file === '' ? null : file,
       grain,
       purpose,
       key,
-      endpoints = [],
-      isOwn = false,
-      ...table
-    }) => {
-      const columns = actual.filter((column) => column.table === name)
-      const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
-      const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
-        readers.filter((one) => one.reads.includes(name)).map((one) => one.name)
-      const isStored = warehouse.path !== IN_MEMORY && columns.length > 0 && kind !== 'view'
-      return {
-        name,
-        schema,
-        kind,
-        isOwn,
-        // The file of a model, below sql/models or the folder of the project; computed models come from the words of
-        // config/titles.
-        file: file === '' ? null : file,
-        grain,
-        purpose,
-        key,
-        // The endpoints whose first answer creates it; none where it exists, or needs none.
-        needs: columns.length > 0 ? [] : endpoints,
-        rows: isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
-        reads: table.reads,
-        readBy: namesOf(nodes),
-        columns:
-          table.columns === null || (isOwn && columns.length > 0)
-            ? columns.map(({ table: _table, ...column }) => column)
-            : [...table.columns].map(([column, description]) => {
-                return { name: column, type: typeOf(column), description }
-              }),
-        checks: namesOf(checks),
-      }
-    },
-  )
+      // The endpoints whose first answer creates it; none where it exists, or needs none.
+      needs: stored.length > 0 ? [] : (endpoints ?? []),
+      rows: isStored ? await warehouse.number(`select count(*) from ${schema}.${name}`) : null,
+      reads,
+      readBy: namesOf(nodes),
+      columns,
+      checks: namesOf(checks),
+    }
+  })
   return Promise.all(entries)
 }

@@ -1,18 +1,140 @@
 /**
- * Runs checks: each is one select that returns the rows that break a rule, and is named after the rule. Some are files
- * in sql/checks, the others follow from the headers of the models (constraints.ts). A failed check stops none of the
- * others, so that an operator sees every problem at once.
+ * Checks: each is one select that returns the rows that break a rule, and is named after the rule. Some are files in
+ * sql/checks, the others follow from the headers of the models: keys, accepted values, references. A failed check stops none
+ * of the others, so that an operator sees every problem at once.
  */
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { sqlFilesIn } from '../warehouse/catalog.ts'
+import { EVENT_TYPES } from '../journal/records.ts'
+import {
+  sqlFilesIn,
+  type ModelFile,
+  type TableDefinition,
+} from '../warehouse/catalog.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { asObjects } from '../warehouse/rows.ts'
+import { appendRows, asObjects } from '../warehouse/rows.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
-import { constraintsOf, loadedConstraints, type Check } from './constraints.ts'
 import { namingFile } from './own/files.ts'
+
+/** One rule and the select that returns the rows that break it. */
+export interface Check {
+  readonly name: string
+  readonly sql: string
+  /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. Absent: `sql` is cheap. */
+  readonly suspicion?: string
+  /** Tables that it reads. */
+  readonly reads: readonly string[]
+  /** The file of one of the user's own, such as `checks/mine.sql`. */
+  readonly file?: string
+  /** Whether the last build did not run it as it is. */
+  readonly isNew?: boolean
+}
+
+/** The source of a table's checks. */
+type Described = Pick<TableDefinition, 'kind'> &
+  Pick<ModelFile, 'name' | 'key' | 'values' | 'references'>
+
+const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at']
+const KNOWN_TYPES = { column: 'event_type', values: EVENT_TYPES, orNull: false }
+
+/** The constraints of the tables that `load` fills. */
+const loadedConstraints: readonly Check[] = [
+  keyCheck('job_change_events', ['event_key']),
+  {
+    ...keyCheck(
+      'job_change_events',
+      NATURAL_KEY,
+      `case when event_type = 'title_change' then title_current end`,
+    ),
+    name: 'job_change_events_natural_key_is_unique',
+  },
+  valuesCheck('job_change_events', ['event_key'], KNOWN_TYPES),
+  keyCheck('job_change_event_versions', ['event_key', 'version_key']),
+]
+
+/**
+ * The checks of a table: its key, and the values and references that its header names. A view has none: to check it is to
+ * compute all of it, and its key follows from those of the tables that it reads, which are checked.
+ */
+export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
+  if (kind === 'view') return []
+  return [
+    ...(key.length === 0 ? [] : [keyCheck(name, key)]),
+    ...values.map((accepted) => valuesCheck(name, key, accepted)),
+    ...references.map((reference) => referenceCheck(name, key, reference)),
+  ]
+}
+
+// Grouping whole keys of ten million rows takes gigabytes; of their 64-bit hashes, a tenth. Two keys with one hash are only
+// a suspicion, which the exact question then clears.
+/** @param nullable an expression that is one more column of the key, and may be null */
+function keyCheck(table: string, columns: readonly string[], nullable?: string): Check {
+  const names = columns.map(quoteIdentifier)
+  const grouped = nullable === undefined ? names : [...names, nullable]
+  const shown = nullable === undefined ? names : [...names, `${nullable} as distinguished_by`]
+  const isNull = names.map((name) => `${name} is null`).join(' or ')
+  const hash = `hash(${grouped.join(', ')})`
+  const source = quoteIdentifier(table)
+  const repeated = `select ${hash} from ${source} group by 1 having count(*) > 1`
+  return {
+    name: `${table}_key_is_unique_and_not_null`,
+    suspicion: `select
+        (select count(*) from (${repeated}))
+        + (select count(*) from ${source} where ${isNull}) as suspects`,
+    sql: `select ${shown.join(', ')}, count(*) as copies
+      from ${source}
+      where ${isNull} or ${hash} in (${repeated})
+      group by ${grouped.join(', ')}
+      having count(*) > 1 or ${isNull}`,
+    reads: [table],
+  }
+}
+
+function valuesCheck(
+  table: string,
+  key: readonly string[],
+  { column, values, orNull }: ModelFile['values'][number],
+): Check {
+  const name = quoteIdentifier(column)
+  const unknown = `${name} not in (${values.map(quoteText).join(', ')})`
+  return {
+    name: `${table}_${column}_has_known_values`,
+    sql: `select ${shownColumns(key, column)}
+      from ${quoteIdentifier(table)}
+      where ${orNull ? unknown : `${name} is null or ${unknown}`}`,
+    reads: [table],
+  }
+}
+
+// A hash misses a missing row rarely, by one chance in 10^12 for each row: it would have to meet another one.
+function referenceCheck(
+  table: string,
+  key: readonly string[],
+  reference: ModelFile['references'][number],
+): Check {
+  const { column, targetTable, targetColumn } = reference
+  const [source, name] = [table, column].map(quoteIdentifier)
+  const [target, targetName] = [targetTable, targetColumn].map(quoteIdentifier)
+  return {
+    name: `${table}_${column}_is_found_in_${targetTable}`,
+    suspicion: `select count(*) as suspects
+      from (select hash(${name}) as value from ${source} where ${name} is not null) as here
+      anti join (select hash(${targetName}) as value from ${target}) as there on here.value = there.value`,
+    sql: `select ${shownColumns(key, column)}
+      from ${source}
+      where ${name} is not null and ${name} not in (
+          select ${targetName} from ${target} where ${targetName} is not null
+      )`,
+    reads: [table, targetTable],
+  }
+}
+
+function shownColumns(key: readonly string[], column: string): string {
+  return [...new Set([...key, column])].map(quoteIdentifier).join(', ')
+}
 
 const SAMPLE_ROWS = 5
 
@@ -25,7 +147,7 @@ export function readChecks(folder: string): Check[] {
 }
 
 /** The checks that follow from the descriptions of the loaded tables and of `tables`, by name. */
-export function checksOfHeaders(tables: readonly Parameters<typeof constraintsOf>[0][]): Check[] {
+export function checksOfHeaders(tables: readonly Described[]): Check[] {
   const checks = [...loadedConstraints, ...tables.flatMap(constraintsOf)]
   return checks.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
@@ -67,13 +189,11 @@ async function suspectsOf(
 ): Promise<ReadonlySet<number>> {
   const selects = checks.map(({ sql, suspicion }, place) => {
     const count = suspicion ?? `select count(*) as suspects from (${sql})`
-    return `select ${place} as place, suspects from (${count})`
+    return `select ${place} as place from (${count}) where suspects > 0`
   })
   try {
-    const { place = [], suspects = [] } = await warehouse.columns<number | bigint>(
-      selects.join('\nunion all\n'),
-    )
-    return new Set(place.flatMap((one, row) => (Number(suspects[row]) > 0 ? Number(one) : [])))
+    const { place = [] } = await warehouse.columns<number>(selects.join('\nunion all\n'))
+    return new Set(place)
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
     // A statement may fail only while the engine plans it, and then the next one runs: the wrong check is then found by
@@ -108,13 +228,14 @@ export async function recordChecks(
   outcomes: readonly CheckOutcome[],
 ): Promise<void> {
   await warehouse.run('delete from ops.checks')
-  await warehouse.append('ops.checks', {
-    check_name: outcomes.map((outcome) => outcome.name),
-    build_id: outcomes.map(() => buildId),
-    checked_at: outcomes.map(() => checkedAt),
-    offenders: outcomes.map((outcome) => outcome.offenders),
-    sample: outcomes.map(({ sample }) => (sample.length === 0 ? null : JSON.stringify(sample))),
-  })
+  const rows = outcomes.map(({ name, offenders, sample }) => ({
+    check_name: name,
+    build_id: buildId,
+    checked_at: checkedAt,
+    offenders,
+    sample: sample.length === 0 ? null : JSON.stringify(sample),
+  }))
+  await appendRows(warehouse, 'ops.checks', rows)
 }
 
 /** SQL text that can be put into brackets: the last semicolon is gone, a trailing comment cannot swallow the bracket. */

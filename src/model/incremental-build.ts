@@ -28,28 +28,24 @@ import {
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { partlyBuilt } from './build-state.ts'
-import type { CheckOutcome } from './check-outcome.ts'
-import { passed, runChecks } from './checks.ts'
-import { computeAll } from './compute.ts'
-import type { Check } from './constraints.ts'
-import { ChangedOrganizations } from './changed-organizations.ts'
-import { ChangedPeople, EVENT_TABLES } from './changed-people.ts'
-import { writeDifference } from './difference.ts'
-import { namingModel } from './naming-model.ts'
+import { passed, runChecks, type Check } from './checks.ts'
+import { computeAll } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
 import {
   commentOn,
   createModelTable,
-  dropOwnTables,
+  dropBuiltTables,
   proveReadable,
   refuseForeignTables,
   refuseOtherColumns,
 } from './tables.ts'
-import { Temporaries } from './temporaries.ts'
-import type { BuildWork, BuiltModel, BuiltTables } from './work.ts'
+import { rowHashSql, Temporaries } from './temporaries.ts'
+import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 /** The model that holds the day of the data; people whose changes came due with it count as changed. */
 const AS_OF = 'as_of'
+/** Loaded tables with rows of people: they change where people do. */
+const EVENT_TABLES: readonly string[] = ['job_change_events', 'job_change_event_versions']
 
 /**
  * Builds what the people in `ops.changed_people` and the tables that loads changed can alter.
@@ -59,41 +55,67 @@ export async function buildIncrementally(
   work: BuildWork,
   selected: ReadonlySet<string> | null = null,
 ): Promise<BuiltTables> {
+  await dropOwn(work, selected)
   const temporaries = await Temporaries.in(work.warehouse, work.project.nodes)
-  return new IncrementalBuild(work, temporaries, selected).run()
+  const columns = await columnsOfAll(work.warehouse)
+  return new IncrementalBuild(work, temporaries, columns, selected).run()
+}
+
+/** Drops the tables of the user's own models that are not as their files say. */
+async function dropOwn(
+  { warehouse, project }: BuildWork,
+  selected: ReadonlySet<string> | null,
+): Promise<void> {
+  const { stale = [], gone = [] } = project.own ?? {}
+  const dropped = [...stale].filter((name) => selected?.has(name) !== false)
+  await dropBuiltTables(warehouse, selected === null ? [...dropped, ...gone] : dropped)
+  if (dropped.length > 0) await refuseForeignTables(warehouse, new Set(dropped))
 }
 
 class IncrementalBuild {
   readonly #work: BuildWork
   readonly #temporaries: Temporaries
-  readonly #people: ChangedPeople
-  readonly #organizations: ChangedOrganizations
+  /** Those that tables had before this build. */
+  readonly #columns: ReadonlyMap<string, readonly TypedColumn[]>
+  readonly #selected: ReadonlySet<string> | null
   /** Names of tables and views whose rows changed, or may have. */
   readonly #changed = new Set<string>()
   /** Of those that snapshots may hold, the years in which rows changed; null where that is not known. */
   readonly #noted = new Map<string, readonly (number | null)[] | null>()
-  /** Names of the tables and views that have rows of a person for that person alone. */
-  readonly #byPerson: ReadonlySet<string>
-  readonly #computed: ReadonlySet<string>
-  readonly #selected: ReadonlySet<string> | null
-  #columns: ReadonlyMap<string, readonly TypedColumn[]> = new Map()
+  /** The models that have rows of a person for that person alone, by name. */
+  readonly #byPerson: ReadonlyMap<string, ProjectNode>
+  /** A temporary table with one row for each person whose events changed, or whose rows did; SQL. */
+  #people = ''
+  /** Temporary tables with the rows of these people as they are now, by name of the table or view. */
+  readonly #rowsOfPeople = new Map<string, string>()
+  /** Other tables whose changed rows have named more people. */
+  readonly #followed = new Set<string>()
+  /** What models by organisation read. */
+  readonly #readByOrganization: ReadonlySet<string>
+  /** Temporary tables with the organisations of the rows that changed, by name of the table; SQL. */
+  readonly #organizations = new Map<string, string>()
 
-  constructor(work: BuildWork, temporaries: Temporaries, selected: ReadonlySet<string> | null) {
+  constructor(
+    work: BuildWork,
+    temporaries: Temporaries,
+    columns: ReadonlyMap<string, readonly TypedColumn[]>,
+    selected: ReadonlySet<string> | null,
+  ) {
     const { nodes } = work.project
-    const byPerson = nodes.filter(({ isByPerson }) => isByPerson)
     this.#work = work
-    this.#selected = selected
     this.#temporaries = temporaries
-    this.#people = new ChangedPeople(temporaries, byPerson)
-    this.#organizations = new ChangedOrganizations(temporaries, nodes)
-    this.#byPerson = new Set([...EVENT_TABLES, ...byPerson.map(({ name }) => name)])
-    this.#computed = new Set(nodes.flatMap(({ name, computed }) => (computed === null ? [] : name)))
+    this.#columns = columns
+    this.#selected = selected
+    this.#byPerson = new Map(
+      nodes.filter(({ isByPerson }) => isByPerson).map((node) => [node.name, node]),
+    )
+    const byOrganization = nodes.filter(({ isByOrganization }) => isByOrganization)
+    this.#readByOrganization = new Set(byOrganization.flatMap(({ reads }) => reads))
   }
 
   async run(): Promise<BuiltTables> {
     const { warehouse, project, clock, finished } = this.#work
-    await this.#dropOwn()
-    await this.#noteInputs()
+    if (this.#selected === null) await this.#noteInputs()
     // Rows are found by key and never by where they stand; written in any order, all threads write.
     await warehouse.run('set preserve_insertion_order = false')
     const models: BuiltModel[] = []
@@ -112,37 +134,15 @@ class IncrementalBuild {
       finished(name, 1, rowsChanged)
     }
     await noteChangedYears(warehouse, this.#noted)
-    const checked = await this.#check()
+    const { outcomes, skippedChecks } = await this.#check()
     await this.#temporaries.dropAll()
-    return {
-      models,
-      outcomes: checked.outcomes,
-      skipped: { models: skipped, checks: checked.skipped },
-    }
-  }
-
-  /** Drops the tables of the user's own models that are not as their files say. */
-  async #dropOwn(): Promise<void> {
-    const { warehouse, project } = this.#work
-    const { stale, gone = [] } = project.own ?? {}
-    const isMade = (name: string) => this.#selected?.has(name) ?? true
-    const dropped = [...(stale ?? [])].filter(isMade)
-    await dropOwnTables(warehouse, this.#selected === null ? [...dropped, ...gone] : dropped)
-    if (dropped.length > 0) await refuseForeignTables(warehouse, new Set(dropped))
-  }
-
-  #isSkipped(node: ProjectNode): boolean {
-    if (this.#selected !== null) return !this.#selected.has(node.name)
-    return this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
+    return { models, outcomes, skipped: { models: skipped, checks: skippedChecks } }
   }
 
   /** Finds the changes before this build. */
   async #noteInputs(): Promise<void> {
     const { warehouse, project } = this.#work
-    this.#columns = await columnsOfAll(warehouse)
-    if (this.#selected !== null) return
-    const asOf = project.nodes.find(({ name }) => name === AS_OF)
-    const people = await this.#people.find(asOf)
+    const people = await this.#findPeople()
     const loaded = await changedByLoads(warehouse)
     for (const { name } of loadedTables) {
       if (EVENT_TABLES.includes(name) ? people > 0 : loaded.has(name)) this.#changed.add(name)
@@ -154,6 +154,34 @@ class IncrementalBuild {
     const read = [...project.nodes, ...project.checks].flatMap(({ reads }) => reads)
     const ofOps = read.filter((name) => name.startsWith('ops.'))
     for (const name of [...ofOps, ...(await partlyBuilt(warehouse))]) this.#changed.add(name)
+  }
+
+  /**
+   * Finds the people whom loads changed, and those whose announced changes came due: what is current depends on the day of the
+   * data, which moves with each load.
+   * @returns their number
+   */
+  async #findPeople(): Promise<number> {
+    const asOf = this.#work.project.nodes.find(({ name }) => name === AS_OF)
+    const due =
+      asOf === undefined
+        ? ''
+        : `union
+           select ${PERSON}
+           from job_change_events
+           cross join (select as_of_on as old from core.${asOf.name})
+           cross join (select as_of_on as new from (${asOf.sql}))
+           where utc_date(changed_at) > least(old, new) and utc_date(changed_at) <= greatest(old, new)`
+    const { name, rows } = await this.#temporaries.keepCounted(
+      `select distinct ${PERSON} from (select ${PERSON} from ops.changed_people ${due})`,
+    )
+    this.#people = name
+    return rows
+  }
+
+  #isSkipped(node: ProjectNode): boolean {
+    if (this.#selected !== null) return !this.#selected.has(node.name)
+    return this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
   }
 
   #isThere({ name }: ProjectNode): boolean {
@@ -182,68 +210,127 @@ class IncrementalBuild {
       this.#noteChange(node, null)
       return 0
     }
-    if (this.#isByPeople(node)) return this.#refreshPeople(node)
-    const changed = node.reads.filter((name) => this.#changed.has(name))
-    return node.isByOrganization && this.#organizations.areKnown(changed)
-      ? this.#refreshOrganizations(node, changed)
-      : this.#refreshWhole(node)
-  }
-
-  /** Whether a model can be made for changed people alone. */
-  #isByPeople({ isByPerson, reads }: ProjectNode): boolean {
-    // A title is understood the same for everyone: a new row there changes nothing for people who did not change.
-    const isFine = (name: string) =>
-      this.#byPerson.has(name) ||
-      this.#people.isFollowed(name) ||
-      this.#computed.has(name) ||
-      name === AS_OF ||
-      !this.#changed.has(name)
-    return isByPerson && this.#selected === null && reads.every(isFine)
-  }
-
-  async #refreshPeople(node: ProjectNode): Promise<number> {
-    const made = await this.#people.make(node)
-    return this.#replace(node, this.#people.semiJoin('kept'), made)
-  }
-
-  async #refreshOrganizations(node: ProjectNode, changed: readonly string[]): Promise<number> {
-    const shown = node.reads.filter((name) =>
-      this.#columns.get(name)?.some((column) => column.name === ORGANIZATION),
-    )
-    const { made, semiJoin } = await this.#organizations.make(node, changed, shown)
-    return this.#replaceAndFollow(node, semiJoin, made)
-  }
-
-  async #refreshWhole(node: ProjectNode): Promise<number> {
-    return this.#replaceAndFollow(node, '', await this.#temporaries.keep(node.sql))
-  }
-
-  async #replaceAndFollow(node: ProjectNode, before: string, made: string): Promise<number> {
-    if (this.#selected === null && this.#columnsOf(node).some(({ name }) => name === PERSON)) {
-      const stored = `(select kept.* from ${this.#temporaries.stored(node.name)} as kept ${before})`
-      await this.#people.follow(node.name, stored, made, this.#columnsOf(node))
+    if (this.#isByPeople(node)) {
+      return this.#replace(node, this.#ofPeople('kept'), await this.#makeForPeople(node))
     }
+    const { made, before } = await this.#makeForOthers(node)
+    await this.#followPeople(node, before, made)
     const rows = await this.#replace(node, before, made)
     await this.#temporaries.drop(made)
     return rows
   }
 
-  async #replace(node: ProjectNode, before: string, made: string): Promise<number> {
-    const stored = this.#temporaries.stored(node.name)
-    const columns = this.#columnsOf(node)
-    const key = this.#organizations.isRead(node) ? ORGANIZATION : null
-    const written = await writeDifference(
-      this.#temporaries,
-      node,
-      columns,
-      stored,
-      before,
-      made,
-      key,
+  /** Whether a model can be made for changed people alone. */
+  #isByPeople({ isByPerson, reads }: ProjectNode): boolean {
+    const { nodes } = this.#work.project
+    // A title is understood the same for everyone: a new row there changes nothing for people who did not change.
+    const isFine = (name: string) =>
+      !this.#changed.has(name) ||
+      this.#hasPeople(name) ||
+      this.#followed.has(name) ||
+      name === AS_OF ||
+      nodes.some((node) => node.name === name && node.computed !== null)
+    return isByPerson && this.#selected === null && reads.every(isFine)
+  }
+
+  #hasPeople(name: string): boolean {
+    return this.#byPerson.has(name) || EVENT_TABLES.includes(name)
+  }
+
+  /** A semi join of a table, called `alias`, with the changed people; SQL. */
+  #ofPeople(alias: string): string {
+    return `semi join ${this.#people} as wanted on ${alias}.${PERSON} = wanted.${PERSON}`
+  }
+
+  /** Makes the rows of a model for the changed people. @returns a temporary table; SQL */
+  async #makeForPeople({ name, reads, sql }: ProjectNode): Promise<string> {
+    const shown = new Map<string, string>()
+    for (const read of reads.filter((one) => this.#hasPeople(one))) {
+      shown.set(read, `select * from ${await this.#rowsOf(read)}`)
+    }
+    const made = await this.#temporaries.keepShowing(shown, sql)
+    this.#rowsOfPeople.set(name, made)
+    return made
+  }
+
+  /** The rows that a table or view has of the changed people: a temporary table; SQL. */
+  async #rowsOf(name: string): Promise<string> {
+    const known = this.#rowsOfPeople.get(name)
+    if (known !== undefined) return known
+    const node = this.#byPerson.get(name)
+    if (node?.kind === 'view') return this.#makeForPeople(node)
+    const rows = await this.#temporaries.keep(
+      `select kept.* from ${this.#temporaries.stored(name)} as kept ${this.#ofPeople('kept')}`,
     )
-    if (written.years.length > 0) this.#noteChange(node, written.years)
-    if (written.keys !== null) this.#organizations.note(node.name, written.keys)
-    return written.rows
+    this.#rowsOfPeople.set(name, rows)
+    return rows
+  }
+
+  /**
+   * Makes the rows of a model for the organisations that changed in what it reads, or all of them where these are not known.
+   * @returns a temporary table, and which rows of the stored one it replaces, as for writeDifference; SQL
+   */
+  async #makeForOthers({ reads, sql, isByOrganization }: ProjectNode) {
+    const changed = reads.filter((name) => this.#changed.has(name))
+    const isKnown =
+      this.#selected === null && changed.every((name) => this.#organizations.has(name))
+    if (!isByOrganization || !isKnown) {
+      return { made: await this.#temporaries.keep(sql), before: '' }
+    }
+    const selects = changed.map(
+      (name) => `select ${ORGANIZATION} from ${this.#organizations.get(name)}`,
+    )
+    const keys = await this.#temporaries.keep(selects.join(' union '))
+    const before = `semi join ${keys} as wanted on kept.${ORGANIZATION} = wanted.${ORGANIZATION}`
+    const shown = reads
+      .filter((name) => this.#columns.get(name)?.some((column) => column.name === ORGANIZATION))
+      .map((name): [string, string] => {
+        return [name, `select kept.* from ${this.#temporaries.stored(name)} as kept ${before}`]
+      })
+    return { made: await this.#temporaries.keepShowing(new Map(shown), sql), before }
+  }
+
+  /**
+   * Adds the people of the rows in which a table that is rebuilt differs from before: what is made for them next may differ.
+   * @param before which rows of the stored table are replaced
+   * @param made a table with its rows as they are now; SQL
+   */
+  async #followPeople({ name }: ProjectNode, before: string, made: string): Promise<void> {
+    const columns = this.#columns.get(name) ?? []
+    if (this.#selected !== null || !columns.some((column) => column.name === PERSON)) return
+    const stored = `(select kept.* from ${this.#temporaries.stored(name)} as kept ${before})`
+    const hashed = (table: string, sign: number) =>
+      `select ${PERSON}, ${rowHashSql(columns)} as row_hash, ${sign} as sign from ${table}`
+    const added = await this.#work.warehouse.number(
+      `insert into ${this.#people}
+       select distinct ${PERSON}
+       from (
+           select ${PERSON} from (${hashed(stored, -1)} union all ${hashed(made, 1)})
+           group by ${PERSON}, row_hash having sum(sign) <> 0
+       )
+       where ${PERSON} not in (from ${this.#people})`,
+    )
+    this.#followed.add(name)
+    if (added === 0) return
+    // The rows that were kept lack those of the people who were added.
+    for (const rows of this.#rowsOfPeople.values()) await this.#temporaries.drop(rows)
+    this.#rowsOfPeople.clear()
+  }
+
+  async #replace(node: ProjectNode, before: string, made: string): Promise<number> {
+    const { name } = node
+    const columns = this.#columns.get(name) ?? []
+    const isRead = this.#readByOrganization.has(name) && node.columns.has(ORGANIZATION)
+    const stored = this.#temporaries.stored(name)
+    const replacement = { stored, before, made, columns }
+    const { years, keys, rows } = await this.#temporaries.writeDifference(
+      node,
+      replacement,
+      isRead ? ORGANIZATION : null,
+    )
+    if (years.length > 0) this.#noteChange(node, years)
+    if (keys !== null) this.#organizations.set(name, keys)
+    return rows
   }
 
   /** @param years in which rows changed; null where that is not known */
@@ -253,35 +340,27 @@ class IncrementalBuild {
     this.#noted.set(node.name, node.partitionByYearOf === null ? null : years)
   }
 
-  #columnsOf({ name }: ProjectNode): readonly TypedColumn[] {
-    return this.#columns.get(name) ?? []
-  }
-
   /** Runs the checks that read a changed table, on all of its rows. */
-  async #check(): Promise<{
-    readonly outcomes: readonly CheckOutcome[]
-    readonly skipped: number
-  }> {
+  async #check() {
     const { warehouse, project, finished } = this.#work
-    const selected = this.#selected
-    const made = selected ?? this.#changed
-    const isRead = ({ reads }: Check) => reads.length === 0 || reads.some((name) => made.has(name))
+    const made = this.#selected ?? this.#changed
     // A table that was never made, and is not selected, cannot be read.
     const missing = new Set(
       project.nodes.flatMap((node) =>
-        this.#isThere(node) || selected?.has(node.name) === true ? [] : node.name,
+        this.#isThere(node) || this.#changed.has(node.name) ? [] : node.name,
       ),
     )
-    const isDue = (check: Check) =>
-      selected === null
-        ? check.isNew === true || isRead(check)
-        : isRead(check) && !check.reads.some((name) => missing.has(name))
+    const isDue = ({ reads, isNew }: Check) =>
+      (reads.length === 0 ||
+        reads.some((name) => made.has(name)) ||
+        (isNew === true && this.#selected === null)) &&
+      !reads.some((name) => missing.has(name))
     const due = project.checks.filter(isDue)
     const ran = await runChecks(warehouse, due, finished)
-    const skipped = project.checks.length - due.length
-    if (selected !== null) return { outcomes: ran, skipped }
+    const skippedChecks = project.checks.length - due.length
+    if (this.#selected !== null) return { outcomes: ran, skippedChecks }
     const byName = new Map(ran.map((outcome) => [outcome.name, outcome]))
     const outcomes = project.checks.map((check) => byName.get(check.name) ?? passed(check))
-    return { outcomes, skipped }
+    return { outcomes, skippedChecks }
   }
 }

@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { packageRoot, sqlFolder } from '../support/assets.ts'
 import { readIfThere } from '../support/atomic-file.ts'
+import { EXIT, JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import {
@@ -20,10 +21,8 @@ import {
 } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
+import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
-import type { Check } from './constraints.ts'
-import { runOrder, tablesRead } from './run-order.ts'
 
 /** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has any. */
 export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
@@ -57,8 +56,6 @@ export interface OwnProject {
   readonly folder: string
   /** By file, such as `models/mine.sql`, a hash of its bytes. */
   readonly made: Readonly<Record<string, string>>
-  /** By hash of a select the tables that it reads. */
-  readonly reads: Readonly<Record<string, readonly string[]>>
   /** Names of the models whose tables are not those of the files: a file is new or edited, or such a model is read. */
   readonly stale: ReadonlySet<string>
   /** Names of the models whose files are gone. */
@@ -108,8 +105,7 @@ export async function readProject(
     // A computed model is left out where the model that it reads is.
     .filter(({ reads }) => reads.every((name) => known.has(name)))
   const unordered = [...computedNodes, ...modelNodes]
-  const byName = new Map(unordered.map((node) => [node.name, node]))
-  const nodes = runOrder(unordered, existing).flatMap((name) => byName.get(name) ?? [])
+  const nodes = runOrder(unordered, existing)
   const checks = [
     ...checksOfHeaders(unordered),
     ...fileChecks.map((check) => ({ ...check, reads: readsOf('check', check) })),
@@ -183,4 +179,95 @@ function fingerprintOf(
   }
   for (const { name, sql } of checks) hash.update(JSON.stringify([name, sql]))
   return hash.digest('hex')
+}
+
+type TreeNode = Readonly<Record<string, unknown>>
+
+/**
+ * The tables that one `select` reads, sorted, in lower case; `main.` is dropped, other schemas stay as prefix. Reads the
+ * syntax tree, because the engine's getTableNames silently finds nothing in `join … using`.
+ * Names of CTEs are not tables where the CTE is in scope: a CTE may have the name of the very table it reads.
+ * @param serialized what json_serialize_sql returned for the model
+ * @param subject whose SQL it is, for the message, such as `model moves`
+ * @throws JobtideError when the SQL is not exactly one select
+ */
+export function tablesRead(serialized: string, subject: string): string[] {
+  const { error, error_message: problem, statements } = JSON.parse(serialized) as TreeNode
+  if (error === true) throw defect(`${subject}: ${String(problem)}`)
+  if (!Array.isArray(statements) || statements.length !== 1) {
+    throw defect(`${subject} must be exactly one select`)
+  }
+  const tables = new Set<string>()
+  visit(statements[0], new Set(), tables)
+  return [...tables].toSorted()
+}
+
+function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
+  if (Array.isArray(value)) {
+    for (const item of value) visit(item, ctes, tables)
+    return
+  }
+  if (value === null || typeof value !== 'object') return
+  const node = value as TreeNode
+  if (node['type'] === 'BASE_TABLE') {
+    const [schema, table] = [lowerCase(node['schema_name']), lowerCase(node['table_name'])]
+    if (schema === '' && ctes.has(table)) return
+    tables.add(schema === '' || schema === 'main' ? table : `${schema}.${table}`)
+    return
+  }
+  const scope = new Set(ctes)
+  if (node['type'] === 'RECURSIVE_CTE_NODE') scope.add(lowerCase(node['cte_name']))
+  const { map: commonTables = [] } = (node['cte_map'] ?? {}) as { map?: readonly TreeNode[] }
+  // A CTE sees those before it but not itself, so its body is visited before its name is in scope.
+  for (const cte of commonTables) {
+    visit(cte['value'], scope, tables)
+    scope.add(lowerCase(cte['key']))
+  }
+  for (const [key, child] of Object.entries(node)) {
+    if (key !== 'cte_map') visit(child, scope, tables)
+  }
+}
+
+function lowerCase(value: unknown): string {
+  return typeof value === 'string' ? value.toLowerCase() : ''
+}
+
+function defect(message: string): JobtideError {
+  return new JobtideError(EXIT.defect, message)
+}
+
+/**
+ * Models in an order in which each comes after those that it reads; alphabetical where that leaves a choice.
+ * @param existing tables that are there before any model runs
+ * @throws JobtideError naming model and table when a model reads an unknown table or takes a name that is in use, or
+ *   naming a circle of models
+ */
+export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
+  models: readonly M[],
+  existing: readonly string[],
+): M[] {
+  const byName = new Map<string, M>()
+  for (const model of models) {
+    if (byName.has(model.name) || existing.includes(model.name)) {
+      throw defect(`model ${model.name}: there is another table of that name`)
+    }
+    byName.set(model.name, model)
+  }
+  const order = new Set<M>()
+
+  const place = (name: string, trail: readonly string[]): void => {
+    if (existing.includes(name)) return
+    const model = byName.get(name)
+    if (model === undefined) throw defect(`model ${trail.at(-1)} reads ${name}: no such table`)
+    if (order.has(model)) return
+    if (trail.includes(name)) {
+      const circle = [...trail.slice(trail.indexOf(name)), name]
+      throw defect(`models read each other in a circle: ${circle.join(' → ')}`)
+    }
+    for (const table of model.reads.toSorted()) place(table, [...trail, name])
+    order.add(model)
+  }
+
+  for (const name of [...byName.keys()].toSorted()) place(name, [])
+  return [...order]
 }

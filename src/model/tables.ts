@@ -17,20 +17,21 @@ export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9
 
 /**
  * Drops every table and view that a build made from a model, whether the model is still there or not.
- * @param made which of them: the end of their comments; a regular expression of the engine
+ * @param own only those of these models of the user's own
  * @returns how many there were
  */
 export async function dropBuiltTables(
   warehouse: Warehouse,
-  made: string = MADE_FROM_MODEL,
+  own?: readonly string[],
 ): Promise<number> {
+  if (own?.length === 0) return 0
   const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
     `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
      where database_name = current_database() and regexp_matches(comment, $1)
      union all
      select 'view', schema_name, view_name, comment from duckdb_views()
      where database_name = current_database() and regexp_matches(comment, $1)`,
-    [made],
+    [own === undefined ? MADE_FROM_MODEL : `${MODEL_MARK}models/(${own.join('|')})[.]sql$`],
   )
   for (const { kind, schema, name } of built) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
@@ -59,12 +60,6 @@ export async function refuseForeignTables(
       hint: `Give yours another name: alter ${foreign.kind} ${foreign.name} rename to my_${foreign.name}`,
     },
   )
-}
-
-/** Drops the tables that a build made from the user's own models. */
-export async function dropOwnTables(warehouse: Warehouse, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
-  await dropBuiltTables(warehouse, `${MODEL_MARK}models/(${names.join('|')})[.]sql$`)
 }
 
 /**
@@ -98,24 +93,6 @@ export async function proveReadable(
   await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
 }
 
-export function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
-  return warehouse.number(`select count(*) from ${source}`)
-}
-
-/** The columns of a table, in order; none when it is not there. */
-export async function columnsOf(
-  warehouse: Warehouse,
-  { schema, name }: Pick<ProjectNode, 'schema' | 'name'>,
-): Promise<string[]> {
-  const rows = await warehouse.all<{ name: string }>(
-    `select column_name as name from duckdb_columns()
-     where database_name = current_database() and schema_name = $1 and table_name = $2
-     order by column_index`,
-    [schema, name],
-  )
-  return rows.map((row) => row.name)
-}
-
 /** @throws JobtideError when the header and the select of a model name other columns */
 export async function refuseOtherColumns(
   warehouse: Warehouse,
@@ -123,39 +100,38 @@ export async function refuseOtherColumns(
 ): Promise<void> {
   const all = await columnsOfAll(warehouse)
   for (const node of nodes) {
-    const { name, columns, file } = node
+    const actual = all.get(node.name) ?? []
     if (node.isOwn === true) {
-      refuseOwnColumns(node, all.get(name) ?? [])
+      refuseOwnColumns(node, actual)
       continue
     }
-    const actual = (all.get(name) ?? []).map((column) => column.name)
-    const described = [...columns.keys()]
+    const selected = actual.map(({ name }) => name)
+    const described = [...node.columns.keys()]
     const problems = [
-      ...actual.filter((one) => !described.includes(one)).map((one) => `${one} is not described`),
-      ...described.filter((one) => !actual.includes(one)).map((one) => `${one} is not selected`),
+      ...selected.filter((one) => !described.includes(one)).map((one) => `${one} is not described`),
+      ...described.filter((one) => !selected.includes(one)).map((one) => `${one} is not selected`),
     ]
     if (problems.length === 0) continue
     throw new JobtideError(
       EXIT.defect,
-      `model ${name}: header and select differ: ${problems.join(', ')}`,
-      { hint: `Make the "-- columns:" list and the select of ${file} name the same columns.` },
+      `model ${node.name}: header and select differ: ${problems.join(', ')}`,
+      { hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.` },
     )
   }
 }
 
 /** @throws OwnSqlError where snapshots could not hold a column of a model of the user's own, or its header names one that is not there */
 function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): void {
+  const refuse = (problem: string) => new OwnSqlError(node.file, problem)
   const wrong = actual.find(({ name }) => !/^[a-z]\w*$/i.test(name))
   if (wrong !== undefined) {
-    throw new OwnSqlError(
-      node.file,
+    throw refuse(
       `the column ${JSON.stringify(wrong.name)} has no plain name: write \`as …\` behind it`,
     )
   }
   const huge = actual.find(({ type }) => type.endsWith('HUGEINT'))
   if (huge !== undefined) {
-    throw new OwnSqlError(
-      node.file,
+    throw refuse(
       `the column ${huge.name} is a ${huge.type}, as sum() gives, which Parquet would round: write cast(… as bigint)`,
     )
   }
@@ -168,8 +144,7 @@ function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): vo
     ...(partitionByYearOf === null ? [] : [partitionByYearOf]),
   ]
   const missing = named.find((name) => !actual.some((column) => column.name === name))
-  if (missing === undefined) return
-  throw new OwnSqlError(node.file, `the header names ${missing}, which is not selected`)
+  if (missing !== undefined) throw refuse(`the header names ${missing}, which is not selected`)
 }
 
 /** Makes the table of a computed model, empty, unless it is there with the same columns. One in another tier goes: it would be found first. */
@@ -179,8 +154,13 @@ export async function createComputedTable(
 ): Promise<void> {
   const { schema, types } = table
   const name = quoteIdentifier(table.name)
-  const columns = await columnsOf(warehouse, table)
-  if (columns.join() === [...table.columns.keys()].join()) return
+  const there = await warehouse.all<{ name: string }>(
+    `select column_name as name from duckdb_columns()
+     where database_name = current_database() and schema_name = $1 and table_name = $2
+     order by column_index`,
+    [schema, table.name],
+  )
+  if (there.map((column) => column.name).join() === [...table.columns.keys()].join()) return
   const elsewhere = TIERS.filter((tier) => tier !== schema)
   const drops = elsewhere.map((tier) => `drop table if exists ${tier}.${name};`)
   await warehouse.run(`${drops.join(' ')} create or replace table ${schema}.${name} (${types})`)

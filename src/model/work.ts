@@ -3,7 +3,9 @@
 import type { Clock } from '../support/clock.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
-import type { Project } from './project.ts'
+import { namingFile } from './own/files.ts'
+import type { Project, ProjectNode } from './project.ts'
+import { withReaders } from './select.ts'
 
 /** The input of a build, and who is notified. */
 export interface BuildWork {
@@ -30,4 +32,18 @@ export interface BuiltTables {
   readonly outcomes: readonly CheckOutcome[]
   /** Models and checks that were skipped because nothing that they read changed. */
   readonly skipped: { readonly models: number; readonly checks: number }
+}
+
+/**
+ * Names the model that the engine refuses; for one of the user's own its file and line, and the models that wait for
+ * it.
+ */
+export function namingModel<T>(
+  nodes: readonly ProjectNode[],
+  { name, file, isOwn }: ProjectNode,
+  work: () => Promise<T>,
+): Promise<T> {
+  const readers = isOwn === true ? [...withReaders(nodes, [name])].slice(1) : []
+  const hint = readers.length === 0 ? '' : `It is read by ${readers.join(', ')}. `
+  return namingFile(`model ${name}`, { file: isOwn === true ? file : undefined, hint }, work)
 }

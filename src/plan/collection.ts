@@ -3,7 +3,7 @@
  * requested again, even where it was that there is nothing of that name. Pure.
  */
 
-import type { Endpoint, LookupRequest, PriceRange } from '../api/endpoints/endpoint.ts'
+import type { Endpoint, PriceRange } from '../api/endpoints/endpoint.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import type { History } from '../journal/history.ts'
 import type { LookupRecord } from '../journal/records.ts'
@@ -23,10 +23,7 @@ export interface CollectQuestion {
   readonly repeatsRefused?: true
 }
 
-export interface Lookup {
-  readonly subject: string
-  readonly request: LookupRequest
-}
+export type Lookup = Pick<LookupRecord, 'subject' | 'request'>
 
 export interface CollectPlan {
   readonly lookups: readonly LookupRecord[]

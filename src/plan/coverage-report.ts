@@ -32,8 +32,9 @@ export function wantedOf(
     Pick<Wanted, 'organizations' | 'filters'>,
 ): Wanted {
   const { organizations, eventTypes, filters, window, initialWindow } = question
-  const wanted = { organizations, eventTypes, ...(filters === undefined ? {} : { filters }) }
-  return { ...wanted, window: window === 'since-last' ? initialWindow : window }
+  const far = window === 'since-last' ? initialWindow : window
+  const wanted = { organizations, eventTypes, window: far }
+  return filters === undefined ? wanted : { ...wanted, filters }
 }
 
 /** A stretch of detection time that was not looked at. */
@@ -166,46 +167,38 @@ function organizationCoverage(
   organizationId: string,
   askedAs: string,
   wanted: Wanted | null,
-  history: AskedHistory,
+  { question, coverage, seen, quarantined }: AskedHistory,
   nowMs: number,
 ): OrganizationCoverage {
-  const intervals = history.coverage.get(organizationId) ?? []
+  const intervals = coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
   // Types that were always asked for together, as a rule all, have one coverage.
-  const isOne = intervals.every(({ eventTypes }) =>
-    types.every((type) => eventTypes.includes(type)),
-  )
+  const isOne = intervals.every((one) => types.every((type) => one.eventTypes.includes(type)))
   const coveredIn = (among: readonly CoveredInterval[]) =>
-    (isOne ? types.slice(0, 1) : types).map((type) => ({
-      together: isOne ? types : [type],
-      covered: coverageOf(type, among),
-    }))
+    (isOne ? types.slice(0, 1) : types).map((type) => coverageOf(type, among))
+  const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
   const byType = coveredIn(intervals)
-  const endOf = ({ covered }: { readonly covered: readonly CoveredInterval[] }) =>
-    covered.at(-1)?.to ?? 0
   const confirmed = intervals.every(isConfirmed) ? byType : coveredIn(intervals.filter(isConfirmed))
-  const seen = history.seen.get(organizationId)
+  const unread = byType.flatMap((covered, index) => {
+    const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
+    const eventTypes = isOne ? types : types.slice(index, index + 1)
+    return unreadBetween(covered, from, nowMs).map((stretch) => {
+      return { ...stretch, eventTypes, place: placeOf(stretch, covered) }
+    })
+  })
+  const { total = 0, lastAt = null } = seen.get(organizationId) ?? {}
   return {
-    question: history.question,
+    question,
     organizationId,
     askedAs,
     // No instant is 0: it stands for what is not there.
-    from: Math.max(...byType.map(({ covered }) => covered[0]?.from ?? 0)) || null,
+    from: Math.max(...byType.map(([first]) => first?.from ?? 0)) || null,
     watermark: Math.min(...byType.map(endOf)) || null,
     confirmedTo: Math.min(...confirmed.map(endOf)) || null,
-    unread: joinTypes(
-      byType.flatMap(({ together, covered }) => {
-        const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
-        return unreadBetween(covered, from, nowMs).map((stretch) => ({
-          ...stretch,
-          eventTypes: together,
-          place: placeOf(stretch, covered),
-        }))
-      }),
-    ),
-    events: seen?.total ?? 0,
-    lastEventAt: seen === undefined || seen.total === 0 ? null : seen.lastAt,
-    quarantined: history.quarantined.get(organizationId) ?? null,
+    unread: joinTypes(unread),
+    events: total,
+    lastEventAt: total === 0 ? null : lastAt,
+    quarantined: quarantined.get(organizationId) ?? null,
   }
 }
 

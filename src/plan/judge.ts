@@ -8,10 +8,11 @@ import type { RunHistory } from '../journal/run-history.ts'
 import { minuteText } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
-import { coverageReport, type CoverageReport, type Wanted } from './coverage-report.ts'
+import type { CoverageReport } from './coverage-report.ts'
 import { lastDue, type Schedule } from './due.ts'
 import type { PlanHistory } from './plan.ts'
-import { DAMAGED_HINT, damagedList, damagedText, type SkippedLines } from './skipped-lines.ts'
+import { damageOf, type SkippedLines } from './skipped-lines.ts'
+import { LONGEST_WINDOW_DAYS } from './window.ts'
 
 /** The possible problems. Programs depend on these words, so they never change. */
 export const JUDGEMENT_IDS = [
@@ -46,9 +47,7 @@ export interface Judgement {
 export interface JudgedPipeline {
   readonly name: string
   readonly schedule: Schedule | null
-  /** The wanted coverage; null where no file states it. */
-  readonly wanted: Wanted | null
-  /** Of what is wanted, where it was looked up already. */
+  /** Of what its file wants, once it was looked up; null where no file states it. */
   readonly coverage?: CoverageReport | null
   /** Lines of its lists that name nothing. */
   readonly skipped?: readonly SkippedLines[]
@@ -66,17 +65,15 @@ export interface JudgingOptions {
   readonly working: { readonly pipeline: string | null } | null
   /** The oldest that data may be, in milliseconds; null for any age. */
   readonly maxAgeMs: number | null
-  /** How long after its time a run may end; default one hour. */
-  readonly graceMs?: number
 }
 
 /** How a run stands: how it ended, or whether the process that began it is still there. */
 export type RunState = RunOutcome | 'running' | 'killed'
 
+// How long after its time a run may end.
 const GRACE_MS = HOUR
 // A run that follows the one that left a gap closes it.
 const OLD_GAP_MS = 2 * DAY
-const LONGEST_WINDOW_DAYS = 365
 
 /** How a run stands. A backfill gives the lock to others now and then, and goes on. */
 export function runState(run: RunHistory, working: JudgingOptions['working']): RunState {
@@ -117,18 +114,16 @@ export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): P
 /** Judges pipelines; an empty list means no problems. */
 export function judge(
   pipelines: readonly JudgedPipeline[],
-  history: PlanHistory,
+  history: Pick<PlanHistory, 'runs'>,
   options: JudgingOptions,
 ): Judgement[] {
   return pipelines.flatMap((pipeline) => {
-    const runs = runsOf(history, pipeline.name)
-    const { wanted } = pipeline
-    const { coverage = wanted && coverageReport(wanted, history, options.serverNowMs) } = pipeline
-    const facts = { pipeline, runs, coverage, ...options }
-    const found = [unreadable, lastRun, missed, tooOld, gaps, damaged].flatMap(
-      (rule) => rule(facts) ?? [],
-    )
-    return found.map((one) => ({ ...one, pipeline: pipeline.name }))
+    const { name, coverage = null } = pipeline
+    const runs = runsOf(history, name)
+    const facts = { ...options, pipeline, runs, coverage, again: `\`jobtide run ${name}\`` }
+    return [unreadable, lastRun, missed, tooOld, gaps, damaged]
+      .flatMap((rule) => rule(facts) ?? [])
+      .map((found) => ({ runId: null, since: 0, ...found, pipeline: name }))
   })
 }
 
@@ -136,47 +131,43 @@ interface Facts extends JudgingOptions {
   readonly pipeline: JudgedPipeline
   readonly runs: PipelineRuns
   readonly coverage: CoverageReport | null
+  /** The command that runs it. */
+  readonly again: string
 }
 
-type Found = Omit<Judgement, 'pipeline'>
+/** A problem; `runId` null and `since` 0 unless it says so. */
+type Found = Pick<Judgement, 'id' | 'message' | 'hint'> & Partial<Judgement>
 
 function unreadable({ pipeline: { problem } }: Facts): Found | null {
   if (problem === null) return null
   const hint = 'Fix the file: until then the pipeline cannot run.'
-  return { id: 'pipeline_unreadable', message: problem, hint, runId: null, since: 0 }
+  return { id: 'pipeline_unreadable', message: problem, hint }
 }
 
-function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
+function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | null {
   const { name, isExpected } = pipeline
   if (last === null) {
     if (!isExpected) return null
     const message = `${name} never ran in this data directory`
-    return {
-      id: 'never_run',
-      message,
-      hint: `${again(name)} is its first run.`,
-      runId: null,
-      since: 0,
-    }
+    return { id: 'never_run', message, hint: `${again} is its first run.` }
   }
   const { finished, started, resumed } = last
-  const of = { runId: started.run_id }
+  const runId = started.run_id
   if (finished === null) {
     if (runState(last, working) === 'running') return null
     const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and no command works in the data directory`
-    const hint = `${again(name)} continues where it stopped; nothing is bought twice.`
-    return { id: 'last_run_killed', message, hint, ...of, since: started.at + resumed }
+    const hint = `${again} continues where it stopped; nothing is bought twice.`
+    return { id: 'last_run_killed', message, hint, runId, since: started.at + resumed }
   }
-  if (finished.exit_code === EXIT.done) return null
+  const { exit_code: code, at: since } = finished
+  if (code === EXIT.done) return null
   const why = finished.message === null ? '' : `: ${finished.message}`
-  const message = `the last run of ${name} ended at ${minuteText(finished.at)} UTC with exit ${finished.exit_code}${why}`
-  return {
-    id: 'last_run_failed',
-    message,
-    hint: hintOf(finished.exit_code, name),
-    ...of,
-    since: finished.at,
-  }
+  const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code}${why}`
+  const isStopped = code === EXIT.interrupted || code === EXIT.terminated
+  const hint = isStopped
+    ? `It was stopped on purpose; ${again} goes on with it.`
+    : `${REMEDIES[code] ?? 'Fix what the message names'}, then ${again}.`
+  return { id: 'last_run_failed', message, hint, runId, since }
 }
 
 /** When a run began or ended last, by the clock that it had; 0 for never. */
@@ -195,27 +186,23 @@ export function missingSince(
   return due === null || ranAt(runs) >= due ? null : due
 }
 
-function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): Found | null {
-  const { name, schedule } = pipeline
+function missed(facts: Facts): Found | null {
+  const { pipeline, runs, working, again, nowMs } = facts
   const { last, endedAt } = runs
-  const due = missingSince(schedule, runs, nowMs - graceMs)
+  const due = missingSince(pipeline.schedule, runs, nowMs - GRACE_MS)
   if (due === null || last === null || runState(last, working) === 'running') return null
   const before =
     endedAt === null
       ? 'none of its runs has ended'
       : `its last run ended at ${minuteText(endedAt)} UTC`
-  return {
-    id: 'missed_schedule',
-    message: `${name} was due at ${minuteText(due)} UTC and has not run since: ${before}`,
-    hint: `Check what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
-    runId: null,
-    since: due,
-  }
+  const message = `${pipeline.name} was due at ${minuteText(due)} UTC and has not run since: ${before}`
+  const hint = `Check what starts it (jobtide schedule, cron, a timer); ${again} catches up.`
+  return { id: 'missed_schedule', message, hint, since: due }
 }
 
-function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Facts): Found | null {
+function tooOld(facts: Facts): Found | null {
+  const { pipeline, runs, coverage, again, maxAgeMs, nowMs, serverNowMs } = facts
   if (maxAgeMs === null || runs.last === null) return null
-  const { name } = pipeline
   // Without a file it is unknown whose coverage to judge.
   const asOf = coverage === null ? runs.doneAt : coverage.oldestWatermark
   const ageMs = (coverage === null ? nowMs : serverNowMs) - (asOf ?? 0)
@@ -224,13 +211,8 @@ function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Fact
     asOf === null
       ? 'nothing was read to its end yet'
       : `its data is of ${minuteText(asOf)} UTC, ${age(ageMs)} ago`
-  return {
-    id: 'too_old',
-    message: `${name} is older than ${age(maxAgeMs)}: ${is}`,
-    hint: `${again(name)} reads the events since then.`,
-    runId: null,
-    since: asOf ?? 0,
-  }
+  const message = `${pipeline.name} is older than ${age(maxAgeMs)}: ${is}`
+  return { id: 'too_old', message, hint: `${again} reads the events since then.`, since: asOf ?? 0 }
 }
 
 function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | null {
@@ -240,38 +222,21 @@ function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | nul
     )
     .filter((stretches) => stretches.length > 0)
   if (old.length === 0) return null
-  const from = Math.min(...old.flat().map((stretch) => stretch.from ?? 0))
-  const days = Math.ceil((serverNowMs - from) / DAY)
+  const since = Math.min(...old.flat().map(({ from }) => from ?? 0))
+  const days = Math.ceil((serverNowMs - since) / DAY)
   const window = days > LONGEST_WINDOW_DAYS ? 'all' : String(days)
   const who = old.length === 1 ? '1 organisation' : `${old.length} organisations`
   return {
     id: 'coverage_gaps',
-    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not read for a time between two runs, the earliest from ${minuteText(from)} UTC on`,
+    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not read for a time between two runs, the earliest from ${minuteText(since)} UTC on`,
     hint: `\`jobtide backfill ${name} --days ${window}\` reads it; \`jobtide coverage ${name} --prove\` lists it.`,
-    runId: null,
-    since: from,
+    since,
   }
 }
 
 function damaged({ pipeline: { skipped = [] } }: Facts): Found | null {
-  const list = damagedList(skipped)
-  if (list === null) return null
-  return {
-    id: 'list_damaged',
-    message: damagedText(list),
-    hint: DAMAGED_HINT,
-    runId: null,
-    since: 0,
-  }
-}
-
-const again = (name: string) => `\`jobtide run ${name}\``
-
-function hintOf(exitCode: ExitCode, name: string): string {
-  if (exitCode === EXIT.interrupted || exitCode === EXIT.terminated) {
-    return `It was stopped on purpose; ${again(name)} goes on with it.`
-  }
-  return `${REMEDIES[exitCode] ?? 'Fix what the message names'}, then ${again(name)}.`
+  const damage = damageOf(skipped)
+  return damage && { id: 'list_damaged', ...damage }
 }
 
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {

@@ -3,7 +3,7 @@
  * order mark, CRLF, blank lines and duplicates. Pure: text in, references out, every bad line named.
  */
 
-import { parse } from 'csv-parse/sync'
+import { parse, type Options } from 'csv-parse/sync'
 import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { skippedOf, type SkippedLines } from './skipped-lines.ts'
@@ -20,7 +20,7 @@ export interface OrganizationList {
 const ID_COLUMN = 'organization_id'
 const URL_COLUMN = 'company_url'
 // As other programs and people head such columns; what is written exactly wins.
-const HEADINGS: Readonly<Record<string, RegExp>> = {
+const HEADINGS = {
   [ID_COLUMN]: /^organi[sz]ation id$/,
   [URL_COLUMN]:
     /^(?:company|organi[sz]ation|linkedin|company linkedin|linkedin company)(?: page)? url$/,
@@ -62,45 +62,34 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
       })
     }
   }
-  const idAt = columnAt(header, ID_COLUMN)
-  const urlAt = columnAt(header, URL_COLUMN)
-  if (idAt >= 0 || urlAt >= 0) {
-    const named = rows.slice(1).map(({ cells, line }) => {
-      return { reference: fromColumns(cells[idAt] ?? '', cells[urlAt] ?? ''), line }
-    })
-    return collect(named, file)
-  }
-  if (header.filter((cell) => cell !== '').length > 1) {
+  const [idAt, urlAt] = [columnAt(header, ID_COLUMN), columnAt(header, URL_COLUMN)]
+  const hasHeader = idAt >= 0 || urlAt >= 0
+  if (!hasHeader && header.filter((cell) => cell !== '').length > 1) {
     throw new ConfigError(
-      `${file}:${first?.line}: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${first?.cells.join(', ')}`,
+      `${file}:${first?.line}: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${header.join(', ')}`,
       { hint: `Name the columns in the first line, for example: ${ID_COLUMN},${URL_COLUMN}` },
     )
   }
-  const named = rows.map(({ cells, line }) => {
-    return { reference: fromText(onlyCell(cells, file, line)), line }
+  const named = rows.slice(hasHeader ? 1 : 0).map(({ cells, line }) => {
+    const reference = hasHeader
+      ? fromColumns(cells[idAt] ?? '', cells[urlAt] ?? '')
+      : fromText(onlyCell(cells, file, line))
+    return { reference, line }
   })
   return collect(named, file)
 }
 
-/** The position of a column in a header, also under another heading for the same; -1 where it is missing. */
-export function columnAt(
-  header: readonly string[],
-  column: typeof ID_COLUMN | typeof URL_COLUMN,
-): number {
-  const heads = header.map((head) => head.trim().toLowerCase())
-  const exact = heads.indexOf(column)
-  if (exact >= 0) return exact
-  return heads.findIndex((head) => HEADINGS[column]?.test(head.replaceAll(/[\s_]+/g, ' ')))
+/** The position of a column of organisations in a header; -1 where it is missing. */
+export function columnAt(header: readonly string[], column: keyof typeof HEADINGS): number {
+  return columnHeaded(header, column, HEADINGS[column])
 }
 
-// Workbooks are archives; old ones are files of their own kind.
-const WORKBOOKS = [Buffer.from('PK\u0003\u0004'), Buffer.from('d0cf11e0a1b11ae1', 'hex')]
-
-function refuseWorkbook(bytes: Uint8Array, file: string): void {
-  if (!WORKBOOKS.some((magic) => magic.equals(bytes.subarray(0, magic.length)))) return
-  throw new ConfigError(`${file} is an Excel file or another archive, not a list in text`, {
-    hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and name that file; nothing was sent.',
-  })
+/** The position of the column with this heading, or else with another one for the same; -1 where it is missing. */
+export function columnHeaded(header: readonly string[], heading: string, other: RegExp): number {
+  const heads = header.map((head) => head.trim().toLowerCase())
+  const exact = heads.indexOf(heading)
+  if (exact >= 0) return exact
+  return heads.findIndex((head) => other.test(head.replaceAll(/[\s_]+/g, ' ')))
 }
 
 // Without a header a line is one name. A second one is refused: taking the first alone would leave a company unwatched.
@@ -157,7 +146,7 @@ const ONE_A_LINE = 'Write one organisation a line, or CSV with a header; close e
  */
 export function readRows(bytes: Uint8Array, file: string, of: string, hint: string): Row[] {
   refuseWorkbook(bytes, file)
-  return parseRows(decodeText(bytes), { file, of, hint, delimiters: DELIMITERS, comment: '#' })
+  return parseRows(decodeText(bytes), file, of, hint, { delimiter: DELIMITERS, comment: '#' })
 }
 
 /**
@@ -171,31 +160,37 @@ export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] 
   const count = (delimiter: string) => header.split(delimiter).length
   const [delimiter = ','] = DELIMITERS.toSorted((a, b) => count(b) - count(a))
   refuseWorkbook(bytes, file)
-  return parseRows(text, { file, of: 'rows', hint, delimiters: [delimiter], comment: '' })
+  return parseRows(text, file, 'rows', hint, { delimiter, comment: '' })
 }
 
 const DELIMITERS = [',', ';', '\t']
 // Excel writes and reads it: which delimiter follows.
 const isSeparator = (line: string) => /^\uFEFF?sep=/i.test(line)
+// Workbooks are archives; old ones are files of their own kind.
+const WORKBOOKS = [Buffer.from('PK\u0003\u0004'), Buffer.from('d0cf11e0a1b11ae1', 'hex')]
 
-interface Parsing {
-  readonly file: string
-  readonly of: string
-  readonly hint: string
-  readonly delimiters: readonly string[]
-  readonly comment: string
+function refuseWorkbook(bytes: Uint8Array, file: string): void {
+  if (!WORKBOOKS.some((magic) => magic.equals(bytes.subarray(0, magic.length)))) return
+  throw new ConfigError(`${file} is an Excel file or another archive, not a list in text`, {
+    hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and name that file; nothing was sent.',
+  })
 }
 
-function parseRows(text: string, { file, of, hint, delimiters, comment }: Parsing): Row[] {
+function parseRows(
+  text: string,
+  file: string,
+  of: string,
+  hint: string,
+  options: Pick<Options, 'delimiter' | 'comment'>,
+): Row[] {
   try {
     const rows: Row[] = []
     parse(text, {
-      delimiter: [...delimiters],
+      ...options,
       bom: true,
       trim: true,
       skip_empty_lines: true,
       // Whole lines only: a URL may have a fragment.
-      comment,
       comment_no_infix: true,
       relax_column_count: true,
       // Each row is taken as it comes: the parser's own list, with its notes on every row, is five times the file.
@@ -207,10 +202,8 @@ function parseRows(text: string, { file, of, hint, delimiters, comment }: Parsin
     })
     return rows
   } catch (error) {
-    throw new ConfigError(`${file}: not a list of ${of}: ${messageOf(error)}`, {
-      hint,
-      cause: error,
-    })
+    const message = `${file}: not a list of ${of}: ${messageOf(error)}`
+    throw new ConfigError(message, { hint, cause: error })
   }
 }
 
@@ -245,41 +238,37 @@ function collect(
 ): OrganizationList {
   const seen = new Map<string, OrganizationRef>()
   const skipped: number[] = []
-  let duplicates = 0
   for (const { reference, line } of lines) {
     if (reference === null) {
       skipped.push(line)
       continue
     }
-    if (
-      reference.value.length > LONGEST_NAME ||
-      UNUSABLE.test(reference.value) ||
-      OTHER_FILE.test(reference.value)
-    ) {
+    const { value } = reference
+    if (value.length > LONGEST_NAME || UNUSABLE.test(value) || OTHER_FILE.test(value)) {
       throw new ConfigError(
-        `${file}:${line}: not an organisation: ${shown(withoutSecret(reference.value).slice(0, 60))}`,
+        `${file}:${line}: not an organisation: ${shown(withoutSecret(value).slice(0, 60))}`,
         {
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas, formulas or shortened numbers, in UTF-8.',
         },
       )
     }
-    if (PLACEHOLDER.test(reference.value)) {
-      throw new ConfigError(`${file}:${line}: an example line: ${reference.value}`, {
+    if (PLACEHOLDER.test(value)) {
+      throw new ConfigError(`${file}:${line}: an example line: ${value}`, {
         hint: 'Replace it by an organisation that you watch; nothing was sent.',
       })
     }
     const name = nameOf(reference)
-    if (seen.has(name)) duplicates += 1
-    else seen.set(name, reference)
+    if (!seen.has(name)) seen.set(name, reference)
   }
   if (seen.size === 0) {
     throw new ConfigError(`${file}: the list of organisations is empty`, {
       hint: 'Write one organization_id or company_url a line; nothing was sent.',
     })
   }
+  const used = lines.length - skipped.length
   return {
     organizations: [...seen.values()],
-    duplicates,
-    skipped: skippedOf(file, skipped, seen.size + duplicates),
+    duplicates: used - seen.size,
+    skipped: skippedOf(file, skipped, used),
   }
 }

@@ -5,15 +5,27 @@ import { postgresAddressFault } from '../support/postgres-address.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { cronFault, isTimezone } from './due.ts'
 
+/** A text that is not empty. */
+export const text = z.string().min(1)
+
+/** A text in which `faultOf` finds no fault. */
+function faultless(faultOf: (written: string) => string | null) {
+  return z.string().superRefine((written, context) => {
+    const message = faultOf(written)
+    if (message !== null) context.addIssue({ code: 'custom', message })
+  })
+}
+
 const DURATION = /^(\d{1,4})(s|m|h)$/
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
 
-const durationSchema = z
-  .string()
-  .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')
-  .describe('A duration: a whole number and s, m or h.')
+/** Milliseconds of a duration such as `15m`. */
+export function durationMs(written: string): number {
+  const [, amount, unit] = DURATION.exec(written) ?? []
+  return Number(amount) * DURATION_UNITS[unit as keyof typeof DURATION_UNITS]
+}
 
-const count = z.int().min(0).max(100_000)
+const count = z.int().min(0).max(100_000).optional()
 const KEEP_ERROR =
   'expected a whole number from 1, or {last, daily, weekly, monthly} with one above 0'
 const keepSchema = z.union(
@@ -21,16 +33,14 @@ const keepSchema = z.union(
     z.int().min(1, KEEP_ERROR).max(100_000, KEEP_ERROR),
     z
       .strictObject({
-        last: count.optional().describe('How many of the newest snapshots to keep.'),
-        daily: count
-          .optional()
-          .describe('For how many days (UTC) to keep the newest snapshot of the day.'),
-        weekly: count
-          .optional()
-          .describe('For how many weeks (ISO, UTC) to keep the newest snapshot of the week.'),
-        monthly: count
-          .optional()
-          .describe('For how many months (UTC) to keep the newest snapshot of the month.'),
+        last: count.describe('How many of the newest snapshots to keep.'),
+        daily: count.describe('For how many days (UTC) to keep the newest snapshot of the day.'),
+        weekly: count.describe(
+          'For how many weeks (ISO, UTC) to keep the newest snapshot of the week.',
+        ),
+        monthly: count.describe(
+          'For how many months (UTC) to keep the newest snapshot of the month.',
+        ),
       })
       .refine((rules) => Object.values(rules).some((rule) => (rule ?? 0) > 0), KEEP_ERROR),
   ],
@@ -38,10 +48,8 @@ const keepSchema = z.union(
 )
 
 export const s3Schema = z.strictObject({
-  region: z.string().min(1).optional().describe('AWS region; absent: what the AWS SDK finds.'),
-  endpoint: z
-    .string()
-    .min(1)
+  region: text.optional().describe('AWS region; absent: what the AWS SDK finds.'),
+  endpoint: text
     .optional()
     .describe('http(s)://host[:port] of an S3-compatible server; JOBTIDE_S3_ENDPOINT wins.'),
   path_style: z
@@ -52,34 +60,29 @@ export const s3Schema = z.strictObject({
     .enum(['none', 'AES256', 'aws:kms'])
     .optional()
     .describe('Encryption requested from the server; none leaves it to the bucket.'),
-  kms_key_id: z.string().min(1).optional().describe('With aws:kms: the key.'),
-  storage_class: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Storage class of data files, such as STANDARD_IA.'),
+  kms_key_id: text.optional().describe('With aws:kms: the key.'),
+  storage_class: text.optional().describe('Storage class of data files, such as STANDARD_IA.'),
 })
 
-const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success', 'digest'] as const
-const toldSchema = z.array(z.enum(TOLD)).min(1)
+const toldSchema = z
+  .array(z.enum(['failure', 'budget', 'stale', 'recovered', 'success', 'digest']))
+  .min(1)
 const ownTold = toldSchema
   .optional()
   .describe('The events reported here, instead of those in `notify.on`.')
-const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
-const addressSchema = z.string().regex(ADDRESS, 'expected an address such as team@example.com')
+const addressSchema = z
+  .string()
+  .regex(/^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/, 'expected an address such as team@example.com')
 // Who writes a pipeline file chooses where its messages go: they carry addresses, never a key or a password.
 const ADDRESS_VARIABLE =
   /^(?!.*(?:SMTP|DATABASE|DB|POSTGRES|MYSQL|MONGO|REDIS|AMQP|PROXY)_)\w+_URL$/i
-const urlSchema = z
-  .string()
-  .min(1)
-  .superRefine((text, context) => {
-    for (const [, name = ''] of text.matchAll(/\$\{(\w*)\}/g)) {
-      if (ADDRESS_VARIABLE.test(name)) continue
-      const message = `\${${name}} is not allowed here: name a variable that ends in _URL and holds no credentials`
-      context.addIssue({ code: 'custom', message })
-    }
-  })
+const urlSchema = text.superRefine((written, context) => {
+  for (const [, name = ''] of written.matchAll(/\$\{(\w*)\}/g)) {
+    if (ADDRESS_VARIABLE.test(name)) continue
+    const message = `\${${name}} is not allowed here: name a variable that ends in _URL and holds no credentials`
+    context.addIssue({ code: 'custom', message })
+  }
+})
 const URL_TEXT =
   'https, or http on this machine; ${NAME_URL} stands for a variable of the environment that ends in _URL and holds no credentials.'
 
@@ -119,29 +122,17 @@ export const notifySchema = z
 /** Who gets which notification. */
 export type NotifySpec = z.infer<typeof notifySchema>
 /** The events that a destination can receive. */
-export type Told = (typeof TOLD)[number]
+export type Told = NotifySpec['on'][number]
 
 export const databaseSchema = z.strictObject({
-  to: z
-    .string()
-    .superRefine((text, context) => {
-      const message = postgresAddressFault(text)
-      if (message !== null) context.addIssue({ code: 'custom', message })
-    })
-    .describe(
-      'postgres://user@host:5432/database without a password, or ${NAME_URL}: an environment variable that holds the whole address.',
-    ),
-  schema: z
-    .string()
-    .min(1)
+  to: faultless(postgresAddressFault).describe(
+    'postgres://user@host:5432/database without a password, or ${NAME_URL}: an environment variable that holds the whole address.',
+  ),
+  schema: text
     .max(63)
     .default('jobtide')
     .describe('The schema that gets the tables; made where it is missing.'),
-  tables: z
-    .array(z.string().min(1))
-    .min(1)
-    .optional()
-    .describe('The tables; absent: all tables for analysts.'),
+  tables: z.array(text).min(1).optional().describe('The tables; absent: all tables for analysts.'),
 })
 
 /** The fields of pipelines of every kind. */
@@ -150,12 +141,7 @@ export const commonFields = {
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'expected lower-case letters, digits and hyphens')
     .describe('Name of the pipeline; its runs are recorded under it.'),
-  schedule: z
-    .string()
-    .superRefine((text, context) => {
-      const message = cronFault(text)
-      if (message !== null) context.addIssue({ code: 'custom', message })
-    })
+  schedule: faultless(cronFault)
     .optional()
     .describe('Cron time, five fields: when `jobtide schedule` runs it, and `status` expects it.'),
   timezone: z
@@ -183,7 +169,9 @@ export const commonFields = {
         .max(32)
         .default(4)
         .describe('How many batches to read at the same time.'),
-      max_wait: durationSchema
+      max_wait: z
+        .string()
+        .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')
         .default('15m')
         .describe(
           'The longest wait that the service may order or in which it answers nothing (exit 5), and the longest wait for another run (exit 8).',
@@ -192,10 +180,7 @@ export const commonFields = {
     .default({ concurrency: 4, max_wait: '15m' }),
   snapshot: z
     .strictObject({
-      to: z
-        .string()
-        .min(1)
-        .describe('A folder (relative to the data directory) or s3://bucket/prefix.'),
+      to: text.describe('A folder (relative to the data directory) or s3://bucket/prefix.'),
       keep: keepSchema
         .default(30)
         .describe('How many snapshots to keep: a number of the newest, or a number for each rule.'),
@@ -219,7 +204,7 @@ export const commonFields = {
   journal: z
     .strictObject({
       backup: z
-        .union([z.literal(false), z.string().min(1)])
+        .union([z.literal(false), text])
         .optional()
         .describe(
           'Where the journal is backed up: a folder (relative to the data directory) or s3://bucket/prefix; false for nowhere; absent: journal/ below a destination on S3.',
@@ -234,15 +219,13 @@ export const commonFields = {
         .default('duckdb')
         .describe('The engine that builds the models of a snapshot.'),
       submit: z
-        .array(z.string().min(1))
+        .array(text)
         .min(1)
         .optional()
         .describe(
           'The command that starts the Spark job and ends with it, with its arguments; {job} stands for the address of the job; without it, the address comes last.',
         ),
-      address: z
-        .string()
-        .min(1)
+      address: text
         .optional()
         .describe(
           'The address of the destination for Spark; absent: `snapshot.to` with file:// or s3a://.',
@@ -260,10 +243,4 @@ export const commonFields = {
   notify: notifySchema
     .optional()
     .describe('Who is notified of how runs end and of changes; absent: no one.'),
-}
-
-/** Milliseconds of a duration such as `15m`. */
-export function durationMs(text: string): number {
-  const [, amount, unit] = DURATION.exec(text) ?? []
-  return Number(amount) * DURATION_UNITS[unit as keyof typeof DURATION_UNITS]
 }

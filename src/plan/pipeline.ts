@@ -11,14 +11,8 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { nearest } from '../support/nearest.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 import type { Schedule } from './due.ts'
-import {
-  commonFields,
-  databaseSchema,
-  notifySchema,
-  s3Schema,
-  type NotifySpec,
-} from './pipeline-fields.ts'
-import { watchListSchema, watchSchema } from './watch-lists.ts'
+import { commonFields, text, type NotifySpec } from './pipeline-fields.ts'
+import { watchSchema } from './watch-lists.ts'
 
 /** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */
 function windowSchema<Word extends string>(words: readonly Word[]) {
@@ -36,10 +30,9 @@ const filterText = z
 export const pipelineSchema = z.strictObject({
   ...commonFields,
   kind: z.literal('job-changes').default('job-changes').describe('What it reads.'),
-  organizations: z
-    .string()
-    .min(1)
-    .describe('The organisations to watch: a CSV, TXT or Parquet file, relative to this file.'),
+  organizations: text.describe(
+    'The organisations to watch: a CSV, TXT or Parquet file, relative to this file.',
+  ),
   event_types: z
     .array(z.enum(EVENT_TYPES))
     .min(1, 'expected at least one of joined, left, title_change')
@@ -79,16 +72,14 @@ export const collectSchema = z.strictObject({
     .enum([...ENDPOINTS.keys()], { error: `expected one of ${[...ENDPOINTS.keys()].join(', ')}` })
     .describe('The items to request.'),
   for_each: z
-    .union([z.string().min(1), z.strictObject({ sql: z.string().min(1) })], {
+    .union([text, z.strictObject({ sql: text })], {
       error: 'expected a file, or {sql: …}',
     })
     .optional()
     .describe(
       'The items to request: a CSV or TXT file, relative to this one, or the first column of an SQL select over the warehouse; absent: one request, for what the options say.',
     ),
-  fills: z
-    .string()
-    .min(1)
+  fills: text
     .optional()
     .describe('The member of a request that each item fills; absent: the first of the endpoint.'),
   options: z
@@ -113,41 +104,39 @@ export const collectSchema = z.strictObject({
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 export type CollectSpec = z.infer<typeof collectSchema>
 
+// A run looks at its pipeline and at all others several times: for what it does, whom it tells, and what is due.
+const parsedBefore = new Map<string, PipelineSpec | CollectSpec>()
+
 /**
  * Parses the text of a pipeline file.
  * @param file name for messages
  * @throws ConfigError naming file, line and what is allowed, for every fault at once
  */
-export function parsePipeline(text: string, file: string): PipelineSpec | CollectSpec {
-  const key = `${file}\n${text}`
-  const known = parsedBefore.get(key)
-  if (known !== undefined) return known
-  const spec = parse(text, file)
+export function parsePipeline(written: string, file: string): PipelineSpec | CollectSpec {
+  const key = `${file}\n${written}`
+  const spec = parsedBefore.get(key) ?? parse(written, file)
   parsedBefore.set(key, spec)
   return spec
 }
 
-// A run looks at its pipeline and at all others several times: for what it does, whom it tells, and what is due.
-const parsedBefore = new Map<string, PipelineSpec | CollectSpec>()
-const readBefore = new Map<string, ReadableParts>()
-
-function parse(text: string, file: string): PipelineSpec | CollectSpec {
-  if (text.length > LONGEST_FILE) {
-    throw new ConfigError(
-      `${file} is not a pipeline file: it is longer than ${LONGEST_FILE} characters`,
-    )
-  }
-  refuseDeep(text, file)
+function parse(written: string, file: string): PipelineSpec | CollectSpec {
+  refuseLarge(written, file)
   const lines = new LineCounter()
   const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error' as const }
-  const document = parseDocument(text, options)
+  const document = parseDocument(written, options)
   const [syntax] = document.errors
   if (syntax !== undefined) {
     const { line } = lines.linePos(syntax.pos[0])
     throw new ConfigError(`${file}:${line}: not valid YAML: ${syntax.message}`, { hint: HINT })
   }
-  const values = valuesOf(document, file)
-  const parsed = schemaOf(document).safeParse(values)
+  const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
+  const schema = isCollect ? collectSchema : pipelineSchema
+  // The message about an unknown key, or in place of a map: the keys that are known there.
+  const error = ({ code, inst }: z.core.$ZodRawIssue) =>
+    inst instanceof z.ZodObject && (code === 'unrecognized_keys' || inst === schema)
+      ? Object.keys(inst.shape).join(', ')
+      : undefined
+  const parsed = schema.safeParse(valuesOf(document, file), { error })
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
@@ -161,34 +150,21 @@ export interface ReadableParts {
 }
 
 /** Reads the parts of a pipeline file that are right, each on its own. Never throws. */
-export function readableParts(text: string): ReadableParts {
-  const parts = readBefore.get(text) ?? readParts(text)
-  readBefore.set(text, parts)
-  return parts
-}
-
-function readParts(text: string): ReadableParts {
-  const nothing = { name: null, schedule: null, notify: null }
+export function readableParts(written: string): ReadableParts {
+  const { name, schedule, timezone, notify } = commonFields
+  let values: Readonly<Record<string, unknown>> = {}
   try {
-    if (text.length > LONGEST_FILE) return nothing
-    refuseDeep(text, '')
-    const values = parseDocument(text, { logLevel: 'error' }).toJS() as Record<
-      string,
-      unknown
-    > | null
-    if (values === null || typeof values !== 'object') return nothing
-    const { name, schedule, timezone, notify } = commonFields
-    const cron = schedule.safeParse(values['schedule']).data
-    return {
-      name: name.safeParse(values['name']).data ?? null,
-      schedule:
-        cron === undefined
-          ? null
-          : { cron, timezone: timezone.catch('UTC').parse(values['timezone']) },
-      notify: notify.safeParse(values['notify']).data ?? null,
-    }
+    refuseLarge(written, '')
+    values = Object(parseDocument(written, { logLevel: 'error' }).toJS()) as typeof values
   } catch {
-    return nothing
+    // Then no part of it is right.
+  }
+  const cron = schedule.safeParse(values['schedule']).data
+  const zone = timezone.catch('UTC').parse(values['timezone'])
+  return {
+    name: name.safeParse(values['name']).data ?? null,
+    schedule: cron === undefined ? null : { cron, timezone: zone },
+    notify: notify.safeParse(values['notify']).data ?? null,
   }
 }
 
@@ -201,10 +177,15 @@ const LONGEST_FILE = 16_384
 // levels were enough.
 const DEEPEST = 32
 
-/** Reads its tokens only, which needs no stack. */
-function refuseDeep(text: string, file: string): void {
+function refuseLarge(written: string, file: string): void {
+  if (written.length > LONGEST_FILE) {
+    throw new ConfigError(
+      `${file} is not a pipeline file: it is longer than ${LONGEST_FILE} characters`,
+    )
+  }
+  // Reads its tokens only, which needs no stack.
   const parser = new Parser()
-  for (const token of new Lexer().lex(text)) {
+  for (const token of new Lexer().lex(written)) {
     Array.from(parser.next(token))
     if (parser.stack.length <= DEEPEST) continue
     throw new ConfigError(`${file}: not valid YAML: it is nested too deeply`, { hint: HINT })
@@ -220,18 +201,7 @@ function valuesOf(document: Document, file: string): unknown {
   }
 }
 
-const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
-  limits: Object.keys(commonFields.limits.unwrap().shape),
-  snapshot: Object.keys(commonFields.snapshot.unwrap().shape),
-  'snapshot.keep': ['last', 'daily', 'weekly', 'monthly'],
-  'snapshot.s3': Object.keys(s3Schema.shape),
-  build: Object.keys(commonFields.build.unwrap().shape),
-  destinations: Object.keys(databaseSchema.shape),
-  notify: Object.keys(notifySchema.shape),
-  'notify.webhook': Object.keys(notifySchema.shape.webhook.unwrap().shape),
-  'notify.email': Object.keys(notifySchema.shape.email.unwrap().shape),
-  watch: Object.keys(watchListSchema.shape),
-}
+const KEY = /^[\w-]{1,40}$/
 
 function describe(
   issue: z.core.$ZodIssue,
@@ -239,31 +209,18 @@ function describe(
   lines: LineCounter,
   file: string,
 ): string[] {
-  const at = (path: readonly PropertyKey[]) => `${file}:${lineOf(path, document, lines)}`
-  const { path } = issue
+  const { path, message } = issue
+  const at = (of: readonly PropertyKey[]) => `${file}:${lineOf(of, document, lines)}`
   if (issue.code === 'unrecognized_keys') {
-    const group = path.filter((part) => typeof part === 'string').join('.')
-    const keys = ALLOWED_KEYS[group] ?? Object.keys(schemaOf(document).shape)
     return issue.keys.map((key) => {
       // An address that was written without its key may be a secret.
       const shown = KEY.test(key) ? key : '…'
-      const near = nearest(key, keys)
+      const near = nearest(key, message.split(', '))
       const meant = near === undefined ? '' : `did you mean ${near}? `
-      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; ${meant}allowed: ${keys.join(', ')}`
+      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; ${meant}allowed: ${message}`
     })
   }
-  if (path.length === 0) {
-    return [
-      `${at(path)}: expected keys and values: ${Object.keys(schemaOf(document).shape).join(', ')}`,
-    ]
-  }
+  if (path.length === 0) return [`${at(path)}: expected keys and values: ${message}`]
   const isMissing = document.getIn(path) === undefined
-  return [`${at(path)}: ${path.join('.')}: ${isMissing ? 'missing; ' : ''}${issue.message}`]
+  return [`${at(path)}: ${path.join('.')}: ${isMissing ? 'missing; ' : ''}${message}`]
 }
-
-function schemaOf(document: Document.Parsed): typeof pipelineSchema | typeof collectSchema {
-  const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
-  return isCollect ? collectSchema : pipelineSchema
-}
-
-const KEY = /^[\w-]{1,40}$/

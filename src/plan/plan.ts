@@ -145,11 +145,9 @@ function kindsOf<N extends { readonly organization: OrganizationRef }>(
   due: readonly N[],
   coverage: PlanHistory['coverage'],
 ): N[][] {
-  const [urls, others] = [true, false].map((isNew) =>
-    due.filter(
-      ({ organization: { by, value } }) => (by === 'url' && !coverage.has(value)) === isNew,
-    ),
-  ) as [N[], N[]]
+  const isNewUrl = ({ organization: { by, value } }: N) => by === 'url' && !coverage.has(value)
+  const urls = due.filter(isNewUrl)
+  const others = due.filter((one) => !isNewUrl(one))
   const isOne = due.length <= BATCH_ORGANIZATIONS || urls.length === 0 || others.length === 0
   return isOne ? [[...due]] : [urls, others]
 }
@@ -158,14 +156,7 @@ function kindsOf<N extends { readonly organization: OrganizationRef }>(
 export function questionSha256(question: Question): string {
   const { pipeline, eventTypes, filters, window, initialWindow, overlapHours } = question
   const organizations = question.organizations.map(({ value }) => value).toSorted()
-  const text = stableJson({
-    pipeline,
-    eventTypes: eventTypes.toSorted(),
-    filters,
-    window,
-    initialWindow,
-    overlapHours,
-    organizations,
-  })
-  return sha256Hex(text)
+  const limits = { window, initialWindow, overlapHours }
+  const about = { pipeline, eventTypes: eventTypes.toSorted(), filters, organizations }
+  return sha256Hex(stableJson({ ...about, ...limits }))
 }

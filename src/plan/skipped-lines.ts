@@ -36,28 +36,29 @@ export function skippedText({ list, lines }: SkippedLines): string {
 const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
-/** The list that lost too many lines to be the intended one: 10 or more, and over a tenth of it. */
-export function damagedList(skipped: readonly SkippedLines[]): SkippedLines | null {
-  const isDamaged = ({ lines: { length }, used }: SkippedLines) =>
-    length >= MANY_LINES && length > MANY_SHARE * (length + used)
-  return skipped.find(isDamaged) ?? null
+/**
+ * Names the list that lost too many lines to be the intended one: 10 or more, and over a tenth of it.
+ * @returns null where none did; else a message such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are left`
+ */
+export function damageOf(
+  skipped: readonly SkippedLines[],
+): { readonly message: string; readonly hint: string } | null {
+  const damaged = skipped.find(
+    ({ lines: { length }, used }) => length >= MANY_LINES && length > MANY_SHARE * (length + used),
+  )
+  if (damaged === undefined) return null
+  const left = `${countText(damaged.used, 'line')} ${damaged.used === 1 ? 'is' : 'are'} left`
+  return {
+    message: `${skippedText(damaged)}; ${left}`,
+    hint: 'Write an organization_id or company_url into these lines, or put # before each line that you do not watch.',
+  }
 }
 
-/** @throws ConfigError for a list that {@link damagedList} finds */
+/** @throws ConfigError for a list that {@link damageOf} finds */
 export function refuseDamaged(skipped: readonly SkippedLines[]): void {
-  const damaged = damagedList(skipped)
-  if (damaged === null) return
-  throw new ConfigError(damagedText(damaged), { hint: DAMAGED_HINT })
+  const damage = damageOf(skipped)
+  if (damage !== null) throw new ConfigError(damage.message, { hint: damage.hint })
 }
-
-/** In words: `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are left`. */
-export function damagedText(damaged: SkippedLines): string {
-  const { used } = damaged
-  return `${skippedText(damaged)}; ${countText(used, 'line')} ${used === 1 ? 'is' : 'are'} left`
-}
-
-export const DAMAGED_HINT =
-  'Write an organization_id or company_url into these lines, or put # before each line that you do not watch.'
 
 /** A warning for each list. */
 export function tellSkipped(logger: Logger, skipped: readonly SkippedLines[]): void {

@@ -8,7 +8,8 @@ import { z } from 'zod'
 import { ConfigError } from '../support/errors.ts'
 import { companySlug } from '../support/text.ts'
 import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
-import { readRows, type OrganizationList, type Row } from './organizations.ts'
+import { columnHeaded, readRows, type OrganizationList } from './organizations.ts'
+import { text } from './pipeline-fields.ts'
 
 /** Everything that career_changes tells. */
 export const CHANGES = [
@@ -24,35 +25,29 @@ export const CHANGES = [
   'left_side_role',
 ] as const
 
+function someOf<Word extends string>(words: readonly Word[]) {
+  return z.array(z.enum(words)).min(1).optional()
+}
+
 /** The shape of one list below `watch:`. */
-export const watchListSchema = z.strictObject({
+const watchListSchema = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,40}$/, 'expected lower-case letters, digits, - and _')
     .describe('Name of the list, as in watch_hits.'),
-  people: z
-    .string()
-    .min(1)
+  people: text
     .optional()
     .describe(
       'A CSV file of people with one or more of the columns profile_id, url, handle and name, relative to this file.',
     ),
-  organizations: z
-    .string()
-    .min(1)
+  organizations: text
     .optional()
     .describe('Instead of people: a list of organisations, relative to this file.'),
-  changes: z.array(z.enum(CHANGES)).min(1).optional().describe('Which changes; absent: all.'),
-  levels: z
-    .array(z.enum([...LEVELS, 'unknown']))
-    .min(1)
-    .optional()
-    .describe('Only changes from or to one of these levels.'),
-  functions: z
-    .array(z.enum([...FUNCTIONS, 'unknown']))
-    .min(1)
-    .optional()
-    .describe('Only changes from or to one of these fields of work.'),
+  changes: someOf(CHANGES).describe('Which changes; absent: all.'),
+  levels: someOf([...LEVELS, 'unknown']).describe('Only changes from or to one of these levels.'),
+  functions: someOf([...FUNCTIONS, 'unknown']).describe(
+    'Only changes from or to one of these fields of work.',
+  ),
 })
 
 /** The shape of `watch:` in a pipeline file. */
@@ -106,46 +101,37 @@ const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns
 export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
   const [header, ...rows] = readRows(bytes, file, 'people', HINT)
   const heads = (header?.cells ?? []).map((head) => head.toLowerCase())
-  const columns = PERSON_COLUMNS.flatMap((kind) => {
-    const exact = heads.indexOf(kind)
-    const at =
-      exact >= 0
-        ? exact
-        : heads.findIndex((head) => HEADINGS[kind].test(head.replaceAll(/[\s_]+/g, ' ')))
-    return at < 0 ? [] : [{ kind, at }]
-  })
+  const columns = PERSON_COLUMNS.map((kind) => {
+    return { kind, at: columnHeaded(heads, kind, HEADINGS[kind]) }
+  }).filter(({ at }) => at >= 0)
+  const wanted = PERSON_COLUMNS.join(', ')
   if (columns.length === 0) {
     const found = heads.length === 0 ? 'nothing' : heads.join(', ')
-    const wanted = PERSON_COLUMNS.join(', ')
     throw refused(`${file}:${header?.line ?? 1}: no column ${wanted}; found: ${found}`)
   }
   if (rows.length === 0) throw refused(`${file}: the watch-list is empty`)
-  return rows.flatMap((row, index) => {
+  return rows.flatMap(({ cells, line }, index) => {
     const named = columns.flatMap(({ kind, at }) => {
-      const text = row.cells[at] ?? ''
-      if (text === '') return []
-      if (text.length > LONGEST || UNUSABLE.test(text) || (kind !== 'name' && /\s/.test(text))) {
-        const shown = JSON.stringify(text.slice(0, 60))
-        throw refused(`${file}:${row.line}: ${kind}: not a ${WHAT[kind]}: ${shown}`)
+      const written = cells[at] ?? ''
+      if (written === '') return []
+      const isOdd = UNUSABLE.test(written) || (kind !== 'name' && /\s/.test(written))
+      if (written.length > LONGEST || isOdd) {
+        const shown = JSON.stringify(written.slice(0, 60))
+        const what = kind === 'url' ? 'page' : kind
+        throw refused(`${file}:${line}: ${kind}: not a ${what}: ${shown}`)
       }
-      return [{ entry: index + 1, ...asWritten(kind, text) }]
+      return [{ entry: index + 1, ...asWritten(kind, written) }]
     })
-    refuseOdd(row, heads.length, named.length, file)
+    if (cells.slice(heads.length).some((cell) => cell !== '')) {
+      const counts = `${cells.length} cells below ${heads.length} columns`
+      throw refused(`${file}:${line}: ${counts}: put a cell with a comma in quotes`)
+    }
+    if (named.length === 0)
+      throw refused(`${file}:${line}: no person is named: ${wanted} are empty`)
     // An id is enough: a name in addition could only be that of another person.
     if (named[0]?.kind === 'profile_id') return named.slice(0, 1)
     return named.filter(({ kind }, at) => named.findIndex((one) => one.kind === kind) === at)
   })
-}
-
-const WHAT = { profile_id: 'profile_id', url: 'page', handle: 'handle', name: 'name' } as const
-
-function refuseOdd({ cells, line }: Row, columns: number, named: number, file: string): void {
-  if (cells.slice(columns).some((cell) => cell !== '')) {
-    const counts = `${cells.length} cells below ${columns} columns`
-    throw refused(`${file}:${line}: ${counts}: put a cell with a comma in quotes`)
-  }
-  if (named > 0) return
-  throw refused(`${file}:${line}: no person is named: ${PERSON_COLUMNS.join(', ')} are empty`)
 }
 
 function refused(message: string): ConfigError {
@@ -155,13 +141,13 @@ function refused(message: string): ConfigError {
 // A page may be in the column of handles, and a handle in that of pages: a slash distinguishes them.
 function asWritten(
   kind: (typeof PERSON_COLUMNS)[number],
-  text: string,
+  written: string,
 ): Pick<WatchEntry, 'kind' | 'listedAs'> {
-  if (kind === 'name') return { kind, listedAs: text.normalize('NFKC') }
-  if (kind === 'profile_id') return { kind, listedAs: text }
-  return text.includes('/')
-    ? { kind: 'url', listedAs: text }
-    : { kind: 'handle', listedAs: text.replace(/^@/, '') }
+  if (kind === 'name') return { kind, listedAs: written.normalize('NFKC') }
+  if (kind === 'profile_id') return { kind, listedAs: written }
+  return written.includes('/')
+    ? { kind: 'url', listedAs: written }
+    : { kind: 'handle', listedAs: written.replace(/^@/, '') }
 }
 
 /** The entries of a list of organisations. */

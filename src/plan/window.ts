@@ -19,12 +19,12 @@ export interface WindowQuestion {
   readonly isAfterLoss?: boolean
 }
 
-const LONGEST_WINDOW_DAYS = 365
+/** The service takes no longer window, so everything is requested then. */
+export const LONGEST_WINDOW_DAYS = 365
 
 /**
  * The window that closes the gap between covered and wanted time, in whole days rounded up, including the overlap; time
- * that was read to its end is not bought again. The service takes no window over 365 days, so everything is requested
- * then. Time that was answered without events for all types is requested again: that is free while there is nothing.
+ * that was read to its end is not bought again. Time that was answered without events for all types is requested again: that is free while there is nothing.
  */
 export function neededWindow(
   question: WindowQuestion,

@@ -17,7 +17,7 @@ import type { Suppression } from '../load/suppression.ts'
 import { collectQuestionSha256, planCollection } from '../plan/collection.ts'
 import { runsOf } from '../plan/judge.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
-import { DAMAGED_HINT, damagedList, damagedText } from '../plan/skipped-lines.ts'
+import { damageOf } from '../plan/skipped-lines.ts'
 import type { Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
@@ -101,12 +101,12 @@ function refuseLost(
   history: History,
   organizations: number,
 ): void {
-  const damaged = damagedList(skipped)
+  const damage = damageOf(skipped)
   const before = runsOf(history, pipeline).last?.started.organizations ?? 0
-  if (damaged === null || before - organizations <= LOST_SHARE * before) return
+  if (damage === null || before - organizations <= LOST_SHARE * before) return
   throw new ConfigError(
-    `${organizationsFile} names ${countText(organizations, 'organisation')}, the last run asked for ${numberText(before)}: ${damagedText(damaged)}`,
-    { hint: DAMAGED_HINT },
+    `${organizationsFile} names ${countText(organizations, 'organisation')}, the last run asked for ${numberText(before)}: ${damage.message}`,
+    { hint: damage.hint },
   )
 }
 

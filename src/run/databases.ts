@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { computedModels } from '../model/computed-models.ts'
-import { ownTables } from '../model/own/state.ts'
+import { ownTables } from '../model/build-state.ts'
 import {
   loadIntoPostgres,
   postgresTables,

@@ -9,7 +9,7 @@ import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { coverageReport, wantedOf } from '../plan/coverage-report.ts'
+import { coverageReport, wantedOf, type Wanted } from '../plan/coverage-report.ts'
 import type { Schedule } from '../plan/due.ts'
 import { judge, type JudgedPipeline, type Judgement, type JudgingOptions } from '../plan/judge.ts'
 import type { NotifySpec } from '../plan/pipeline-fields.ts'
@@ -26,6 +26,8 @@ import { pipelineFile, pipelineFilesIn, unlessWrong } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
 export interface KnownPipeline extends JudgedPipeline {
+  /** The wanted coverage; null where no file states it. */
+  readonly wanted: Wanted | null
   /** Its argument on the command line: its name, or the path of its file. */
   readonly argument: string
   readonly job: Job | null

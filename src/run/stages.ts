@@ -17,7 +17,7 @@ import { buildModels, type BuildOptions, type BuildReport, type BuildStep } from
 import { computedModels } from '../model/computed-models.ts'
 import { readOwnFiles } from '../model/own/files.ts'
 import { refuseOnSpark } from '../model/own/project.ts'
-import { ownTables } from '../model/own/state.ts'
+import { ownTables } from '../model/build-state.ts'
 import { PublishError } from '../publish/errors.ts'
 import { checkDestination, type LossChoices } from '../publish/guard.ts'
 import { collectGarbage, type GcReport, type Keep } from '../publish/retention.ts'

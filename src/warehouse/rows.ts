@@ -3,6 +3,23 @@
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
+/** Values by column. */
+export type Row = Readonly<Record<string, SqlValue>>
+
+/** Appends rows that have the same columns. */
+export async function appendRows(
+  warehouse: {
+    append: (table: string, columns: Record<string, readonly SqlValue[]>) => Promise<void>
+  },
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {}).map((name): [string, SqlValue[]] => {
+    return [name, rows.map((row) => row[name] ?? null)]
+  })
+  if (columns.length > 0) await warehouse.append(table, Object.fromEntries(columns))
+}
+
 /** The parameters of a statement, by place or by name. */
 export type SqlParameters = readonly SqlValue[] | Readonly<Record<string, SqlValue>>
 

@@ -3,7 +3,7 @@
  * the other, as the rules in sql/models/core/ambiguous_events.sql say it in words; in which order, careers-order.ts says.
  */
 
-import { pseudoEmployers } from '../../src/model/pseudo-employers.ts'
+import { pseudoEmployers } from '../../src/model/config-lists.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import type { GivenEvent } from '../helpers/warehouse.ts'
 import {

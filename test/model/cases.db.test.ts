@@ -75,7 +75,7 @@ describe('model cases', () => {
   })
 })
 
-// No build checks the key of a view: src/model/constraints.ts. Of views over answers nothing else does.
+// No build checks the key of a view: src/model/checks.ts. Of views over answers nothing else does.
 it('each view has one row for each key, whatever the cases give', async () => {
   const repeated: string[] = []
   for (const { name, key, kind, schema } of nodes) {

@@ -9,8 +9,9 @@ import {
   pseudoEmployers,
   pseudoEmployersOf,
   pseudoEmployersSchema,
-} from '../../src/model/pseudo-employers.ts'
-import { transferDecisions, transferDecisionsSchema } from '../../src/model/transfer-decisions.ts'
+  transferDecisions,
+  transferDecisionsSchema,
+} from '../../src/model/config-lists.ts'
 import { packageRoot, sqlFolder } from '../../src/support/assets.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'

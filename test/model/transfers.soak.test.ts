@@ -7,10 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { buildModels } from '../../src/model/build.ts'
 import { readChecks } from '../../src/model/checks.ts'
-import {
-  organizationGroups,
-  organizationGroupsSchema,
-} from '../../src/model/organization-groups.ts'
+import { organizationGroups, organizationGroupsSchema } from '../../src/model/config-lists.ts'
 import { readProject } from '../../src/model/project.ts'
 import { packageRoot, sqlFolder } from '../../src/support/assets.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'

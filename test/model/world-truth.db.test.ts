@@ -104,7 +104,7 @@ describe('in a world of 150 organisations and two years, at least 99 % are right
   })
 })
 
-// No build checks the key of a view: src/model/constraints.ts.
+// No build checks the key of a view: src/model/checks.ts.
 it('each view has one row for each key', async () => {
   const views = readModelFiles().filter(({ kind }) => kind === 'view')
   expect(views.length).toBeGreaterThan(20)

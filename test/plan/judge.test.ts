@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
+import { coverageReport, type Wanted } from '../../src/plan/coverage-report.ts'
 import { judge, runState, type JudgedPipeline, type JudgingOptions } from '../../src/plan/judge.ts'
 import type { ExitCode } from '../../src/support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
@@ -10,20 +11,17 @@ const NOW = Date.UTC(2026, 10, 20, 9)
 const NIGHTLY: JudgedPipeline = {
   name: 'nightly',
   schedule: { cron: '15 2 * * *', timezone: 'UTC' },
-  wanted: null,
+  coverage: null,
   problem: null,
   isExpected: true,
 }
-const LIST: JudgedPipeline = {
-  ...NIGHTLY,
-  wanted: {
-    organizations: [
-      { by: 'id', value: 'org_1' },
-      { by: 'id', value: 'org_2' },
-    ],
-    eventTypes: ['joined'],
-    window: 365,
-  },
+const LIST: Wanted = {
+  organizations: [
+    { by: 'id', value: 'org_1' },
+    { by: 'id', value: 'org_2' },
+  ],
+  eventTypes: ['joined'],
+  window: 365,
 }
 
 interface End {
@@ -47,10 +45,13 @@ function ran(...ends: readonly (End | null)[]): History {
 function found(
   history: History,
   options: Partial<JudgingOptions> = {},
-  pipelines: readonly JudgedPipeline[] = [NIGHTLY],
+  pipelines: readonly (JudgedPipeline | Wanted)[] = [NIGHTLY],
 ) {
+  const judged = pipelines.map((one) =>
+    'name' in one ? one : { ...NIGHTLY, coverage: coverageReport(one, history, NOW) },
+  )
   const all = { nowMs: NOW, serverNowMs: NOW, working: null, maxAgeMs: null, ...options }
-  return judge(pipelines, history, all)
+  return judge(judged, history, all)
 }
 const ids = (...given: Parameters<typeof found>) => found(...given).map(({ id }) => id)
 

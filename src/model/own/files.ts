@@ -4,7 +4,7 @@
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { onDisk, ConfigError } from '../../support/errors.ts'
 import { refuseOthersFile } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
@@ -28,8 +28,8 @@ export class OwnSqlError extends ConfigError {
   }
 }
 
-/** A check of the user's own: one select that returns the offending rows. */
-export interface OwnCheck {
+/** One file: a model, or a check, whose select returns the offending rows. */
+interface OwnSelect {
   readonly name: string
   /** Such as `checks/mine.sql`. */
   readonly file: string
@@ -37,17 +37,15 @@ export interface OwnCheck {
 }
 
 export interface OwnFiles {
-  readonly models: readonly ModelFile[]
-  readonly checks: readonly OwnCheck[]
+  readonly models: readonly (ModelFile & OwnSelect)[]
+  readonly checks: readonly OwnSelect[]
   /** By file, such as `models/mine.sql`, a hash of its bytes. */
   readonly hashes: ReadonlyMap<string, string>
 }
 
-const FOLDERS = ['models', 'checks']
-
 /** Whether there are models or checks in the folder of a project. */
 export function holdsOwn(folder: string): boolean {
-  return FOLDERS.some((name) => filesIn(join(folder, name)).length > 0)
+  return ['models', 'checks'].some((name) => filesIn(join(folder, name)).length > 0)
 }
 
 /**
@@ -56,17 +54,19 @@ export function holdsOwn(folder: string): boolean {
  */
 export function readOwnFiles(folder: string): OwnFiles {
   const hashes = new Map<string, string>()
+  const shipped = shippedNames()
   const read = (kind: string) =>
     filesIn(join(folder, kind)).map((path) => {
-      const file = ownFile(path)
+      const file = `${kind}/${basename(path)}`
+      const name = basename(path, '.sql')
       const bytes = onDisk(path, () => {
         refuseOthersFile(path, statSync(path), path, 'run SQL that is not yours')
         return readFileSync(path)
       })
       hashes.set(file, sha256Hex(bytes))
-      const name = basename(path, '.sql')
-      if (!/^[a-z]\w*$/.test(name) || name !== name.toLowerCase()) {
-        refuseTaken(file, name, shippedNames())
+      const isPlain = /^[a-z][a-z0-9_]*$/.test(name)
+      if (kind === 'models' || !isPlain) refuseTaken(file, name, shipped)
+      if (!isPlain) {
         throw new OwnSqlError(
           file,
           'the name of a model or check has lower-case letters, digits and underscores',
@@ -78,13 +78,12 @@ export function readOwnFiles(folder: string): OwnFiles {
         .replaceAll('\r\n', '\n')
       return { path, file, name, sql: statementIn(text, file) }
     })
-  const shipped = shippedNames()
-  const models = read('models').map(({ path, file, name, sql }) => {
-    refuseTaken(file, name, shipped)
+  const models = read('models').map(({ path, file, sql }) => {
     const model = parseModelFile(path, sql, (problem) => new OwnSqlError(file, problem), true)
-    return { ...model, grain: model.grain || `Made by ${file}.` }
+    return { ...model, file, grain: model.grain || `Made by ${file}.` }
   })
-  return { models, checks: read('checks'), hashes }
+  const checks = read('checks').map(({ file, name, sql }) => ({ file, name, sql }))
+  return { models, checks, hashes }
 }
 
 function filesIn(folder: string): string[] {
@@ -92,11 +91,6 @@ function filesIn(folder: string): string[] {
   return existsSync(folder)
     ? sqlFilesIn(folder).filter((path) => !basename(path).startsWith('.'))
     : []
-}
-
-/** Such as `models/mine.sql`. */
-export function ownFile(path: string): string {
-  return `${basename(dirname(path))}/${basename(path)}`
 }
 
 /** @throws OwnSqlError where one of `taken` has the name, in any case */

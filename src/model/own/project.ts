@@ -1,25 +1,23 @@
 /**
- * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records the result of
- * the last build for each file: a file that is new, edited or gone is noticed by its bytes, and only such files are
- * parsed.
+ * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records which files the last
+ * build made: one that is new, edited or gone is noticed by its bytes.
  */
 
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
-import { sha256Hex } from '../../support/hash.ts'
 import { didYouMean } from '../../support/nearest.ts'
 import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
-import { constraintsOf } from '../constraints.ts'
+import { readState } from '../build-state.ts'
+import { constraintsOf } from '../checks.ts'
 import {
+  runOrder,
   syntaxTrees,
+  tablesRead,
   withSchemas,
-  type OwnProject,
   type Project,
   type ProjectNode,
 } from '../project.ts'
-import { runOrder, tablesRead } from '../run-order.ts'
-import { OwnSqlError, ownFile, placeOf, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
-import { readState } from './state.ts'
+import { OwnSqlError, placeOf, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
 
@@ -50,41 +48,33 @@ export async function withOwn(
   const files = root === null ? NONE : readOwnFiles(root)
   if (files.hashes.size === 0 && before === null) return project
   const made = Object.fromEntries(files.hashes)
-  const isNew = (file: string) => before?.made[file] !== made[file]
-  await refuseTakenNames(
-    warehouse,
-    files.models.filter(({ path }) => isNew(ownFile(path))),
-    project,
+  const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
+  await refuseTakenNames(warehouse, files.models.filter(isNew), project)
+  const reads = await readsOf(warehouse, files, project)
+  const shipped = new Map(project.nodes.map((node) => [node.name, node]))
+  const nodes = inOrder(
+    files.models.map((model) => {
+      const own = reads.get(model.file) ?? []
+      const schemaOf = (name: string) =>
+        own.includes(name) ? shipped.get(name)?.schema : undefined
+      const endpoints = [model, ...own.map((name) => shipped.get(name))].flatMap(
+        (one) => one?.endpoints ?? [],
+      )
+      return {
+        ...model,
+        reads: own,
+        storedSql: withSchemas(model.sql, schemaOf),
+        endpoints: [...new Set(endpoints)],
+        computed: null,
+      }
+    }),
   )
-  const isOfThis = before?.fingerprint === project.fingerprint
-  const reads = await readsOf(warehouse, files, isOfThis ? before.reads : {}, project)
-  const schemas = new Map(project.nodes.map(({ name, schema }) => [name, schema]))
-  const endpoints = new Map(project.nodes.map((node) => [node.name, node.endpoints ?? []]))
-  const found = files.models.map(({ path, ...model }): ProjectNode => {
-    const own = reads[sha256Hex(model.sql)] ?? []
-    return {
-      ...model,
-      reads: own,
-      storedSql: withSchemas(model.sql, (name) =>
-        own.includes(name) ? schemas.get(name) : undefined,
-      ),
-      endpoints: [
-        ...new Set([
-          ...(model.endpoints ?? []),
-          ...own.flatMap((name) => endpoints.get(name) ?? []),
-        ]),
-      ],
-      computed: null,
-      file: ownFile(path),
-    }
-  })
-  const nodes = inOrder(found)
   const stale = new Set<string>()
   for (const node of nodes) {
-    if (isNew(node.file) || node.reads.some((name) => stale.has(name))) stale.add(node.name)
+    if (isNew(node) || node.reads.some((name) => stale.has(name))) stale.add(node.name)
   }
-  const checks = files.checks.map(({ name, file, sql }) => {
-    return { name, sql, file, reads: reads[sha256Hex(sql)] ?? [], isNew: isNew(file) }
+  const checks = files.checks.map((check) => {
+    return { ...check, reads: reads.get(check.file) ?? [], isNew: isNew(check) }
   })
   const ofHeaders = nodes.flatMap(constraintsOf)
   const taken = new Set([...project.checks, ...ofHeaders].map(({ name }) => name))
@@ -98,77 +88,51 @@ export async function withOwn(
     nodes: [...project.nodes, ...nodes],
     checks: [...project.checks, ...ofHeaders, ...checks],
     reserved: new Set([...project.reserved, ...nodes.map(({ name }) => name)]),
-    own: { folder: root ?? '', made, reads, stale, gone },
+    own: { folder: root ?? '', made, stale, gone },
   }
 }
 
 function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
-  const byName = new Map(found.map((node) => [node.name, node]))
-  const existing = [...new Set(found.flatMap(({ reads }) => reads))].filter(
-    (name) => !byName.has(name),
-  )
+  const own = new Set(found.map(({ name }) => name))
+  const existing = new Set(found.flatMap(({ reads }) => reads.filter((name) => !own.has(name))))
   try {
-    return runOrder(found, existing).flatMap((name) => byName.get(name) ?? [])
+    return runOrder(found, [...existing])
   } catch (error) {
     if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
     throw new ConfigError(error.message, { hint: 'Nothing was built.', cause: error })
   }
 }
 
-/** The tables that each select reads, by its hash. Only selects missing in `known` are parsed. */
+/** The tables that each select reads, by its file. */
 async function readsOf(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
-  known: OwnProject['reads'],
-  project: Project,
-): Promise<Record<string, readonly string[]>> {
-  const selects = [
-    ...models.map(({ name, sql, path, isByPerson }) => ({
-      name,
-      sql,
-      file: ownFile(path),
-      isByPerson,
-    })),
-    ...checks.map((check) => ({ ...check, isByPerson: false })),
-  ]
-  const unknown = selects.filter(({ sql }) => known[sha256Hex(sql)] === undefined)
-  const treeOf = await syntaxTrees(warehouse, unknown)
-  const tables = new Set([
-    ...project.nodes.map(({ name }) => name),
-    ...loadedTables.map(({ name }) => name),
-    ...models.map(({ name }) => name),
-  ])
-  return Object.fromEntries(
+  { nodes }: Project,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const selects = [...models, ...checks.map((check) => ({ ...check, isByPerson: false }))]
+  const treeOf = await syntaxTrees(warehouse, selects)
+  const tables = [...nodes, ...loadedTables, ...models].map(({ name }) => name)
+  return new Map(
     selects.map((select) => {
       const { file, sql } = select
-      const hash = sha256Hex(sql)
-      const reads = known[hash] ?? parsedReads(treeOf(sql), select)
-      const missing = reads.find((name) => !tables.has(name) && !name.startsWith('ops.'))
-      if (missing === undefined) return [hash, reads]
-      throw new OwnSqlError(
-        file,
-        `it reads ${missing}, but there is no such table`,
-        didYouMean(missing, [...tables]),
-      )
+      const reads = parsedReads(treeOf(sql), select)
+      const missing = reads.find((name) => !tables.includes(name) && !name.startsWith('ops.'))
+      if (missing === undefined) return [file, reads]
+      const problem = `it reads ${missing}, but there is no such table`
+      throw new OwnSqlError(file, problem, didYouMean(missing, tables))
     }),
   )
 }
 
-interface OwnSelect {
-  readonly file: string
-  readonly sql: string
-  readonly isByPerson: boolean
-}
-
-function parsedReads(tree: string, { file, sql, isByPerson }: OwnSelect): string[] {
+function parsedReads(
+  tree: string,
+  { file, sql, isByPerson }: { file: string; sql: string; isByPerson: boolean },
+): string[] {
   const parsed = JSON.parse(tree) as { error: boolean; error_message?: string; position?: string }
   if (parsed.error) {
     const { position, error_message: problem = '' } = parsed
-    const place = position === undefined ? file : placeOf(file, sql, Number(position))
-    throw new OwnSqlError(
-      place,
-      position === undefined ? `a file is one select: ${problem}` : problem,
-    )
+    if (position === undefined) throw new OwnSqlError(file, `a file is one select: ${problem}`)
+    throw new OwnSqlError(placeOf(file, sql, Number(position)), problem)
   }
   // Rows of changed people replace tables that are named without a schema.
   if (
@@ -194,11 +158,12 @@ async function refuseTakenNames(
     `select table_name as name from information_schema.tables
      where table_catalog = current_database() and table_schema = 'ops'`,
   )
-  const functions = [...macros.matchAll(/^create or replace macro (\w+)/gm)].map(
-    ([, name = '']) => name,
-  )
-  const taken = new Set([...rows.map(({ name }) => name), ...functions])
-  for (const { name, path } of models) {
-    refuseTaken(ownFile(path), name, name.endsWith('_as_known_on') ? new Set([name]) : taken)
+  const functions = [...macros.matchAll(/^create or replace macro (\w+)/gm)]
+  const taken = new Set([
+    ...rows.map(({ name }) => name),
+    ...functions.map(([, name]) => name ?? ''),
+  ])
+  for (const { name, file } of models) {
+    refuseTaken(file, name, name.endsWith('_as_known_on') ? new Set([name]) : taken)
   }
 }

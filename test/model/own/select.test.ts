@@ -105,6 +105,15 @@ describe('a build of some models', () => {
     expect(await site.rows('from total')).toEqual([{ people: 2n }])
   })
 
+  it('makes one that is incremental_by organization_id whole', async () => {
+    const sql = '-- incremental_by: organization_id\nselect organization_id, people from sizes'
+    site.write('models/by_organization.sql', sql)
+    await site.build()
+    await site.warehouse.run('delete from by_organization')
+    const some = await site.build({ select: ['by_organization'] })
+    expect(some.models).toMatchObject([{ name: 'by_organization', rowsChanged: 2 }])
+  })
+
   it('is refused where 1 event was loaded since the last build, or nothing was built', async () => {
     await insertEvents(site.warehouse, [joined('dan', 'globex', '2024-04-01')])
     await expect(site.build({ select: ['staff'] })).rejects.toMatchObject({
