@@ -25,5 +25,5 @@ export function recipesList(): string {
 }
 
 function lineOf({ name, standard, about }: Parameter): string {
-  return `- \`${name}\`: ${about}${standard === null ? '' : `; else \`${standard}\``}`
+  return `- \`${name}${standard === null ? '' : `=${standard}`}\`: ${about}`
 }
