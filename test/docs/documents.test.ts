@@ -124,19 +124,16 @@ describe('the pages name', () => {
     const help = async (...args: string[]) => (await callCli([...args, '--help'])).stdout
     const commands = [...(await help()).matchAll(/^ {2}([a-z-]+)(?: \[| <|\s{2})/gm)]
     const names = commands.map(([, name]) => name).filter((name) => name !== 'help')
-    const documented = columnOf('command', 'can exit with')
-    expect(new Set(documented.map((cell) => /^`([a-z-]+)/.exec(cell)?.[1]))).toEqual(new Set(names))
+    const documented = columnOf('command', 'does').flatMap((cell) => unquoted(cell).split(', '))
+    expect(new Set(documented)).toEqual(new Set(names))
     const options = [...(await help('run')).matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, one]) => one)
     expect(options.length).toBeGreaterThan(8)
     const text = read('docs/pipelines.md')
     expect(options.filter((option) => !text.includes(`\`${option}`))).toEqual([])
   })
 
-  it('every exit code, and give commands no others', () => {
-    const codes = Object.values(EXIT).map(String)
-    expect(columnOf('exit')).toEqual(codes)
-    const given = columnOf('can exit with').flatMap((cell) => cell.split(', '))
-    expect(new Set(given)).toEqual(new Set(codes.filter((code) => code !== '1')))
+  it('every exit code', () => {
+    expect(columnOf('exit')).toEqual(Object.values(EXIT).map(String))
   })
 
   it('every key of a pipeline file with its default', () => {

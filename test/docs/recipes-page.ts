@@ -4,7 +4,7 @@ import { readRecipe, recipeNames, type Parameter } from '../../src/cli/recipes.t
 import { wrapped } from './tables-page.ts'
 
 /** A parameter of so many recipes is explained once, above them. */
-const SHARED_BY = 5
+const SHARED_BY = 2
 
 export function recipesList(): string {
   const recipes = recipeNames().map((name) => readRecipe(name))
@@ -15,13 +15,15 @@ export function recipesList(): string {
     const common = parameters.filter((one) => isShared(lineOf(one)))
     const named = common.map((one) => `\`${one.name}\``).join(', ')
     const own = parameters.map(lineOf).filter((line) => !isShared(line))
-    const items = [...(named === '' ? [] : [`- ${named}`]), ...own]
-    const indented = items.map((line) => `  ${wrapped(line, '    ')}`)
-    return [wrapped(`- **\`${name}\`**: ${question}`, '  '), ...indented].join('\n')
+    const all = [...(named === '' ? [] : [named]), ...own.map((line) => line.slice('- '.length))]
+    return wrapped(
+      `- **\`${name}\`**: ${question}${all.length === 0 ? '' : ` (${all.join('; ')})`}`,
+      '  ',
+    )
   })
   return `Parameters of several recipes:\n\n${shared.join('\n')}\n\nAll recipes:\n\n${entries.join('\n')}\n`
 }
 
 function lineOf({ name, standard, about }: Parameter): string {
-  return `- \`${name}\`: ${about}${standard === null ? '' : `; else \`${standard}\``}`
+  return `- \`${name}${standard === null ? '' : `=${standard}`}\`: ${about}`
 }

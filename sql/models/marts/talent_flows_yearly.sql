@@ -49,7 +49,7 @@ leavings as (
     group by organization_id, cast(extract(year from month_start_on) as integer)
 ),
 
--- Sums beside the rows: joined as tables of their own by year, the optimizer of DuckDB once crossed all sources with all targets of a year.
+-- Sums next to the rows: joined as tables of their own by year, the optimizer of DuckDB once crossed all sources with all targets of a year.
 summed as (
     select
         *,
