@@ -16,6 +16,7 @@ import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
 import { historyShown, whileReading } from './reading.ts'
 import { table, type Cell, type Column, type Report, type Section } from './report.ts'
@@ -45,23 +46,9 @@ async function readLedger<T>(
 }
 
 /** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
-interface Row {
-  readonly name: string | null
-  /** How an organisation is asked for. */
+type Row = Omit<OrganizationBill, 'organization_id' | 'asked_as'> & {
   readonly asked_as?: string
   readonly pipeline?: string
-  /** Charged or in doubt. */
-  readonly credits: number
-  readonly pages: number
-  readonly events: number
-  readonly new_events: number
-  readonly credits_per_new_event: number | null
-}
-
-interface Total extends Row {
-  readonly in_doubt: number
-  readonly rejects: number
-  readonly unexpected_charges: number
 }
 
 const RECENT_DAYS = 90
@@ -91,7 +78,7 @@ export async function creditsCommand(
     }
     const recently = by === undefined ? { since: firstDay(recentDays) } : {}
     const organizations = await read<Row>('credits_organizations', recently)
-    const [total, ...rows] = (await read('credits_by', by && { by })) as [Total, ...Row[]]
+    const [total, ...rows] = (await read('credits_by', by && { by })) as [Bill, ...Bill[]]
     const unexpected = await read<Record<string, Cell>>('credits_unexpected', {
       limit: MOST_UNEXPECTED,
     })
@@ -127,7 +114,7 @@ export async function creditsCommand(
 }
 
 interface Found {
-  readonly total: Total
+  readonly total: Bill
   /** One row for each value of `--by`, default: each day. */
   readonly rows: readonly Row[]
   readonly organizations: readonly Row[]
@@ -162,7 +149,11 @@ function breakdown({ total, rows }: Found, by: CreditGroup, shown: number): Repo
   return { sections: [table('rows', rows, [...NAMES[by], ...FIGURES], { shown, total })] }
 }
 
-function summary({ total, rows, organizations, unexpected }: Found, month: Month, days: number) {
+function summary(
+  { total, rows, organizations, unexpected }: Found,
+  month: ThisMonth,
+  days: number,
+) {
   const { credits, in_doubt: inDoubt, pages, events, new_events: newEvents } = total
   const { credits_per_new_event: price, unexpected_charges: unexpectedCharges } = total
   const perPage = (count: number) => (Math.max(0, count) / pages).toFixed(1)
@@ -229,15 +220,7 @@ const UNEXPECTED: readonly Column<Record<string, Cell>>[] = [
   ['sent', 'credits_sent'],
 ]
 
-interface Month {
-  readonly month: string
-  readonly credits: number
-  /** Null where the pipeline has none, and over all pipelines. */
-  readonly limit: number | null
-  readonly renews_on: string
-}
-
-function monthText({ month, credits, limit, renews_on: day }: Month): string {
+function monthText({ month, credits, limit, renews_on: day }: ThisMonth): string {
   if (limit === null) return `${creditsText(credits)} credits in ${month}`
   const share = Math.round((credits / limit) * 100)
   return `${creditsText(credits)} of ${numberText(limit)} credits (${share} %) in ${month}; starts again on ${day}`

@@ -28,6 +28,7 @@ import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
 import { table, type Fact, type Note, type Report } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
@@ -35,16 +36,6 @@ import { agoText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
-
-/** The facts that only the warehouse has: the row of sql/reports/status.sql. */
-interface WarehouseStatus {
-  readonly events: number
-  readonly rejects: number
-  readonly failed_checks: number
-  readonly snapshot_id: string | null
-  readonly snapshot_destination: string | null
-  readonly snapshot_published_at: string | null
-}
 
 /** The report of the command, and its exit code. */
 interface Look {
