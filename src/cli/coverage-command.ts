@@ -23,7 +23,7 @@ import { tellSkipped } from '../plan/skipped-lines.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { minuteText } from '../support/clock.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
@@ -46,8 +46,8 @@ export async function coverageCommand(
   context: Context,
   pipeline: string | undefined,
   { all = false, prove = false, ...overrides }: CoverageOptions,
-): Promise<ExitCode> {
-  const { directory, clock, output } = context
+): Promise<Report> {
+  const { directory, clock } = context
   if (pipeline === undefined && overrides.organizations !== undefined) {
     throw new ConfigError('a list alone does not say how far back it should be covered', {
       hint: 'Name the pipeline as well: jobtide coverage nightly --organizations FILE',
@@ -78,7 +78,7 @@ export async function coverageCommand(
     now,
     shown: all ? Number.POSITIVE_INFINITY : ROWS_SHOWN,
   }
-  output.report({
+  return {
     ...(prove ? proof(found) : summary(found, why)),
     values: {
       dataDir: directory.root,
@@ -93,8 +93,7 @@ export async function coverageCommand(
       rows: found.rows.map(rowValues),
       warehouse: why === null ? null : { unavailable: why },
     },
-  })
-  return EXIT.done
+  }
 }
 
 interface KnownOrganization {

@@ -10,7 +10,7 @@ import { openJournal } from '../journal/journal.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import {} from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
@@ -62,8 +62,8 @@ export async function creditsCommand(
   context: Context,
   pipeline: string | undefined,
   { by, days, all = false }: CreditsOptions,
-): Promise<ExitCode> {
-  const { directory, clock, output } = context
+): Promise<Report> {
+  const { directory, clock } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
   const name = job?.pipeline ?? null
   const history = await historyShown(context)
@@ -98,7 +98,7 @@ export async function creditsCommand(
       ? summary(found, thisMonth, recentDays)
       : breakdown(found, by, all ? Number.POSITIVE_INFINITY : ROWS_SHOWN)
   const behind = `without ${creditsText(unloaded)} credits in the journal that are not loaded yet: jobtide load`
-  output.report({
+  return {
     ...report,
     notes: [...(unloaded > 0 ? [behind] : []), ...notes],
     values: {
@@ -109,8 +109,7 @@ export async function creditsCommand(
       this_month: thisMonth,
       unloaded,
     },
-  })
-  return EXIT.done
+  }
 }
 
 interface Found {

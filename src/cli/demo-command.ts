@@ -16,7 +16,7 @@ import { runJob, type RunReport } from '../run/run.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
-import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, asStorageError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { Secret } from '../support/secret.ts'
 import { csvLine } from '../support/text.ts'
@@ -36,7 +36,7 @@ const MARKER = 'made-by-jobtide-demo'
 const CONCURRENCY = 4
 
 /** Runs the demo below `<data-dir>/demo`, which it empties first. One demo at a time: it holds the lock of `<data-dir>`. */
-export async function demoCommand(context: Context): Promise<ExitCode> {
+export async function demoCommand(context: Context): Promise<Report> {
   const { clock } = context
   const lock = await acquireLock(context.directory.root, { command: 'demo', clock })
   try {
@@ -48,7 +48,7 @@ export async function demoCommand(context: Context): Promise<ExitCode> {
   }
 }
 
-async function journey(context: Context, directory: DataDirectory): Promise<ExitCode> {
+async function journey(context: Context, directory: DataDirectory): Promise<Report> {
   const clock = shiftedClock(context.clock)
   const simulator = await startSimulator({
     source: worldAround(clock.now(), SEED, COMPANIES),
@@ -94,8 +94,7 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
         return demoReport(warehouse, directory.root, runs, tookMs, commandName(context.environment))
       },
     )
-    context.output.report({ ...report, values: { ...values, service: { requests, credits } } })
-    return EXIT.done
+    return { ...report, values: { ...values, service: { requests, credits } } }
   } finally {
     await transport.close()
     await simulator.close()

@@ -20,17 +20,17 @@ import {
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'
-import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { runWorld, type Context } from './context.ts'
 import { wrongAddresses } from './destinations.ts'
 import { meaningOf } from './palette.ts'
-import type { Fact } from './report.ts'
+import type { Fact, Report } from './report.ts'
 import { bytesText, durationText, wrapLines } from './text.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */
-export async function doctorCommand(context: Context, named: readonly string[]): Promise<ExitCode> {
-  const { directory, clock, output } = context
+export async function doctorCommand(context: Context, named: readonly string[]): Promise<Report> {
+  const { directory, clock } = context
   const world = runWorld(context)
   const findings = await machineFindings(world, bytesText)
   const state = await readFreshness({ directory, clock, named, maxAgeMs: null }).catch(
@@ -50,13 +50,13 @@ export async function doctorCommand(context: Context, named: readonly string[]):
     )
   }
   const wrong = findings.filter(({ state: how }) => how === 'problem').length
-  output.report({
+  return {
     title: titleOf(findings, wrong),
     sections: [findings.map(factOf)],
     notes: ['nothing was bought'],
     values: { ok: wrong === 0, findings: findings.map(withoutIdleHint) },
-  })
-  return wrong === 0 ? EXIT.done : EXIT.usage
+    exitCode: wrong === 0 ? EXIT.done : EXIT.usage,
+  }
 }
 
 function titleOf(findings: readonly Finding[], wrong: number): string {

@@ -11,15 +11,15 @@ import { knownBackups, type BackupTarget } from '../run/backup/backup-target.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, type ExitCode, type JobtideError } from '../support/errors.ts'
+import { ConfigError, type JobtideError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { reportCollection } from './plan-collection.ts'
-import { table, type Column } from './report.ts'
+import { collectionReport } from './plan-collection.ts'
+import { table, type Column, type Report } from './report.ts'
 import { notFilterFact, problemOf } from './run-result.ts'
 import { withService } from './service-commands.ts'
 
@@ -88,8 +88,7 @@ export async function findCommand(
   what: string,
   filters: readonly string[],
   options: FindOptions,
-): Promise<ExitCode> {
-  const { output } = context
+): Promise<Report> {
   const { pages, refreshDays, output: file, dryRun = false } = options
   const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
   if (search === undefined) {
@@ -101,10 +100,7 @@ export async function findCommand(
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
   const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
-  if (dryRun) {
-    await reportCollection(context, job, collection)
-    return EXIT.done
-  }
+  if (dryRun) return collectionReport(context, job, collection)
   const before = file === undefined ? null : listBefore(file, search)
   const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
@@ -122,7 +118,7 @@ export async function findCommand(
   const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
   const changes = before === null || !isWhole ? null : differenceOf(before, found)
-  output.report({
+  return {
     title: `${countText(found.length, 'result')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
       table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
@@ -153,8 +149,8 @@ export async function findCommand(
       added: changes?.added ?? null,
       removed: changes?.removed ?? null,
     },
-  })
-  return endOf(context, problem)
+    problem,
+  }
 }
 
 export interface SuggestOptions extends OneOffOptions {
@@ -169,7 +165,7 @@ export async function suggestCommand(
   type: string | undefined,
   text: string | undefined,
   options: SuggestOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {
     throw new ConfigError('the type to suggest is missing', {
@@ -193,7 +189,7 @@ export async function suggestCommand(
         [key],
       ),
   )
-  context.output.report({
+  return {
     title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
       table('suggestions', read, [
@@ -204,8 +200,8 @@ export async function suggestCommand(
       ]),
     ],
     values: { type, credits: run.extract.credits },
-  })
-  return endOf(context, problem)
+    problem,
+  }
 }
 
 async function listFilters(
@@ -213,7 +209,7 @@ async function listFilters(
   filter: string | undefined,
   text: string | undefined,
   options: OneOffOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   if (text !== undefined) {
     throw new ConfigError('--filters takes no text', {
       hint: 'Name a filter or none: jobtide suggest --filters seniority. Nothing was sent.',
@@ -234,7 +230,7 @@ async function listFilters(
     })
   }
   const values = read.filter((one) => filter === undefined || one.filter === filter)
-  context.output.report({
+  return {
     title: `${countText(values.length, 'value')} of ${countText(filter === undefined ? names.length : 1, 'filter')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
       table('filter_values', values, [
@@ -244,8 +240,8 @@ async function listFilters(
       ]),
     ],
     values: { type: null, credits: run.extract.credits },
-  })
-  return endOf(context, problem)
+    problem,
+  }
 }
 
 interface Suggestion extends Readonly<
@@ -296,12 +292,6 @@ async function ask<T>(
     if (problem !== null && answer?.run_id !== run.runId) throw problem
     return { run, problem, read: await read(warehouse, key) }
   })
-}
-
-function endOf({ output }: Context, problem: JobtideError | null): ExitCode {
-  if (problem === null) return EXIT.done
-  output.problem(problem)
-  return problem.exitCode
 }
 
 const FILTER = /^(\+?[a-z_]+)(!?)=(.+)$/s

@@ -50,7 +50,7 @@ export async function runCommandLine(
   const shownIn = (environment: Environment) =>
     argv.includes('--no-color') ? { ...environment, FORCE_COLOR: '0' } : environment
   const program = createProgram(async (options, pipelines, work) => {
-    const [{ createContext }, { withEnvFiles }, { streamOutput }] = await Promise.all([
+    const [{ createContext }, { withEnvFiles }, { conclude, streamOutput }] = await Promise.all([
       import('./context.ts'),
       import('./env-files.ts'),
       import('./output.ts'),
@@ -79,7 +79,8 @@ export async function runCommandLine(
     const context = createContext(options, parts, pipelines)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     for (const reason of misspelt(environment)) context.logger.warn({ reason }, 'variable')
-    exitCode = await work(context).finally(() => context.progress.stop())
+    const result = await work(context).finally(() => context.progress.stop())
+    exitCode = conclude(context.output, result)
   }, streams)
   try {
     keepSecret(given.environment)

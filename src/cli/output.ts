@@ -12,7 +12,7 @@ import { countText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { coloured, plain, type Paint } from './palette.ts'
-import { reportDocument, reportText, type Report } from './report.ts'
+import { reportDocument, reportText, type Report, type Result } from './report.ts'
 import { tableText, wrapLines } from './text.ts'
 
 export interface Output {
@@ -122,6 +122,15 @@ export function streamOutput(
       return error instanceof JobtideError ? error.exitCode : EXIT.defect
     },
   }
+}
+
+/** Writes the result of a command. Returns the exit code. */
+export function conclude(output: Output, result: Result): ExitCode {
+  if (typeof result === 'number') return result
+  const { problem = null } = result
+  output.report(result)
+  if (problem !== null) output.problem(problem)
+  return result.exitCode ?? problem?.exitCode ?? EXIT.done
 }
 
 function stackOfDefect(error: unknown): object {

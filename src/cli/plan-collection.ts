@@ -10,14 +10,15 @@ import { withoutErased, type Collection } from '../run/collection.ts'
 import type { Job } from '../run/job.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
+import type { Report } from './report.ts'
 import { budgetFacts, skippedFact } from './plan-command.ts'
 
-/** Reports the plan; nothing is sent. */
-export async function reportCollection(
-  { output, directory, clock }: Context,
+/** The plan; nothing is sent. */
+export async function collectionReport(
+  { directory, clock }: Context,
   job: Job,
   collection: Collection,
-): Promise<void> {
+): Promise<Report> {
   const nowMs = clock.now()
   const { lookups: listed, duplicates, refused } = await collection.read()
   const journal = openJournal(directory.journal, clock)
@@ -31,7 +32,7 @@ export async function reportCollection(
     least === most
       ? countText(most, 'credit')
       : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'what is not there costs less' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
-  output.report({
+  return {
     title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
     sections: [
       [
@@ -50,7 +51,6 @@ export async function reportCollection(
         skippedFact(job.skipped),
       ],
     ],
-    notes: [],
     values: {
       pipeline: job.pipeline,
       endpoint,
@@ -68,5 +68,5 @@ export async function reportCollection(
       creditsSpentThisMonth: spent,
       snapshotTo: job.snapshot?.to ?? null,
     },
-  })
+  }
 }

@@ -20,11 +20,11 @@ import {
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/open-run.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { table, type Fact, type Table } from './report.ts'
+import { table, type Fact, type Table, type Result } from './report.ts'
 import { aboutText, durationText } from './text.ts'
 
 export interface PlanOptions extends Overrides {
@@ -39,21 +39,20 @@ export async function planCommand(
   context: Context,
   pipeline: string,
   { sample, ...options }: PlanOptions,
-): Promise<ExitCode> {
+): Promise<Result> {
   if (sample !== undefined) {
     const { sampleCommand } = await import('./service-commands.ts')
     return sampleCommand(context, pipeline, { ...options, sample })
   }
-  const { output, directory, clock, environment } = context
+  const { directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
   refuseBundled(job, environment)
   refuseDamaged(job.skipped)
   const journal = openJournal(directory.journal, clock)
   await refuseLostJournal(journal, directory)
   if (job.collection !== null) {
-    const { reportCollection } = await import('./plan-collection.ts')
-    await reportCollection(context, job, job.collection)
-    return EXIT.done
+    const { collectionReport } = await import('./plan-collection.ts')
+    return collectionReport(context, job, job.collection)
   }
   const history = readHistory(journal)
   const nowMs = clock.now()
@@ -76,7 +75,7 @@ export async function planCommand(
     job.duplicates +
     job.question.organizations.length -
     (fromNothing.organizations + plan.quarantined.length)
-  output.report({
+  return {
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
       windowsTable(job, plan),
@@ -111,8 +110,7 @@ export async function planCommand(
       readWithoutFilters: readWhole,
       openRun,
     },
-  })
-  return EXIT.done
+  }
 }
 
 function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fact[] {

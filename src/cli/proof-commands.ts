@@ -33,14 +33,7 @@ import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { makeFolders } from '../support/atomic-file.ts'
-import {
-  ConfigError,
-  EXIT,
-  JobtideError,
-  errorDocument,
-  onDisk,
-  type ExitCode,
-} from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, errorDocument, onDisk } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -62,7 +55,7 @@ export async function verifyCommand(
   context: Context,
   url: string | undefined,
   options: VerifyOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
   if (url === undefined) {
@@ -70,11 +63,11 @@ export async function verifyCommand(
     const proved = journal.check('bytes')
     const backups = await provenBackups(context)
     const isProved = backups.every(({ problems }) => problems.length === 0)
-    output.report({
+    return {
       notes: [...journalNotes(proved), ...backups.flatMap(backupNotes)],
       values: { isProved, journal: journalValues(proved), backups },
-    })
-    return isProved ? EXIT.done : EXIT.storage
+      exitCode: isProved ? EXIT.done : EXIT.storage,
+    }
   }
   let proved: JournalState | null = null
   let loss: JobtideError | null = null
@@ -86,11 +79,10 @@ export async function verifyCommand(
   }
   try {
     const report = await proving(context, url, options, verifySnapshot)
-    output.report(snapshotReport(report, proved, loss))
-    if (report.findings.length > 0) return EXIT.checkFailed
-    return loss?.exitCode ?? EXIT.done
-  } finally {
+    return snapshotReport(report, proved, loss)
+  } catch (error) {
     if (loss !== null) output.problem(loss)
+    throw error
   }
 }
 
@@ -187,6 +179,8 @@ function snapshotReport(
       journal: journal && journalValues(journal),
       ...(loss && { error: errorDocument(loss) }),
     },
+    problem: loss,
+    ...(isProved ? {} : { exitCode: EXIT.checkFailed }),
   }
 }
 
@@ -211,8 +205,8 @@ export async function restoreCommand(
   context: Context,
   url: string,
   options: VerifyOptions,
-): Promise<ExitCode> {
-  const { output, clock, directory, progress, stop: signal } = context
+): Promise<Report> {
+  const { clock, directory, progress, stop: signal } = context
   refuseExisting(directory.warehouse)
   refuseInside(directory.root, url)
   const snapshot = await proving(context, url, options, proveSnapshot)
@@ -231,8 +225,7 @@ export async function restoreCommand(
       signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
-    output.report(restoredReport(report, createdAt, erased))
-    return EXIT.done
+    return restoredReport(report, createdAt, erased)
   } finally {
     lock.release()
   }

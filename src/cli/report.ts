@@ -3,6 +3,7 @@
  */
 
 import { minuteText } from '../support/clock.ts'
+import type { ExitCode, JobtideError } from '../support/errors.ts'
 import { numberText } from '../support/numbers.ts'
 import { toSnakeCase } from '../support/snake-case.ts'
 import { printable } from '../support/text.ts'
@@ -71,7 +72,14 @@ export interface Report {
   readonly values?: object
   /** Values passed to programs unchanged, such as an event as sent. */
   readonly data?: object
+  /** A problem that is reported after the result, and decides the exit code. */
+  readonly problem?: JobtideError | null
+  /** Default: that of the problem, else 0. */
+  readonly exitCode?: ExitCode
 }
+
+/** What a command ends with: its report, or the exit code where it has written its result already. */
+export type Result = Report | ExitCode
 
 export interface TableChoices<Row> {
   /** How many rows people see; default all. */

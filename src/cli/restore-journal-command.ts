@@ -7,18 +7,19 @@ import { restoreJournal, type RestoredJournal } from '../run/backup/restore-jour
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
 import { declaredBackups } from '../run/pipelines.ts'
 import { rebuildWarehouse } from '../run/rebuild.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { lookBefore } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
+import type { Report } from './report.ts'
 import { buildText, buildValues, loadText, loadValues } from './run-result.ts'
 import { bytesText } from './text.ts'
 
 export async function restoreJournalCommand(
   context: Context,
   place: string | undefined,
-): Promise<ExitCode> {
-  const { directory, clock, stop, output } = context
+): Promise<Report> {
+  const { directory, clock, stop } = context
   const target = targetOf(context, place)
   const world = runWorld(context)
   const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
@@ -29,7 +30,7 @@ export async function restoreJournalCommand(
     const restored = await restoreJournal(target, world)
     const journal = openJournal(directory.journal, clock)
     const { load, build } = await rebuildWarehouse(journal, world)
-    output.report({
+    return {
       title: `restored: ${directory.journal}`,
       sections: [
         [
@@ -45,8 +46,7 @@ export async function restoreJournalCommand(
       ],
       notes: lossNotes(restored),
       values: { ...restored, load: loadValues(load), build: buildValues(build) },
-    })
-    return EXIT.done
+    }
   } finally {
     lock.release()
   }

@@ -6,10 +6,10 @@ import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { listSnapshots, readCurrent } from '../publish/read-snapshot.ts'
 import { neverPublished } from '../publish/retention.ts'
 import { readSnapshotTarget } from '../run/job.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { table } from './report.ts'
+import { table, type Report } from './report.ts'
 import { bytesText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './proof-commands.ts'
 
@@ -18,7 +18,7 @@ export async function snapshotsCommand(
   context: Context,
   destination: string | undefined,
   { pipeline }: VerifyOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, context.directory.root)
   if (target === null) {
     throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
@@ -49,7 +49,7 @@ export async function snapshotsCommand(
     currentId === null
       ? 'readers see none of them: there is no latest.json'
       : '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT'
-  context.output.report({
+  return {
     title:
       snapshots.length === 0
         ? `nothing was published to ${to} yet`
@@ -65,8 +65,7 @@ export async function snapshotsCommand(
     ],
     notes: snapshots.length === 0 ? [] : ['', marked],
     values: { destination: to, current: currentId, bytes },
-  })
-  return EXIT.done
+  }
 }
 
 /** The manifests of a destination, oldest first, and which one readers see: null where the pointer is not there. */

@@ -16,13 +16,7 @@ import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { rebuildWarehouse } from '../run/rebuild.ts'
-import {
-  ConfigError,
-  EXIT,
-  LockedError,
-  type ExitCode,
-  type JobtideError,
-} from '../support/errors.ts'
+import { ConfigError, LockedError } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Report } from './report.ts'
@@ -40,7 +34,7 @@ import {
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
 
-export async function loadCommand(context: Context): Promise<ExitCode> {
+export async function loadCommand(context: Context): Promise<Report> {
   return runAlone(context, 'load', async ({ warehouse, journal }) => {
     const load = await loadStage(warehouse, journal, runWorld(context))
     return { sections: [[['loaded', loadText(load)]]], values: loadValues(load) }
@@ -50,7 +44,7 @@ export async function loadCommand(context: Context): Promise<ExitCode> {
 export async function buildCommand(
   context: Context,
   { select }: { readonly select?: readonly string[] },
-): Promise<ExitCode> {
+): Promise<Report> {
   return runAlone(context, 'build', async ({ warehouse }) => {
     const build = await buildStage(warehouse, runWorld(context), { select })
     return { sections: [[['built', buildText(build)]]], values: buildValues(build) }
@@ -65,7 +59,7 @@ export async function publishCommand(
     keep?: string
     engine?: 'duckdb' | 'spark'
   },
-): Promise<ExitCode> {
+): Promise<Report> {
   const { pipeline, snapshotTo, keep, engine } = options
   const target = readSnapshotTarget(pipeline, { snapshotTo, engine }, context.directory.root)
   if (target === null) {
@@ -76,27 +70,26 @@ export async function publishCommand(
   const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
   const world = runWorld(context)
   const targets = readDatabaseTargets(pipeline, { engine })
-  let missed: JobtideError | null = null
   const work = async ({ warehouse, journal, writer }: StageParts): Promise<Report> => {
     const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
     const databases = await loadDatabases(warehouse, targets, world)
     await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
     warehouse.close()
     const analystCopy = await makeAnalystCopy(world)
-    const problem = analystCopyText(analystCopy)
-    missed = problemIn(databases) ?? staleCopy(analystCopy)
+    const stale = analystCopyText(analystCopy)
     return {
       sections: [
         [
           ['published', publishText(publish)],
           ...databases.map(databaseFact),
-          problem !== null && ['analysts', problem],
+          stale !== null && ['analysts', stale],
         ],
       ],
       values: { ...publish, databases: databases.map(databaseValues), analystCopy },
+      problem: problemIn(databases) ?? staleCopy(analystCopy),
     }
   }
-  const code = await runAlone(context, 'publish', work, async (bringUp, journal) => {
+  return runAlone(context, 'publish', work, async (bringUp, journal) => {
     // Readers would see people who were erased since.
     for (const one of knownBackups(context.directory.root, journal)) {
       await checkBackup(one, journal, world)
@@ -105,13 +98,6 @@ export async function publishCommand(
     await bringUp()
     await refuseUnbuilt(context.directory)
   })
-  return endWith(context, missed) ?? code
-}
-
-/** Reports a problem after the result; null if there was none. */
-function endWith({ output }: Context, problem: JobtideError | null): ExitCode | null {
-  if (problem !== null) output.problem(problem)
-  return problem?.exitCode ?? null
 }
 
 /** `replay`: rebuilds the warehouse from the journal, then replaces the old one. */
@@ -121,7 +107,7 @@ export async function replayCommand(
     acceptLoss = false,
     dropOwn = false,
   }: { readonly acceptLoss?: boolean; readonly dropOwn?: boolean },
-): Promise<ExitCode> {
+): Promise<Report> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'
   return withLock(context, 'replay', losses, async (journal) => {
@@ -169,7 +155,7 @@ async function runAlone(
   work: (parts: StageParts) => Promise<Report>,
   ready: (bringUp: WarehouseBefore['bringUp'], journal: Journal) => Promise<void> = (bringUp) =>
     bringUp(),
-): Promise<ExitCode> {
+): Promise<Report> {
   const { directory } = context
   return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
@@ -191,20 +177,17 @@ async function runAlone(
   })
 }
 
-/** Works with the lock of the data directory and a recovered journal, and shows the report. */
-async function withLock(
+/** Works with the lock of the data directory and a recovered journal. */
+function withLock(
   context: Context,
   command: string,
   losses: 'refuse' | 'accept',
   work: (journal: Journal, before: WarehouseBefore) => Promise<Report>,
-): Promise<ExitCode> {
+): Promise<Report> {
   const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
-  context.output.report(
-    await withJournal(runWorld(context), request, losses, (journal, _, before) =>
-      work(journal, before),
-    ),
+  return withJournal(runWorld(context), request, losses, (journal, _, before) =>
+    work(journal, before),
   )
-  return EXIT.done
 }
 
 // A reader keeps its file after a rename and would go on with yesterday's tables without knowing.

@@ -30,37 +30,28 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import { table, type Fact, type Note, type Report } from './report.ts'
+import { table, type Fact, type Note, type Report, type Result } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
 import { agoText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
 
-/** The report of the command, and its exit code. */
-interface Look {
-  readonly report: Report
-  readonly exitCode: ExitCode
-}
-
 export async function statusCommand(
   context: Context,
   named: readonly string[],
   { maxAge, watch }: { readonly maxAge?: number; readonly watch?: number | true },
-): Promise<ExitCode> {
-  const { output } = context
+): Promise<Result> {
   const look = () => lookAt(context, named, maxAge ?? null, readAgain)
   const readAgain = warehouseReader(context)
   if (watch !== undefined) return watchStatus(context, look, watch === true ? WATCH_SECONDS : watch)
-  const { report, exitCode } = await look()
-  output.report(report)
-  return exitCode
+  return look()
 }
 
 /** Redraws the status every few seconds until stopped; the last state decides the exit code. */
 async function watchStatus(
   { output, clock, stop }: Context,
-  look: () => Promise<Look>,
+  look: () => Promise<Report>,
   seconds: number,
 ): Promise<ExitCode> {
   if (!output.canRedraw) {
@@ -69,14 +60,14 @@ async function watchStatus(
     })
   }
   for (;;) {
-    const { report, exitCode } = await look()
+    const report = await look()
     const at = isoInstant(clock.now()).slice(11, 19)
     const how = `${at} UTC, every ${countText(seconds, 'second')}; Ctrl-C ends it`
     output.redraw({ ...report, title: how })
     try {
       await clock.sleep(seconds * SECOND, stop)
     } catch (error) {
-      if (stop.aborted) return exitCode
+      if (stop.aborted) return report.exitCode ?? EXIT.done
       throw error
     }
   }
@@ -105,7 +96,7 @@ async function lookAt(
   named: readonly string[],
   maxAgeMs: number | null,
   readAgain: () => Promise<Reading<Known>>,
-): Promise<Look> {
+): Promise<Report> {
   const warehouse = await readAgain()
   const loaded = warehouse.value?.loaded ?? []
   await refuseNoJournal(openJournal(directory.journal, clock), directory, loaded)
@@ -125,7 +116,7 @@ async function lookAt(
   const backups = backupStates(directory.root, listedIn(directory.journal, 'skip').size)
   const waiting = filesOfInbox(directory.inbox).length
   const notTaken = readRefused(directory.inbox)
-  const report: Report = {
+  return {
     sections: [
       runsTable(runs.slice(0, RUNS_SHOWN)),
       [
@@ -172,8 +163,8 @@ async function lookAt(
       },
       warehouse: warehouse.value?.rows[0] ?? { unavailable: warehouse.why },
     },
+    exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale,
   }
-  return { report, exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale }
 }
 
 function runsTable(runs: ReturnType<typeof runRows>) {
