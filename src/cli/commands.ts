@@ -260,7 +260,7 @@ export const COMMANDS: readonly Declaration[] = [
     about: 'the published snapshots: rows, bytes, what was new',
     arguments: [['[destination]', 'folder or s3://bucket/prefix; default: as the pipeline says']],
     options: [PIPELINE_OPTION],
-    import: async () => (await import('./snapshot-commands.ts')).snapshotsCommand,
+    import: async () => (await import('./proof-commands.ts')).snapshotsCommand,
   },
   {
     name: 'verify',
@@ -281,7 +281,7 @@ export const COMMANDS: readonly Declaration[] = [
     name: 'restore-journal',
     about: 'restore the journal from its backup and rebuild the warehouse for 0 credits',
     arguments: [['[place]', 'folder or s3://bucket/prefix; default: as the pipeline says']],
-    import: async () => (await import('./restore-journal-command.ts')).restoreJournalCommand,
+    import: async () => (await import('./stage-commands.ts')).restoreJournalCommand,
   },
   {
     name: 'forget',

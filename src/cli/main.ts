@@ -6,6 +6,7 @@ import {
   misspelt,
   quietSdk,
   refuseKeyInArguments,
+  secretsOf,
   type Environment,
 } from '../config.ts'
 import { engineVersion, packageVersion } from '../support/assets.ts'
@@ -15,7 +16,6 @@ import { createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
 import type { ProcessParts, Start } from './context.ts'
 import type { Output, Streams } from './output.ts'
-import { secretsOf } from './secrets.ts'
 
 export interface CommandLineWorld extends Omit<
   ProcessParts,

@@ -4,10 +4,12 @@ import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime } from '../journal/clock-history.ts'
 import { filtersText } from '../journal/filters.ts'
 import type { History } from '../journal/history.ts'
-import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
+import { readSuppression } from '../load/suppression.ts'
+import { planCollection } from '../plan/collection.ts'
 import { coverageReport, gapsOf, wantedOf } from '../plan/coverage-report.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
@@ -17,6 +19,7 @@ import {
   skippedValues,
   type SkippedLines,
 } from '../plan/skipped-lines.ts'
+import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/open-run.ts'
@@ -24,7 +27,7 @@ import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { table, type Fact, type Table, type Result } from './report.ts'
+import { table, type Fact, type Table, type Result, type Report } from './report.ts'
 import { aboutText, durationText } from './text.ts'
 
 export interface PlanOptions extends Overrides {
@@ -50,10 +53,7 @@ export async function planCommand(
   refuseDamaged(job.skipped)
   const journal = openJournal(directory.journal, clock)
   await refuseLostJournal(journal, directory)
-  if (job.collection !== null) {
-    const { collectionReport } = await import('./plan-collection.ts')
-    return collectionReport(context, job, job.collection)
-  }
+  if (job.collection !== null) return collectionReport(context, job, job.collection)
   const history = readHistory(journal)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
@@ -299,4 +299,62 @@ export function refuseBundled(job: Job, environment: Environment): void {
       context: { organizations_file: organizationsFile },
     },
   )
+}
+
+/** The plan; nothing is sent. */
+export async function collectionReport(
+  { directory, clock }: Context,
+  job: Job,
+  collection: Collection,
+): Promise<Report> {
+  const nowMs = clock.now()
+  const { lookups: listed, duplicates, refused } = await collection.read()
+  const journal = openJournal(directory.journal, clock)
+  const history = readHistory(journal)
+  const lookups = withoutErased(listed, readSuppression(journal, history.suppression))
+  const { endpoint, declared } = collection
+  const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
+  const { least, most } = plan.price
+  const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  const bill =
+    least === most
+      ? countText(most, 'credit')
+      : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'what is not there costs less' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
+  return {
+    title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
+    sections: [
+      [
+        ['expected', bill],
+        ...budgetFacts(job, spent, most),
+        plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
+        plan.absent > 0 && [
+          'absent',
+          `${numberText(plan.absent)} of themthat the service does not have`,
+        ],
+        duplicates > 0 && ['twice', `${countText(duplicates, 'line')} of the list`],
+        refused.length > 0 && [
+          'refused',
+          `${countText(refused.length, 'row')} of the select, the first: ${refused[0]?.reason ?? ''}`,
+        ],
+        skippedFact(job.skipped),
+      ],
+    ],
+    values: {
+      pipeline: job.pipeline,
+      endpoint,
+      listed: lookups.length,
+      duplicates,
+      refused: refused.length,
+      skippedLines: skippedValues(job.skipped),
+      requestsAtLeast: plan.lookups.length,
+      answeredLately: plan.fresh,
+      absent: plan.absent,
+      creditsAtLeast: least,
+      creditsAtMost: most,
+      creditsLimit: job.creditsLimit,
+      creditsPerMonth: job.creditsPerMonth,
+      creditsSpentThisMonth: spent,
+      snapshotTo: job.snapshot?.to ?? null,
+    },
+  }
 }

@@ -63,10 +63,7 @@ async function runOnce(
     }
     return done
   }
-  const report = await withNotifications(context, pipeline, run, {
-    isGood: (done) => problemOf(done) === null,
-    isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
-  })
+  const report = await withNotifications(context, pipeline, command, run)
   output.report(runReport(report))
   const problem = problemOf(report)
   if (problem === null) return EXIT.done

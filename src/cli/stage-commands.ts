@@ -1,22 +1,26 @@
 /** The commands for one stage: load, build, publish, and replay. None of them sends a request. */
 
 import { existsSync } from 'node:fs'
-import type { Journal, JournalWriter } from '../journal/journal.ts'
-import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
-import { parseKeep } from '../publish/retention.ts'
+import { journalBackupFrom } from '../config.ts'
+import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { PublishChoices } from '../publish/publish.ts'
+import { parseKeep } from '../publish/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'
-import { knownBackups } from '../run/backup/backup-target.ts'
+import { knownBackups, absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts'
+import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { loadDatabases } from '../run/databases.ts'
 import { problemIn } from '../run/finish.ts'
 import { readDatabaseTargets, readSnapshotTarget } from '../run/job.ts'
+import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
+import { declaredBackups } from '../run/pipelines.ts'
+import { rebuildWarehouse } from '../run/rebuild.ts'
 import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
-import { rebuildWarehouse } from '../run/rebuild.ts'
 import { ConfigError, LockedError } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Report } from './report.ts'
@@ -31,6 +35,7 @@ import {
   publishText,
   staleCopy,
 } from './run-result.ts'
+import { bytesText } from './text.ts'
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
 
@@ -200,4 +205,73 @@ async function refuseReader(path: string): Promise<void> {
     // Any other problem with the file is the reason to rebuild it.
     if (error instanceof LockedError) throw error
   }
+}
+
+export async function restoreJournalCommand(
+  context: Context,
+  place: string | undefined,
+): Promise<Report> {
+  const { directory, clock, stop } = context
+  const target = targetOf(context, place)
+  const world = runWorld(context)
+  const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  const lock = await acquireLock(directory.root, request)
+  try {
+    // Keeps a warehouse of a newer version, and the user's own tables.
+    await lookBefore(directory.warehouse, () => Promise.resolve())
+    const restored = await restoreJournal(target, world)
+    const journal = openJournal(directory.journal, clock)
+    const { load, build } = await rebuildWarehouse(journal, world)
+    return {
+      title: `restored: ${directory.journal}`,
+      sections: [
+        [
+          ['backup', `${restored.place}, of ${restored.madeAt}`],
+          [
+            'journal',
+            `${countText(restored.segments, 'segment')}, ${bytesText(restored.bytes)}, ${countText(restored.credits, 'credit')}: every byte is as it was sealed`,
+          ],
+          ['loaded', loadText(load)],
+          ['built', buildText(build)],
+          ['spent', '0 credits'],
+        ],
+      ],
+      notes: lossNotes(restored),
+      values: { ...restored, load: loadValues(load), build: buildValues(build) },
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string[] {
+  const later = Math.max(0, (creditsPublished ?? credits) - credits)
+  return [
+    ...(lost === 0
+      ? []
+      : [
+          `${countText(lost, 'segment')} sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
+        ]),
+    later === 0
+      ? 'The next run requests everything since then.'
+      : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
+  ]
+}
+
+/** The named place, else that of the environment, else the one that all pipelines share. */
+function targetOf({ environment, directory }: Context, place: string | undefined): BackupTarget {
+  const said = place ?? journalBackupFrom(environment)
+  const declared = declaredBackups([], undefined, directory.root)
+  if (typeof said === 'string') {
+    const absolute = absolutePlace(said, place === undefined ? directory.root : '.')
+    return declared.find((target) => target.place === absolute) ?? { place: absolute, s3: {} }
+  }
+  const [first, second] = declared
+  if (first !== undefined && second === undefined) return first
+  throw new ConfigError(
+    first === undefined
+      ? 'no pipeline in ./pipelines says where the journal is backed up'
+      : `pipelines in ./pipelines back the journal up to ${declared.map((one) => one.place).join(' and ')}`,
+    { hint: 'Name the place: jobtide restore-journal s3://bucket/prefix/journal' },
+  )
 }
