@@ -29,7 +29,7 @@ import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { table, type Report } from './report.ts'
+import { countFact, table, type Report } from './report.ts'
 import { agoText, companyText, durationText } from './text.ts'
 
 export interface CoverageOptions {
@@ -173,14 +173,8 @@ function summary(
         oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
         newestWatermark !== null && ['newest watermark', watermarkText(newestWatermark)],
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
-        silent > 0 && [
-          'no events',
-          `${countText(silent, 'organisation')} read that never sent one`,
-        ],
-        again > 0 && [
-          'asked again',
-          `${countText(again, 'organisation')} whose last answer was empty; free while that lasts`,
-        ],
+        countFact('no events', silent, 'organisation', 'read that never sent one'),
+        countFact('asked again', again, 'organisation', EMPTY_LATELY),
       ],
       table(
         null,
@@ -201,6 +195,7 @@ function summary(
   }
 }
 
+const EMPTY_LATELY = 'whose last answer was empty; free while that lasts'
 const FILTERS = ['filters', ({ question }: Row) => question] as const
 
 function noteOf(row: Row): string {

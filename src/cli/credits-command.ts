@@ -19,7 +19,7 @@ import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
 import { historyShown, whileReading } from './reading.ts'
-import { table, type Cell, type Column, type Report, type Section } from './report.ts'
+import { countFact, table, type Cell, type Column, type Report, type Section } from './report.ts'
 import { companyText, creditsText } from './text.ts'
 
 export interface CreditsOptions {
@@ -180,10 +180,7 @@ function summary(
       'a page held',
       `${perPage(events)} of ${PAGE_EVENTS} events, ${perPage(events - newEvents - total.rejects)} of them known before`,
     ],
-    unexpectedCharges > 0 && [
-      'unexpected',
-      `${countText(unexpectedCharges, 'page')} not charged by the price list`,
-    ],
+    countFact('unexpected', unexpectedCharges, 'page', 'not charged by the price list'),
     idleCredits > 0 && [
       'nothing new',
       `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${recently}: ask less often, or leave out`,

@@ -18,12 +18,12 @@ import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { declaredBackups } from '../run/pipelines.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT } from '../support/errors.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { countText, sum } from '../support/numbers.ts'
 import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
-import type { Fact, Report, Result } from './report.ts'
+import { firstTexts, type Fact, type Report, type Result } from './report.ts'
 import { bytesText } from './text.ts'
 
 export interface ForgetOptions {
@@ -163,12 +163,10 @@ const SHOWN = 20
 
 function notHereText(ids: readonly string[]): string[] {
   if (ids.length === 0) return []
-  const more = ids.length > SHOWN ? [`  and ${numberText(ids.length - SHOWN)} more`] : []
   const who = countText(ids.length, 'person', 'people')
   return [
     `NOT HERE: ${who}, erased before or written otherwise:`,
-    ...ids.slice(0, SHOWN).map((id) => `  ${id}`),
-    ...more,
+    ...firstTexts(ids, SHOWN).map((id) => `  ${id}`),
   ]
 }
 

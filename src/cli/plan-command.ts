@@ -27,7 +27,7 @@ import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { table, type Fact, type Table, type Result, type Report } from './report.ts'
+import { countFact, table, type Fact, type Table, type Result, type Report } from './report.ts'
 import { aboutText, durationText } from './text.ts'
 
 export interface PlanOptions extends Overrides {
@@ -114,16 +114,15 @@ export async function planCommand(
 }
 
 function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fact[] {
-  const lists: readonly (readonly [label: string, count: number, what: string])[] = [
-    ['new', openRun === null ? plan.neverAsked : 0, 'never asked before'],
-    ['silent', plan.silent, 'asked before without one event'],
-    ['left out', plan.quarantined.length, 'refused by the service lately'],
-    ['twice', duplicates, 'named twice in the list'],
-    ['by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS],
+  const fact = (label: string, count: number, what: string) =>
+    countFact(label, count, 'organisation', what)
+  return [
+    fact('new', openRun === null ? plan.neverAsked : 0, 'never asked before'),
+    fact('silent', plan.silent, 'asked before without one event'),
+    fact('left out', plan.quarantined.length, 'refused by the service lately'),
+    fact('twice', duplicates, 'named twice in the list'),
+    fact('by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS),
   ]
-  return lists.map(
-    ([label, count, what]) => count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
-  )
 }
 
 /** Organisations of a filtered question whose changes are all bought already: it would buy some again. */
@@ -137,13 +136,12 @@ function readWithoutFilters({ question }: Job, history: History, nowMs: number):
 function filterFacts({ question: { filters } }: Job, readWhole: number): Fact[] {
   return [
     filters !== undefined && ['asked for', filtersText(filters)],
-    readWhole > 0 && [
-      'bought',
-      `${countText(readWhole, 'organisation')} read without filters: these changes are in the warehouse already and would be bought again`,
-    ],
+    countFact('bought', readWhole, 'organisation', READ_WHOLE),
   ]
 }
 
+const READ_WHOLE =
+  'read without filters: these changes are in the warehouse already and would be bought again'
 const NAMED_BOTH_WAYS =
   'by URL, others by id: one named both ways is bought once, but where events show another slug than its URL (renamed, or a number)'
 
@@ -315,6 +313,7 @@ export async function collectionReport(
   const { endpoint, declared } = collection
   const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
   const { least, most } = plan.price
+  const reason = refused[0]?.reason ?? ''
   const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
   const bill =
     least === most
@@ -331,11 +330,8 @@ export async function collectionReport(
           'absent',
           `${numberText(plan.absent)} of themthat the service does not have`,
         ],
-        duplicates > 0 && ['twice', `${countText(duplicates, 'line')} of the list`],
-        refused.length > 0 && [
-          'refused',
-          `${countText(refused.length, 'row')} of the select, the first: ${refused[0]?.reason ?? ''}`,
-        ],
+        countFact('twice', duplicates, 'line', 'of the list'),
+        countFact('refused', refused.length, 'row', `of the select, the first: ${reason}`),
         skippedFact(job.skipped),
       ],
     ],

@@ -4,7 +4,7 @@
 
 import { minuteText } from '../support/clock.ts'
 import type { ExitCode, JobtideError } from '../support/errors.ts'
-import { numberText } from '../support/numbers.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { toSnakeCase } from '../support/snake-case.ts'
 import { printable } from '../support/text.ts'
 import { meaningOf, plain, type Meaning, type Paint } from './palette.ts'
@@ -46,6 +46,17 @@ export type Column<Row> = readonly [
 /** A label, what is said of it, in one line or several, and what that means where it is good or bad. False leaves it out. */
 export type Fact =
   readonly [label: string, text: string | readonly string[], meaning?: Meaning] | false
+
+/** A fact that counts things; left out where there are none. */
+export function countFact(label: string, count: number, noun: string, rest: string): Fact {
+  return count > 0 && [label, `${countText(count, noun)} ${rest}`]
+}
+
+/** The first of some texts, and how many more there are. @param where the others are shown */
+export function firstTexts(texts: readonly string[], most: number, where = ''): readonly string[] {
+  const more = texts.length - most
+  return more > 0 ? [...texts.slice(0, most), `and ${numberText(more)} more${where}`] : texts
+}
 
 /** Rows: all of them for programs, and for people as many as `shown`. */
 export interface Table {

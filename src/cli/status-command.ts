@@ -30,7 +30,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import { table, type Fact, type Note, type Report, type Result } from './report.ts'
+import { countFact, table, type Fact, type Note, type Report, type Result } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
 import { agoText, creditsText } from './text.ts'
 
@@ -124,10 +124,12 @@ async function lookAt(
         ...filtered.map((one): Fact => ['', `${one.filters}: ${coverageText(one, now)}`]),
         ...unread.map(unreadFact),
         ['credits', creditsLine(credits, runs.length)],
-        credits.unexpectedCharges > 0 && [
+        countFact(
           '',
-          `${countText(credits.unexpectedCharges, 'page')} not charged as expected: jobtide credits`,
-        ],
+          credits.unexpectedCharges,
+          'page',
+          'not charged as expected: jobtide credits',
+        ),
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`, 'warning'],
         ...waitingFacts(notBefore, quarantined.size, waiting),
         notTakenFact(notTaken),
@@ -190,10 +192,7 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
       `${countText(quarantined, 'organisation')} quarantined: the service does not know them`,
       'warning',
     ],
-    files > 0 && [
-      'inbox',
-      `${countText(files, 'file')} of deliveries, which the next run or load reads`,
-    ],
+    countFact('inbox', files, 'file', 'of deliveries, which the next run or load reads'),
   ]
 }
 
