@@ -29,8 +29,7 @@ import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { countFact, table, type Report } from './report.ts'
-import { agoText, companyText, durationText } from './text.ts'
+import { countFact, table, agoText, companyText, durationText, type Report } from './report.ts'
 
 export interface CoverageOptions {
   readonly all?: boolean

@@ -19,8 +19,16 @@ import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
 import { historyShown, whileReading } from './reading.ts'
-import { countFact, table, type Cell, type Column, type Report, type Section } from './report.ts'
-import { companyText, creditsText } from './text.ts'
+import {
+  countFact,
+  table,
+  companyText,
+  creditsText,
+  type Cell,
+  type Column,
+  type Report,
+  type Section,
+} from './report.ts'
 
 export interface CreditsOptions {
   /** Absent shows the summary. */

@@ -24,10 +24,9 @@ import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { table, type Report, type Table } from './report.ts'
+import { table, bytesText, durationText, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
-import { bytesText, durationText } from './text.ts'
 
 const SEED = 7
 const COMPANIES = 60

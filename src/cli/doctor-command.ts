@@ -24,9 +24,7 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { runWorld, type Context } from './context.ts'
 import { wrongAddresses } from './destinations.ts'
-import { meaningOf } from './palette.ts'
-import type { Fact, Report } from './report.ts'
-import { bytesText, durationText, wrapLines } from './text.ts'
+import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report } from './report.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */
 export async function doctorCommand(context: Context, named: readonly string[]): Promise<Report> {

@@ -23,8 +23,7 @@ import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
-import { firstTexts, type Fact, type Report, type Result } from './report.ts'
-import { bytesText } from './text.ts'
+import { firstTexts, bytesText, type Fact, type Report, type Result } from './report.ts'
 
 export interface ForgetOptions {
   readonly from?: string

@@ -20,8 +20,7 @@ import { didYouMean } from '../support/nearest.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
-import type { Report } from './report.ts'
-import { bytesText } from './text.ts'
+import { bytesText, type Report } from './report.ts'
 
 export async function modelsCommand(
   context: Context,

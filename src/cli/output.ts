@@ -11,9 +11,17 @@ import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
-import { coloured, plain, type Paint } from './palette.ts'
-import { reportDocument, reportText, type Report, type Result } from './report.ts'
-import { tableText, wrapLines } from './text.ts'
+import {
+  coloured,
+  plain,
+  reportDocument,
+  reportText,
+  tableText,
+  wrapLines,
+  type Paint,
+  type Report,
+  type Result,
+} from './report.ts'
 
 export interface Output {
   readonly json: boolean
@@ -194,9 +202,10 @@ function oneProblem(message: string): string {
 /** A failed check with its offending rows below it, up to `width` characters wide. */
 function outcomeText({ name, offenders, sample }: CheckOutcome, width: number): string {
   const more = offenders > sample.length ? `, the first ${sample.length} of them` : ''
-  const head = Object.keys(sample[0] ?? {})
-  const rows = sample.map((row) => head.map((column) => valueText(row[column])))
-  const table = tableText(head, rows, { width: width - INDENT.length })
+  const heads = Object.keys(sample[0] ?? {})
+  const cells = sample.map((row) => heads.map((column) => valueText(row[column])))
+  const kinds = heads.map(() => 'text' as const)
+  const table = tableText({ heads, kinds, cells }, width - INDENT.length)
   const lines = table.split('\n').map((line) => `${INDENT}${line}`)
   return [`  ${printable(name)}: ${countText(offenders, 'row')}${more}`, ...lines].join('\n')
 }

@@ -27,8 +27,16 @@ import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { countFact, table, type Fact, type Table, type Result, type Report } from './report.ts'
-import { aboutText, durationText } from './text.ts'
+import {
+  countFact,
+  table,
+  aboutText,
+  durationText,
+  type Fact,
+  type Table,
+  type Result,
+  type Report,
+} from './report.ts'
 
 export interface PlanOptions extends Overrides {
   /** Number of batches to read for a forecast; see service-commands.ts. */

@@ -10,7 +10,7 @@ import { countText, numberText } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
-import { bytesText, durationText } from './text.ts'
+import { bytesText, durationText } from './report.ts'
 
 /** Progress of a stage, of reading a list of titles, or of steps over a snapshot. */
 export type CommandProgress =

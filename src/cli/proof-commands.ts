@@ -47,8 +47,7 @@ import { countText, sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { refuseEmpty } from './reading.ts'
-import { table, type Report } from './report.ts'
-import { bytesText } from './text.ts'
+import { table, bytesText, type Report } from './report.ts'
 
 export interface VerifyOptions {
   readonly pipeline: string

@@ -20,7 +20,7 @@ import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { openForReading } from './reading.ts'
 import { readRecipe, setParameters } from './recipes.ts'
-import { tableText } from './text.ts'
+import { tableText } from './report.ts'
 
 type Columns = ResultTable['columns']
 type Rows = ResultTable['rows']
@@ -196,14 +196,12 @@ async function printTable(stream: RowStream, { output, stop }: Context): Promise
   }
   const shown = found.slice(0, ROWS_SHOWN)
   const { columns } = stream
-  const text = tableText(
-    columns.map(({ name }) => name),
-    shown.map((row) => row.map(cellText)),
-    {
-      width: process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY,
-      numeric: columns.map(({ type }) => NUMBERS.test(type)),
-    },
-  )
+  const table = {
+    heads: columns.map(({ name }) => name),
+    kinds: columns.map(({ type }) => (NUMBERS.test(type) ? 'number' : 'text')),
+    cells: shown.map((row) => row.map(cellText)),
+  } as const
+  const text = tableText(table, process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY)
   const count =
     found.length > shown.length
       ? `the first ${shown.length} rows; there are more: all with --format csv`

@@ -15,7 +15,7 @@ import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { agoText } from './text.ts'
+import { agoText } from './report.ts'
 
 /** The history of a data directory. @throws as {@link refuseEmpty} does */
 export async function historyShown({ directory, clock }: Context): Promise<History> {

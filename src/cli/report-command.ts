@@ -13,9 +13,8 @@ import { readOrganizations } from '../run/organizations-file.ts'
 import {} from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import type { Report } from './report.ts'
+import { bytesText, type Report } from './report.ts'
 import { whileReading } from './reading.ts'
-import { bytesText } from './text.ts'
 
 export interface ReportOptions extends WindowChoice {
   readonly organizations?: string

@@ -25,9 +25,8 @@ import { erasureWorld } from './forget-command.ts'
 import { refuseBundled } from './plan-command.ts'
 import { withNotifications } from './notify.ts'
 import { observed } from './observed.ts'
-import type { Report } from './report.ts'
+import { durationText, type Report } from './report.ts'
 import { leftBehindFact, problemOf, runReport } from './run-result.ts'
-import { durationText } from './text.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')

@@ -23,7 +23,7 @@ import { ConfigError, LockedError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import type { Report } from './report.ts'
+import { bytesText, type Report } from './report.ts'
 import {
   analystCopyText,
   buildValues,
@@ -35,7 +35,6 @@ import {
   publishText,
   staleCopy,
 } from './run-result.ts'
-import { bytesText } from './text.ts'
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
 

@@ -30,9 +30,17 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import { countFact, table, type Fact, type Note, type Report, type Result } from './report.ts'
+import {
+  countFact,
+  table,
+  agoText,
+  creditsText,
+  type Fact,
+  type Note,
+  type Report,
+  type Result,
+} from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
-import { agoText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
