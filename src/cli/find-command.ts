@@ -7,7 +7,7 @@ import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
 import { openJournal } from '../journal/journal.ts'
-import { knownBackups, type BackupTarget } from '../run/backup/backup-target.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
@@ -99,19 +99,18 @@ export async function findCommand(
   const asked = { pages, refreshMs: refreshDays * DAY }
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
-  const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
-  if (dryRun) return collectionReport(context, job, collection)
+  if (dryRun) return collectionReport(context, jobOf(context, collection, options), collection)
   const before = file === undefined ? null : listBefore(file, search)
-  const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
+  const { run, problem, read } = await ask(context, collection, options, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
     const rows = await warehouse.all<FoundRow>(sql, [key])
     const found = rows.map((row) => ({ ...row, url: linkOf(row.url) }))
-    const bodies = await warehouse.all<{ body: string }>(
-      'select body from core.newest_answers where lookup_key = $1',
-      [key],
-    )
-    const errors = bodies.flatMap(({ body }) => filterErrorsIn(jsonOrNull(body)))
-    return { found, pages: bodies.length, notFilters: [...new Set(errors)] }
+    const bodies = await bodiesOf(warehouse, key)
+    return {
+      found,
+      pages: bodies.length,
+      notFilters: [...new Set(bodies.flatMap((body) => filterErrorsIn(body)))],
+    }
   })
   const { found, notFilters } = read
   // An incomplete result never replaces a list.
@@ -172,22 +171,17 @@ export async function suggestCommand(
       hint: 'Name a type and how it begins: jobtide suggest job_title "head of"; or take --filters. Nothing was sent.',
     })
   }
-  const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
-  const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
-  const { run, problem, read } = await ask(
-    context,
-    oneOffJob(collection, { ...options, backups: backupsOf(context) }),
-    collection,
-    (warehouse, key) =>
-      warehouse.all<Suggestion>(
-        `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id,
-             json_text(item, '$.meta.employees') as employees, json_text(item, '$.meta.industry') as industry,
-             json_text(item, '$.meta.location') as location
-         from (select json_list(body, '$.results') as items from core.newest_answers where lookup_key = $1) as lists,
-             lateral json_items(items)
-         order by place`,
-        [key],
-      ),
+  const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, SUGGESTING)
+  const { run, problem, read } = await ask(context, collection, options, (warehouse, key) =>
+    warehouse.all<Suggestion>(
+      `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id,
+           json_text(item, '$.meta.employees') as employees, json_text(item, '$.meta.industry') as industry,
+           json_text(item, '$.meta.location') as location
+       from (select json_list(body, '$.results') as items from core.newest_answers where lookup_key = $1) as lists,
+           lateral json_items(items)
+       order by place`,
+      [key],
+    ),
   )
   return {
     title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,
@@ -215,14 +209,10 @@ async function listFilters(
       hint: 'Name a filter or none: jobtide suggest --filters seniority. Nothing was sent.',
     })
   }
-  const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
-  const collection = collectOnce('suggest', 'people-filters', {}, asked)
-  const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
-  const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
-    const sql = 'select body from core.newest_answers where lookup_key = $1'
-    const bodies = await warehouse.all<{ body: string }>(sql, [key])
-    return bodies.flatMap(({ body }) => filterValuesIn(jsonOrNull(body)))
-  })
+  const collection = collectOnce('suggest', 'people-filters', {}, SUGGESTING)
+  const { run, problem, read } = await ask(context, collection, options, async (warehouse, key) =>
+    (await bodiesOf(warehouse, key)).flatMap((body) => filterValuesIn(body)),
+  )
   const names = [...new Set(read.map((one) => one.filter))]
   if (filter !== undefined && !names.includes(filter)) {
     throw new ConfigError(`the service lists no filter ${filter}`, {
@@ -258,7 +248,7 @@ function isDescribed({ employees, industry, location }: Suggestion): boolean {
   return (employees ?? industry ?? location) !== null
 }
 
-const SUGGESTIONS_KEPT = 30 * DAY
+const SUGGESTING = { pages: 1, refreshMs: 30 * DAY }
 
 /**
  * Sends the search unless it was answered recently, then reads the stored answers.
@@ -267,14 +257,15 @@ const SUGGESTIONS_KEPT = 30 * DAY
  */
 async function ask<T>(
   context: Context,
-  job: Job,
   collection: Collection,
+  options: OneOffOptions,
   read: (warehouse: Warehouse, key: string) => Promise<T>,
 ): Promise<{
   readonly run: RunReport
   readonly problem: JobtideError | null
   readonly read: T
 }> {
+  const job = jobOf(context, collection, options)
   const { declared, read: lookups } = collection
   const [lookup] = (await lookups()).lookups
   const key = lookupKey(declared.name, lookup?.request ?? {})
@@ -360,6 +351,14 @@ function differenceOf(before: ReadonlySet<string>, found: readonly FoundRow[]) {
   }
 }
 
-function backupsOf({ directory, clock }: Context): BackupTarget[] {
-  return knownBackups(directory.root, openJournal(directory.journal, clock))
+function jobOf({ directory, clock }: Context, collection: Collection, options: OneOffOptions): Job {
+  const backups = knownBackups(directory.root, openJournal(directory.journal, clock))
+  return oneOffJob(collection, { ...options, backups })
+}
+
+/** The stored answer of a search, page by page. */
+async function bodiesOf(warehouse: Warehouse, key: string): Promise<unknown[]> {
+  const sql = 'select body from core.newest_answers where lookup_key = $1'
+  const bodies = await warehouse.all<{ body: string }>(sql, [key])
+  return bodies.map(({ body }) => jsonOrNull(body))
 }
