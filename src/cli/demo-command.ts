@@ -127,14 +127,6 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
   }
 }
 
-interface DemoOrganization {
-  readonly organization: string
-  readonly headcount: number
-  /** How many of them changed a row. */
-  readonly seen: number
-  readonly open_roles: number
-}
-
 type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunReport>>
 
 /** The service's charges, whose credits add up to those of `credits`. */
@@ -163,17 +155,6 @@ function runsTable({ companies, first, postings, second }: Runs, tookMs: number)
   ])
 }
 
-function organizationsTable(organizations: readonly DemoOrganization[]): Table {
-  return table(null, organizations, [
-    // Names go below their heading, like the people above.
-    ['hiring', () => ''],
-    ['organisation', 'organization'],
-    ['headcount', 'headcount', 'number'],
-    ['seen', 'seen', 'number'],
-    ['open', 'open_roles', 'number'],
-  ])
-}
-
 const ORGANIZATIONS_SHOWN = 4
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
@@ -191,14 +172,11 @@ async function demoReport(
   const folder = below.startsWith('..') ? root : below
   type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
   const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: second.runId })
-  const flows = await queryReport<{
-    from_organization: string
-    to_organization: string
-    people: number
-  }>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
-  const organizations = await queryReport<DemoOrganization>(warehouse, 'demo_organizations', {
-    limit: ORGANIZATIONS_SHOWN,
-  })
+  type Flow = Record<'from_organization' | 'to_organization', string> & { people: number }
+  const flows = await queryReport<Flow>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
+  type Known = { organization: string } & Record<'headcount' | 'seen' | 'open_roles', number>
+  const most = { limit: ORGANIZATIONS_SHOWN }
+  const organizations = await queryReport<Known>(warehouse, 'demo_organizations', most)
   const kinds = ['joined', 'left', 'promoted'].map((what) => {
     const found = changes.filter((change) => change.what === what)
     return { what, count: found.length, latest: found.slice(0, CHANGES_SHOWN) }
@@ -225,7 +203,15 @@ async function demoReport(
           ['title', 'title'],
         ],
       ),
-      organizationsTable(organizations),
+      table(null, organizations, [
+        // Names go below their heading, like the people above.
+        ['hiring', () => ''],
+        ['organisation', 'organization'],
+        ['headcount', 'headcount', 'number'],
+        // How many of them changed a row.
+        ['seen', 'seen', 'number'],
+        ['open', 'open_roles', 'number'],
+      ]),
       [
         ['most moves', mostMoves],
         ['journal', `${folder}/journal (each page bought once, kept forever)`],

@@ -3,9 +3,9 @@
  * JSON document.
  */
 
+import { once } from 'node:events'
 import { hasColours, redraws, type Environment } from '../config.ts'
 import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
-import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
@@ -149,20 +149,14 @@ function jsonText(value: object): string {
   return escapedJson(JSON.stringify(value))
 }
 
-/** Resolves when stdout takes more, fails, or `signal` aborts. */
-function room(stdout: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      for (const event of ENDS_OF_WAITING) stdout.removeListener(event, done)
-      stopListening()
-      resolve()
-    }
-    for (const event of ENDS_OF_WAITING) stdout.once(event, done)
-    const stopListening = onAbort(signal, done)
-  })
+/** Resolves when stdout takes more, fails or ends, or `signal` aborts. */
+async function room(stdout: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
+  const isOver = new AbortController()
+  const options = { signal: AbortSignal.any([signal, isOver.signal]) }
+  const events = ['drain', 'close'].map((event) => once(stdout, event, options))
+  await Promise.race(events).catch(() => undefined)
+  isOver.abort()
 }
-
-const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
 
 /**
  * Formats a problem and its hint for people. On a terminal it is wrapped; elsewhere the sentence and the hint are a
