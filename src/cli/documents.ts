@@ -81,7 +81,7 @@ const publish = {
     ...fields(count, 'objects bytes uploads'),
   }),
 }
-/** What a publish makes besides the snapshot. */
+/** What a publish makes in addition to the snapshot. */
 const copies = {
   databases: rows({
     ...fields(text, 'database schema'),

@@ -73,8 +73,7 @@ export async function planCommand(
     expectedCredits === null || openRun !== null
       ? null
       : billRange(expectedCredits, history.runs.values(), job.pipeline)
-  const creditsSpentThisMonth =
-    monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  const spent = spentThisMonth(job, history, nowMs)
   // With filters, empty answers are usual.
   const isNarrow = job.question.filters !== undefined
   const readWhole = readWithoutFilters(job, history, times.serverNowMs)
@@ -89,7 +88,7 @@ export async function planCommand(
       windowsTable(job, plan),
       [
         ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
-        ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
+        ...budgetFacts(job, spent, creditsRange?.high ?? expectedCredits ?? 0),
         ...listFacts(isNarrow ? { ...plan, silent: 0 } : plan, openRun, duplicates),
         ...filterFacts(job, readWhole),
         skippedFact(job.skipped),
@@ -97,16 +96,11 @@ export async function planCommand(
     ],
     notes: openRun === null ? [] : openRunNotes(openRun),
     values: {
-      pipeline: job.pipeline,
       organizations: plan.organizations,
       duplicates,
-      skippedLines: skippedValues(job.skipped),
       batches: plan.batches.length,
       quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
-      creditsLimit: job.creditsLimit,
-      creditsPerMonth: job.creditsPerMonth,
-      creditsSpentThisMonth,
-      snapshotTo: job.snapshot?.to ?? null,
+      ...jobValues(job, spent),
       requestsAtLeast: plan.batches.length,
       expectedRequests: known(plan, requestsOf(plan)),
       expectedCredits,
@@ -223,16 +217,12 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   ]
 }
 
-export function skippedFact(skipped: readonly SkippedLines[]): Fact {
+function skippedFact(skipped: readonly SkippedLines[]): Fact {
   return skipped.length > 0 && ['skipped', skipped.map(skippedText)]
 }
 
 /** The budgets; `high` is the upper end of the forecast. */
-export function budgetFacts(
-  { creditsLimit, creditsPerMonth }: Job,
-  spent: number,
-  high: number,
-): Fact[] {
+function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high: number): Fact[] {
   const warning = (left: number) => (high > left ? '; that may not be enough' : '')
   const left = Math.max(0, (creditsPerMonth ?? 0) - spent)
   return [
@@ -247,6 +237,21 @@ export function budgetFacts(
       `${numberText(left)} of ${numberText(creditsPerMonth)} credits left${warning(left)}`,
     ],
   ]
+}
+
+function spentThisMonth({ pipeline }: Job, { spending }: History, nowMs: number): number {
+  return monthlyCredits(spending, pipeline).get(monthOf(nowMs)) ?? 0
+}
+
+function jobValues(job: Job, spent: number): object {
+  return {
+    pipeline: job.pipeline,
+    skippedLines: skippedValues(job.skipped),
+    creditsLimit: job.creditsLimit,
+    creditsPerMonth: job.creditsPerMonth,
+    creditsSpentThisMonth: spent,
+    snapshotTo: job.snapshot?.to ?? null,
+  }
 }
 
 function openRunFacts(run: OpenRun): Fact[] {
@@ -322,7 +327,7 @@ export async function collectionReport(
   const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
   const { least, most } = plan.price
   const reason = refused[0]?.reason ?? ''
-  const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  const spent = spentThisMonth(job, history, nowMs)
   const bill =
     least === most
       ? countText(most, 'credit')
@@ -344,21 +349,16 @@ export async function collectionReport(
       ],
     ],
     values: {
-      pipeline: job.pipeline,
       endpoint,
       listed: lookups.length,
       duplicates,
       refused: refused.length,
-      skippedLines: skippedValues(job.skipped),
       requestsAtLeast: plan.lookups.length,
       answeredLately: plan.fresh,
       absent: plan.absent,
       creditsAtLeast: least,
       creditsAtMost: most,
-      creditsLimit: job.creditsLimit,
-      creditsPerMonth: job.creditsPerMonth,
-      creditsSpentThisMonth: spent,
-      snapshotTo: job.snapshot?.to ?? null,
+      ...jobValues(job, spent),
     },
   }
 }
