@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
@@ -18,7 +19,7 @@ import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
-import { historyShown, whileReading } from './reading.ts'
+import { refuseEmpty, whileReading } from './reading.ts'
 import {
   countFact,
   table,
@@ -74,7 +75,9 @@ export async function creditsCommand(
   const { directory, clock } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
   const name = job?.pipeline ?? null
-  const history = await historyShown(context)
+  const journal = openJournal(directory.journal, clock)
+  await refuseEmpty(journal, directory)
+  const history = readHistory(journal)
   const months = monthlyCredits(history.spending, name)
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)

@@ -47,24 +47,19 @@ export async function doctorCommand(context: Context, named: readonly string[]):
       ...(await notifyFindings(context, state)),
     )
   }
-  const wrong = findings.filter(({ state: how }) => how === 'problem').length
+  const countOf = (how: FindingState) => findings.filter((one) => one.state === how).length
+  const [wrong, warnings] = [countOf('problem'), countOf('warning')]
+  const counted = [
+    wrong > 0 && countText(wrong, 'problem'),
+    warnings > 0 && countText(warnings, 'warning'),
+  ]
   return {
-    title: titleOf(findings, wrong),
+    title: counted.filter(Boolean).join(', ') || 'nothing is wrong',
     sections: [findings.map(factOf)],
     notes: ['nothing was bought'],
     values: { ok: wrong === 0, findings: findings.map(withoutIdleHint) },
     exitCode: wrong === 0 ? EXIT.done : EXIT.usage,
   }
-}
-
-function titleOf(findings: readonly Finding[], wrong: number): string {
-  const warnings = findings.filter(({ state }) => state === 'warning').length
-  const parts = [
-    wrong > 0 && countText(wrong, 'problem'),
-    warnings > 0 && countText(warnings, 'warning'),
-  ]
-  const counted = parts.filter(Boolean).join(', ')
-  return counted === '' ? 'nothing is wrong' : counted
 }
 
 const WIDTH = 80

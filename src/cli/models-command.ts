@@ -59,19 +59,17 @@ function writePage(
 ): { path: string; bytes: number } {
   refuseOwnPlace(directory, path, 'a page of tables')
   refuseForeignPage(path, 'page of the tables of Jobtide', CATALOGUE_TITLE)
-  const shown = tables.toSorted(byName).map((table) => {
-    return { ...table, rowsText: rowsText(table), sourceText: sourceText(table) }
-  })
+  const shown = tables
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((table) => {
+      return { ...table, rowsText: rowsText(table), sourceText: sourceText(table) }
+    })
   const groups = GROUPS.map((group) => ({ ...group, tables: inGroup(shown, group.schema) })).filter(
     (group) => group.tables.length > 0,
   )
   const page = Buffer.from(cataloguePage(groups, clock.now()))
   writeFileAtomic(path, page)
   return { path, bytes: page.length }
-}
-
-function byName(a: CatalogueTable, b: CatalogueTable): number {
-  return a.name < b.name ? -1 : 1
 }
 
 /** The groups that are listed by default, with their headings. */

@@ -15,8 +15,7 @@ import { bytesText, durationText } from './report.ts'
 /** Progress of a stage, of reading a list of titles, or of steps over a snapshot. */
 export type CommandProgress =
   | RunProgress
-  | { readonly stage: 'report'; readonly done: number; readonly total: number }
-  | { readonly stage: 'titles'; readonly done: number; readonly total: number }
+  | { readonly stage: 'report' | 'titles'; readonly done: number; readonly total: number }
   | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
 
 // Without a terminal, one line every ten seconds is enough for a log.

@@ -114,7 +114,8 @@ export async function replayCommand(
 ): Promise<Report> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'
-  return withLock(context, 'replay', losses, async (journal) => {
+  const request = { command: 'replay', maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  return withJournal(runWorld(context), request, losses, async (journal) => {
     journal.check('bytes')
     await refuseLostJournal(journal, directory)
     if (journal.segments().length === 0) {
@@ -161,7 +162,9 @@ async function runAlone(
     bringUp(),
 ): Promise<Report> {
   const { directory } = context
-  return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
+  const world = runWorld(context)
+  const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  return withJournal(world, request, 'refuse', async (journal, _, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing has run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -176,22 +179,9 @@ async function runAlone(
       warehouse.close()
       await writer.close()
       // Deliveries of the inbox are in the journal now.
-      await backUpWhereKnown(journal, runWorld(context))
+      await backUpWhereKnown(journal, world)
     }
   })
-}
-
-/** Works with the lock of the data directory and a recovered journal. */
-function withLock(
-  context: Context,
-  command: string,
-  losses: 'refuse' | 'accept',
-  work: (journal: Journal, before: WarehouseBefore) => Promise<Report>,
-): Promise<Report> {
-  const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
-  return withJournal(runWorld(context), request, losses, (journal, _, before) =>
-    work(journal, before),
-  )
 }
 
 // A reader keeps its file after a rename and would go on with yesterday's tables without knowing.
