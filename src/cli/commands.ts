@@ -309,7 +309,7 @@ export const COMMANDS: readonly Declaration[] = [
     options: [
       [
         '--to <folder|file.duckdb|postgres://…>',
-        "target, which replaces an earlier export there; '${JOBTIDE_PG_SNAPSHOT}' holds a password",
+        "target, which replaces an earlier export there; '${JOBTIDE_PG_URL}' holds a password",
         null,
         'export',
       ],
