@@ -3,7 +3,7 @@
 import { computedModels } from '../model/computed-models.ts'
 import { readModelFiles } from '../warehouse/catalog.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { PIPELINE, type Declaration } from './commands/declaration.ts'
+import { COMMANDS, PIPELINE, type Declaration } from './commands.ts'
 import type { Context } from './context.ts'
 import { COMMON_OPTIONS, type OptionDeclaration } from './options.ts'
 import { recipeNames } from './recipes.ts'
@@ -20,8 +20,6 @@ export async function completionCommand(
       hint: `Name one of: ${SHELLS.join(', ')}`,
     })
   }
-  // The commands are declared next to this one.
-  const { COMMANDS } = await import('./commands.ts')
   const script = shell === 'fish' ? fishScript(COMMANDS) : bashScript(COMMANDS, shell === 'zsh')
   await output.stream(script, stop)
   return EXIT.done

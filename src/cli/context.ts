@@ -13,7 +13,6 @@ import { ownFolder } from '../run/pipeline-file.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageVersion } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
-import type { ExitCode } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
 import {
   createLogger,
@@ -26,6 +25,7 @@ import { limitMemory } from '../support/memory.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { Output } from './output.ts'
 import { ProgressDisplay } from './progress.ts'
+import type { Result } from './report.ts'
 
 export interface CommonOptions {
   readonly json?: boolean
@@ -63,7 +63,7 @@ export interface Context extends ProcessParts {
 export type Start = (
   options: CommonOptions,
   pipelines: readonly string[],
-  work: (context: Context) => Promise<ExitCode>,
+  work: (context: Context) => Promise<Result>,
 ) => Promise<void>
 
 /** @param pipelines that the command names */

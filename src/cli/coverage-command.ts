@@ -23,14 +23,13 @@ import { tellSkipped } from '../plan/skipped-lines.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { minuteText } from '../support/clock.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { table, type Report } from './report.ts'
-import { agoText, companyText, durationText } from './text.ts'
+import { countFact, table, agoText, companyText, durationText, type Report } from './report.ts'
 
 export interface CoverageOptions {
   readonly all?: boolean
@@ -46,8 +45,8 @@ export async function coverageCommand(
   context: Context,
   pipeline: string | undefined,
   { all = false, prove = false, ...overrides }: CoverageOptions,
-): Promise<ExitCode> {
-  const { directory, clock, output } = context
+): Promise<Report> {
+  const { directory, clock } = context
   if (pipeline === undefined && overrides.organizations !== undefined) {
     throw new ConfigError('a list alone does not say how far back it should be covered', {
       hint: 'Name the pipeline as well: jobtide coverage nightly --organizations FILE',
@@ -78,7 +77,7 @@ export async function coverageCommand(
     now,
     shown: all ? Number.POSITIVE_INFINITY : ROWS_SHOWN,
   }
-  output.report({
+  return {
     ...(prove ? proof(found) : summary(found, why)),
     values: {
       dataDir: directory.root,
@@ -93,8 +92,7 @@ export async function coverageCommand(
       rows: found.rows.map(rowValues),
       warehouse: why === null ? null : { unavailable: why },
     },
-  })
-  return EXIT.done
+  }
 }
 
 interface KnownOrganization {
@@ -174,14 +172,8 @@ function summary(
         oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
         newestWatermark !== null && ['newest watermark', watermarkText(newestWatermark)],
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
-        silent > 0 && [
-          'no events',
-          `${countText(silent, 'organisation')} read that never sent one`,
-        ],
-        again > 0 && [
-          'asked again',
-          `${countText(again, 'organisation')} whose last answer was empty; free while that lasts`,
-        ],
+        countFact('no events', silent, 'organisation', 'read that never sent one'),
+        countFact('asked again', again, 'organisation', EMPTY_LATELY),
       ],
       table(
         null,
@@ -202,6 +194,7 @@ function summary(
   }
 }
 
+const EMPTY_LATELY = 'whose last answer was empty; free while that lasts'
 const FILTERS = ['filters', ({ question }: Row) => question] as const
 
 function noteOf(row: Row): string {

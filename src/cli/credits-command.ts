@@ -7,19 +7,29 @@ import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import {} from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
-import { historyShown, whileReading } from './reading.ts'
-import { table, type Cell, type Column, type Report, type Section } from './report.ts'
-import { companyText, creditsText } from './text.ts'
+import { refuseEmpty, whileReading } from './reading.ts'
+import {
+  countFact,
+  table,
+  companyText,
+  creditsText,
+  type Cell,
+  type Column,
+  type Report,
+  type Section,
+} from './report.ts'
 
 export interface CreditsOptions {
   /** Absent shows the summary. */
@@ -45,23 +55,9 @@ async function readLedger<T>(
 }
 
 /** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
-interface Row {
-  readonly name: string | null
-  /** How an organisation is asked for. */
+type Row = Omit<OrganizationBill, 'organization_id' | 'asked_as'> & {
   readonly asked_as?: string
   readonly pipeline?: string
-  /** Charged or in doubt. */
-  readonly credits: number
-  readonly pages: number
-  readonly events: number
-  readonly new_events: number
-  readonly credits_per_new_event: number | null
-}
-
-interface Total extends Row {
-  readonly in_doubt: number
-  readonly rejects: number
-  readonly unexpected_charges: number
 }
 
 const RECENT_DAYS = 90
@@ -75,11 +71,13 @@ export async function creditsCommand(
   context: Context,
   pipeline: string | undefined,
   { by, days, all = false }: CreditsOptions,
-): Promise<ExitCode> {
-  const { directory, clock, output } = context
+): Promise<Report> {
+  const { directory, clock } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
   const name = job?.pipeline ?? null
-  const history = await historyShown(context)
+  const journal = openJournal(directory.journal, clock)
+  await refuseEmpty(journal, directory)
+  const history = readHistory(journal)
   const months = monthlyCredits(history.spending, name)
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)
@@ -91,7 +89,7 @@ export async function creditsCommand(
     }
     const recently = by === undefined ? { since: firstDay(recentDays) } : {}
     const organizations = await read<Row>('credits_organizations', recently)
-    const [total, ...rows] = (await read('credits_by', by && { by })) as [Total, ...Row[]]
+    const [total, ...rows] = (await read('credits_by', by && { by })) as [Bill, ...Bill[]]
     const unexpected = await read<Record<string, Cell>>('credits_unexpected', {
       limit: MOST_UNEXPECTED,
     })
@@ -111,7 +109,7 @@ export async function creditsCommand(
       ? summary(found, thisMonth, recentDays)
       : breakdown(found, by, all ? Number.POSITIVE_INFINITY : ROWS_SHOWN)
   const behind = `without ${creditsText(unloaded)} credits in the journal that are not loaded yet: jobtide load`
-  output.report({
+  return {
     ...report,
     notes: [...(unloaded > 0 ? [behind] : []), ...notes],
     values: {
@@ -122,12 +120,11 @@ export async function creditsCommand(
       this_month: thisMonth,
       unloaded,
     },
-  })
-  return EXIT.done
+  }
 }
 
 interface Found {
-  readonly total: Total
+  readonly total: Bill
   /** One row for each value of `--by`, default: each day. */
   readonly rows: readonly Row[]
   readonly organizations: readonly Row[]
@@ -162,7 +159,11 @@ function breakdown({ total, rows }: Found, by: CreditGroup, shown: number): Repo
   return { sections: [table('rows', rows, [...NAMES[by], ...FIGURES], { shown, total })] }
 }
 
-function summary({ total, rows, organizations, unexpected }: Found, month: Month, days: number) {
+function summary(
+  { total, rows, organizations, unexpected }: Found,
+  month: ThisMonth,
+  days: number,
+) {
   const { credits, in_doubt: inDoubt, pages, events, new_events: newEvents } = total
   const { credits_per_new_event: price, unexpected_charges: unexpectedCharges } = total
   const perPage = (count: number) => (Math.max(0, count) / pages).toFixed(1)
@@ -190,10 +191,7 @@ function summary({ total, rows, organizations, unexpected }: Found, month: Month
       'a page held',
       `${perPage(events)} of ${PAGE_EVENTS} events, ${perPage(events - newEvents - total.rejects)} of them known before`,
     ],
-    unexpectedCharges > 0 && [
-      'unexpected',
-      `${countText(unexpectedCharges, 'page')} not charged by the price list`,
-    ],
+    countFact('unexpected', unexpectedCharges, 'page', 'not charged by the price list'),
     idleCredits > 0 && [
       'nothing new',
       `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${recently}: ask less often, or leave out`,
@@ -229,15 +227,7 @@ const UNEXPECTED: readonly Column<Record<string, Cell>>[] = [
   ['sent', 'credits_sent'],
 ]
 
-interface Month {
-  readonly month: string
-  readonly credits: number
-  /** Null where the pipeline has none, and over all pipelines. */
-  readonly limit: number | null
-  readonly renews_on: string
-}
-
-function monthText({ month, credits, limit, renews_on: day }: Month): string {
+function monthText({ month, credits, limit, renews_on: day }: ThisMonth): string {
   if (limit === null) return `${creditsText(credits)} credits in ${month}`
   const share = Math.round((credits / limit) * 100)
   return `${creditsText(credits)} of ${numberText(limit)} credits (${share} %) in ${month}; starts again on ${day}`

@@ -16,7 +16,7 @@ import { runJob, type RunReport } from '../run/run.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
-import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, asStorageError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { Secret } from '../support/secret.ts'
 import { csvLine } from '../support/text.ts'
@@ -24,10 +24,9 @@ import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { table, type Report, type Table } from './report.ts'
+import { table, bytesText, durationText, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
-import { bytesText, durationText } from './text.ts'
 
 const SEED = 7
 const COMPANIES = 60
@@ -36,7 +35,7 @@ const MARKER = 'made-by-jobtide-demo'
 const CONCURRENCY = 4
 
 /** Runs the demo below `<data-dir>/demo`, which it empties first. One demo at a time: it holds the lock of `<data-dir>`. */
-export async function demoCommand(context: Context): Promise<ExitCode> {
+export async function demoCommand(context: Context): Promise<Report> {
   const { clock } = context
   const lock = await acquireLock(context.directory.root, { command: 'demo', clock })
   try {
@@ -48,7 +47,7 @@ export async function demoCommand(context: Context): Promise<ExitCode> {
   }
 }
 
-async function journey(context: Context, directory: DataDirectory): Promise<ExitCode> {
+async function journey(context: Context, directory: DataDirectory): Promise<Report> {
   const clock = shiftedClock(context.clock)
   const simulator = await startSimulator({
     source: worldAround(clock.now(), SEED, COMPANIES),
@@ -94,8 +93,7 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
         return demoReport(warehouse, directory.root, runs, tookMs, commandName(context.environment))
       },
     )
-    context.output.report({ ...report, values: { ...values, service: { requests, credits } } })
-    return EXIT.done
+    return { ...report, values: { ...values, service: { requests, credits } } }
   } finally {
     await transport.close()
     await simulator.close()
@@ -129,14 +127,6 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
   }
 }
 
-interface DemoOrganization {
-  readonly organization: string
-  readonly headcount: number
-  /** How many of them changed a row. */
-  readonly seen: number
-  readonly open_roles: number
-}
-
 type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunReport>>
 
 /** The service's charges, whose credits add up to those of `credits`. */
@@ -165,17 +155,6 @@ function runsTable({ companies, first, postings, second }: Runs, tookMs: number)
   ])
 }
 
-function organizationsTable(organizations: readonly DemoOrganization[]): Table {
-  return table(null, organizations, [
-    // Names go below their heading, like the people above.
-    ['hiring', () => ''],
-    ['organisation', 'organization'],
-    ['headcount', 'headcount', 'number'],
-    ['seen', 'seen', 'number'],
-    ['open', 'open_roles', 'number'],
-  ])
-}
-
 const ORGANIZATIONS_SHOWN = 4
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
@@ -193,14 +172,11 @@ async function demoReport(
   const folder = below.startsWith('..') ? root : below
   type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
   const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: second.runId })
-  const flows = await queryReport<{
-    from_organization: string
-    to_organization: string
-    people: number
-  }>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
-  const organizations = await queryReport<DemoOrganization>(warehouse, 'demo_organizations', {
-    limit: ORGANIZATIONS_SHOWN,
-  })
+  type Flow = Record<'from_organization' | 'to_organization', string> & { people: number }
+  const flows = await queryReport<Flow>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
+  type Known = { organization: string } & Record<'headcount' | 'seen' | 'open_roles', number>
+  const most = { limit: ORGANIZATIONS_SHOWN }
+  const organizations = await queryReport<Known>(warehouse, 'demo_organizations', most)
   const kinds = ['joined', 'left', 'promoted'].map((what) => {
     const found = changes.filter((change) => change.what === what)
     return { what, count: found.length, latest: found.slice(0, CHANGES_SHOWN) }
@@ -227,7 +203,15 @@ async function demoReport(
           ['title', 'title'],
         ],
       ),
-      organizationsTable(organizations),
+      table(null, organizations, [
+        // Names go below their heading, like the people above.
+        ['hiring', () => ''],
+        ['organisation', 'organization'],
+        ['headcount', 'headcount', 'number'],
+        // How many of them changed a row.
+        ['seen', 'seen', 'number'],
+        ['open', 'open_roles', 'number'],
+      ]),
       [
         ['most moves', mostMoves],
         ['journal', `${folder}/journal (each page bought once, kept forever)`],

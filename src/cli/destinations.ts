@@ -29,26 +29,26 @@ export interface Destination {
 }
 
 /** The destinations of a pipeline. The same address in two pipelines is one destination. */
-export function destinationsOf(context: Context, notify: NotifySpec): Destination[] {
-  const { webhook, email } = notify
-  const make = (
-    name: string,
-    id: string,
-    on: readonly Told[] | undefined,
-  ): Omit<Destination, 'check' | 'deliver'> => {
-    const folder = join(context.directory.root, 'outbox', sha256Hex(id).slice(0, 16))
-    return { name, folder, on: on ?? notify.on }
-  }
-  const place = { host: hostname(), dataDir: context.directory.root }
+export function destinationsOf(
+  context: Context,
+  { on, webhook, email }: NotifySpec,
+): Destination[] {
+  const { root } = context.directory
+  const folderOf = (id: string) => join(root, 'outbox', sha256Hex(id).slice(0, 16))
+  const place = { host: hostname(), dataDir: root }
   const hooks = webhook === undefined ? [] : [webhook]
   return [
     ...hooks.map((hook) => ({
-      ...make('webhook', `webhook ${hook.url} ${hook.format}`, hook.on),
+      name: 'webhook',
+      folder: folderOf(`webhook ${hook.url} ${hook.format}`),
+      on: hook.on ?? on,
       check: async () => void addressOf(context, WEBHOOK, hook.url),
       deliver: (notice: Notice) => post(context, hook, sentFrom(notice, place)),
     })),
     ...(email?.to ?? []).map((to, at) => ({
-      ...make(`email.to, address ${at + 1}`, `email ${to}`, email?.on),
+      name: `email.to, address ${at + 1}`,
+      folder: folderOf(`email ${to}`),
+      on: email?.on ?? on,
       check: async () => void (await mailing(context)),
       deliver: (notice: Notice) =>
         mail(context, { from: email?.from ?? '', to }, sentFrom(notice, place)),
@@ -63,17 +63,8 @@ export async function wrongAddresses(context: Context, notify: NotifySpec): Prom
   if (heartbeat !== undefined) {
     checks.push(async () => void addressOf(context, HEARTBEAT, heartbeat))
   }
-  const found = await Promise.all(
-    checks.map(async (check) => {
-      try {
-        await check()
-        return []
-      } catch (error) {
-        return [messageOf(error)]
-      }
-    }),
-  )
-  return [...new Set(found.flat())]
+  const found = await Promise.allSettled(checks.map((check) => check()))
+  return [...new Set(found.flatMap((one) => ('reason' in one ? messageOf(one.reason) : [])))]
 }
 
 /** Reports that a run succeeded. @throws Error without the address */
@@ -108,13 +99,10 @@ async function request(
 function addressOf({ environment, scrubber }: Context, what: string, address: string): string {
   const url = expandVariables(environment, address)
   scrubber.add(url)
-  const isSafe = URL.canParse(url) && (url.startsWith('https:') || isLoopbackHttp(url))
+  const isHttp = url.startsWith('http:')
+  const isSafe = URL.canParse(url) && (url.startsWith('https:') || (isHttp && isLoopback(url)))
   if (!isSafe) throw new Error(`${what} is not https, or http on this machine`)
   return url
-}
-
-function isLoopbackHttp(url: string): boolean {
-  return url.startsWith('http:') && isLoopback(url)
 }
 
 async function mail(

@@ -6,9 +6,10 @@ import { readHead } from '../report/read-report.ts'
 import { chosenWindow, windowText, type WindowChoice } from '../report/window.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { EXIT } from '../support/errors.ts'
 import { lineText, type Line } from '../support/text.ts'
 import type { Context } from './context.ts'
+import type { Result } from './report.ts'
 import type { DigestFormat } from './options.ts'
 import { whileReading } from './reading.ts'
 
@@ -17,7 +18,7 @@ interface DigestOptions extends WindowChoice {
   readonly format: DigestFormat
 }
 
-export async function digestCommand(context: Context, options: DigestOptions): Promise<ExitCode> {
+export async function digestCommand(context: Context, options: DigestOptions): Promise<Result> {
   const { clock, output, stop } = context
   const window = chosenWindow(options, clock.now())
   const file = options.organizations
@@ -38,7 +39,7 @@ export async function digestCommand(context: Context, options: DigestOptions): P
     await output.stream(text, stop)
     return EXIT.done
   }
-  output.report({
+  return {
     title,
     sections: [
       parts.map(({ label, lines }) => {
@@ -53,8 +54,7 @@ export async function digestCommand(context: Context, options: DigestOptions): P
       ...shown,
       credits: data.freshness.credits,
     },
-  })
-  return EXIT.done
+  }
 }
 
 /** The command that shows the same window and list as a page. */

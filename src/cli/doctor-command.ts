@@ -20,17 +20,15 @@ import {
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'
-import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { runWorld, type Context } from './context.ts'
 import { wrongAddresses } from './destinations.ts'
-import { meaningOf } from './palette.ts'
-import type { Fact } from './report.ts'
-import { bytesText, durationText, wrapLines } from './text.ts'
+import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report } from './report.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */
-export async function doctorCommand(context: Context, named: readonly string[]): Promise<ExitCode> {
-  const { directory, clock, output } = context
+export async function doctorCommand(context: Context, named: readonly string[]): Promise<Report> {
+  const { directory, clock } = context
   const world = runWorld(context)
   const findings = await machineFindings(world, bytesText)
   const state = await readFreshness({ directory, clock, named, maxAgeMs: null }).catch(
@@ -49,24 +47,19 @@ export async function doctorCommand(context: Context, named: readonly string[]):
       ...(await notifyFindings(context, state)),
     )
   }
-  const wrong = findings.filter(({ state: how }) => how === 'problem').length
-  output.report({
-    title: titleOf(findings, wrong),
-    sections: [findings.map(factOf)],
-    notes: ['nothing was bought'],
-    values: { ok: wrong === 0, findings: findings.map(withoutIdleHint) },
-  })
-  return wrong === 0 ? EXIT.done : EXIT.usage
-}
-
-function titleOf(findings: readonly Finding[], wrong: number): string {
-  const warnings = findings.filter(({ state }) => state === 'warning').length
-  const parts = [
+  const countOf = (how: FindingState) => findings.filter((one) => one.state === how).length
+  const [wrong, warnings] = [countOf('problem'), countOf('warning')]
+  const counted = [
     wrong > 0 && countText(wrong, 'problem'),
     warnings > 0 && countText(warnings, 'warning'),
   ]
-  const counted = parts.filter(Boolean).join(', ')
-  return counted === '' ? 'nothing is wrong' : counted
+  return {
+    title: counted.filter(Boolean).join(', ') || 'nothing is wrong',
+    sections: [findings.map(factOf)],
+    notes: ['nothing was bought'],
+    values: { ok: wrong === 0, findings: findings.map(withoutIdleHint) },
+    exitCode: wrong === 0 ? EXIT.done : EXIT.usage,
+  }
 }
 
 const WIDTH = 80

@@ -1,157 +1,498 @@
 /**
  * Defines the `--json` documents of every command. `jobtide schema` shows them as JSON Schema, and tests check every printed
- * document against them. Loaded only for these.
+ * document against them. Commands import only types from here.
  */
 
 import { z } from 'zod'
-import {
-  text,
-  instant,
+import { SCHEMA_VERSION } from './report.ts'
+
+const text = z.string()
+const flag = z.boolean()
+const count = z.int().nonnegative()
+const amount = z.number()
+const instant = text.meta({ format: 'date-time' })
+const list = <T extends z.ZodType>(type: T) => z.array(type)
+const rows = <T extends z.ZodRawShape>(keys: T) => list(z.object(keys))
+const orNull = <T extends z.ZodType>(type: T) => type.nullable()
+const anything = z.record(text, z.unknown())
+
+type Names<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Names<Rest> : S
+
+/** Fields of one type, by their names with blanks between. */
+function fields<T extends z.ZodType, const S extends string>(type: T, names: S) {
+  return Object.fromEntries(names.split(' ').map((name) => [name, type])) as Record<Names<S>, T>
+}
+
+function withVersion<T extends z.ZodRawShape>(keys: T) {
+  return z.object({ schema_version: z.literal(SCHEMA_VERSION), ...keys })
+}
+
+const left = rows(fields(text, 'organization reason'))
+/** Lines of lists that name nothing. */
+const skippedLines = rows({ list: text, count, lines: list(count) })
+const totals = fields(count, 'tables files rows bytes')
+const range = z.object(fields(amount, 'low high'))
+
+/** A failure, as errorDocument makes it. */
+const problem = z.looseObject({ message: text, hint: orNull(text), exit_code: count })
+/** The document of a command that ends without a result. */
+export const failure = withVersion({ error: problem })
+
+const clocks = {
+  ...fields(instant, 'service here'),
+  before: orNull(instant),
+  void_after: orNull(count),
+}
+const extract = z.object({
+  ...fields(amount, 'fraction credits'),
+  ...fields(count, 'batches_done batches pages events unexpected_charges lists_cut'),
+  projection: orNull(z.object(fields(amount, 'expected low high'))),
+  filter_errors: list(text),
+  clocks: orNull(
+    z.object({ ...clocks, ...fields(count, 'answers not_believed'), service_ahead_ms: amount }),
+  ),
+  ...fields(left, 'quarantined skipped'),
+})
+const load = {
+  ...fields(count, 'events pages inserted updated rejected suppressed'),
+  new_unknown_fields: list(text),
+}
+const build = {
+  build_id: text,
+  full_refresh_reason: orNull(text),
+  selected: orNull(list(text)),
+  dropped: list(text),
+  skipped: z.object(fields(count, 'models checks')),
+  models: rows({ name: text, ...fields(orNull(count), 'rows rows_changed'), duration_ms: amount }),
+  duration_ms: amount,
+  checks_passed: count,
+}
+const rebuilt = { load: z.object(load), build: z.object(build) }
+const publish = {
+  snapshot_id: orNull(text),
+  ...fields(flag, 'nothing_read unchanged'),
+  replaced_format: orNull(count),
+  ...totals,
+  ...fields(count, 'new_files new_bytes'),
+  destination: text,
+  gc: z.object({
+    reason: orNull(text),
+    snapshots: list(text),
+    ...fields(count, 'objects bytes uploads'),
+  }),
+}
+/** What a publish makes in addition to the snapshot. */
+const copies = {
+  databases: rows({
+    ...fields(text, 'database schema'),
+    tables: rows({ name: text, rows: count, rows_changed: orNull(count) }),
+    problem: orNull(text),
+  }),
+  analyst_copy: z.object({ path: text, bytes: count, duration_ms: amount, problem: orNull(text) }),
+}
+const run = {
+  ...fields(text, 'run_id pipeline'),
+  ...fields(orNull(text), 'endpoint message warning'),
+  ...fields(flag, 'resumed complete'),
+  error: orNull(problem),
+  ...fields(count, 'exit_code organizations organizations_unread pages_left_behind'),
+  skipped_lines: skippedLines,
+  extract,
+  load: orNull(rebuilt.load),
+  build: orNull(rebuilt.build),
+  publish: orNull(z.object(publish)),
+  databases: copies.databases,
+  analyst_copy: orNull(copies.analyst_copy),
+  duration_ms: amount,
+}
+
+const budgets = {
+  ...fields(orNull(amount), 'credits_limit credits_per_month'),
+  credits_spent_this_month: amount,
+  snapshot_to: orNull(text),
+}
+const plan = withVersion({
+  pipeline: text,
+  ...fields(count, 'organizations duplicates batches requests_at_least'),
+  ...fields(count, 'never_asked without_events read_without_filters'),
+  skipped_lines: skippedLines,
+  quarantined: left,
+  ...budgets,
+  ...fields(orNull(amount), 'expected_requests expected_credits requests_per_second'),
+  credits_range: orNull(range.extend({ runs: count })),
+  filters: orNull(text),
+  open_run: orNull(
+    z.object({
+      run_id: text,
+      ...fields(count, 'batches_left pages_of_them_bought pages_at_least'),
+      rest_planned_again: flag,
+      credits_bought: amount,
+      credits_to_come: orNull(amount),
+    }),
+  ),
+  windows: rows({
+    days_ago: orNull(count),
+    organizations: amount,
+    batches: count,
+    expected_credits: orNull(amount),
+  }),
+})
+const collectionPlan = withVersion({
+  ...fields(text, 'pipeline endpoint'),
+  ...fields(count, 'listed duplicates refused requests_at_least answered_lately absent'),
+  skipped_lines: skippedLines,
+  ...fields(amount, 'credits_at_least credits_at_most'),
+  ...budgets,
+})
+
+const covered = { organizations: count, covered_to: orNull(instant), with_gaps: count }
+const warehouseStatus = z.object({
+  ...fields(count, 'events rejects failed_checks'),
+  ...fields(orNull(text), 'snapshot_id snapshot_destination'),
+  snapshot_published_at: orNull(instant),
+})
+const unavailable = z.object({ unavailable: text })
+const stretch = { event_types: list(text), from: orNull(instant), to: instant }
+const company = { ...fields(text, 'organization_id asked_as'), filters: orNull(text) }
+
+const cost = {
+  ...fields(amount, 'credits pages events new_events'),
+  credits_per_new_event: orNull(amount),
+}
+const bill = z.object({
+  ...cost,
+  ...fields(text, 'name pipeline'),
+  in_doubt: amount,
+  ...fields(count, 'requests rejects unexpected_charges'),
+})
+const organizationBill = z.object({
+  ...cost,
+  ...fields(orNull(text), 'organization_id name'),
+  asked_as: text,
+})
+const thisMonth = z.object({
+  ...fields(text, 'month renews_on'),
+  credits: amount,
+  limit: orNull(amount),
+})
+
+const changesOf = {
+  ...fields(instant, 'from_at to_at'),
+  year: z.object({
+    ...fields(count, 'organizations joined went rated compared'),
+    ...fields(orNull(text), 'month_on observed_since_on first_rate_on'),
+    ...fields(orNull(count), 'months joined_before went_before'),
+    ...fields(orNull(amount), 'rate rate_low rate_high rate_compared rate_before'),
+    grade: orNull(z.enum(['A', 'B', 'C', 'D'])),
+  }),
+  answer: list(text),
+  changes: rows({
+    change: text,
+    ...fields(count, 'changes executives side_roles'),
+    changes_before: orNull(count),
+  }),
+}
+
+const journal = z.object({
+  ...fields(count, 'segments bytes'),
+  segments_with_accepted_losses: list(text),
+})
+const verifiedJournal = withVersion({
+  is_proved: flag,
+  journal,
+  backups: rows({ place: text, problems: list(text) }),
+})
+const verifiedSnapshot = withVersion({
+  is_proved: flag,
+  journal: orNull(journal),
+  ...fields(orNull(text), 'snapshot_id copied_from'),
+  destination: text,
+  ...totals,
+  findings: rows({ ...fields(text, 'kind object message'), table: orNull(text) }),
+  error: problem.optional(),
+})
+
+const places = {
+  events_before: orNull(text),
+  rows: z.record(text, count),
+  stores: rows({
+    destination: text,
+    problem: orNull(text),
+    snapshots: list(text),
+    tables: list(text).optional(),
+  }),
+}
+const foundIn = { segment: text, ...fields(count, 'pages events') }
+const wouldForget = withVersion({
+  is_done: z.literal(false),
+  people: count,
+  not_here: list(text),
+  goes_on: flag,
+  segments: rows(foundIn),
+  ...places,
+})
+const forgotten = withVersion({
+  is_done: z.literal(true),
+  ...fields(text, 'path id jobtide'),
+  ...fields(list(text), 'not_here remaining people'),
+  format_version: count,
+  made_at: instant,
+  is_complete: flag,
+  list: orNull(anything),
+  segments: rows({ ...foundIn, ...fields(text, 'sha256_before sha256_after') }),
+  proof: z.object({ ...fields(count, 'texts files bytes'), matches: list(text) }),
+  ...places,
+})
+
+const sample = withVersion({
+  ...fields(text, 'run_id pipeline'),
+  ...fields(count, 'organizations batches batches_read pages_now pages_left_behind'),
+  skipped_lines: skippedLines,
+  credits_spent_now: amount,
+  ...fields(orNull(amount), 'expected_credits credits_to_buy'),
+  credits_90_percent: orNull(range),
+})
+const find = withVersion({
+  ...fields(text, 'endpoint run_id'),
+  credits: amount,
+  pages: count,
+  filter_errors: list(text),
+  output: orNull(text),
+  ...fields(orNull(count), 'added removed'),
+  found: rows(fields(orNull(text), 'name about url organization_id')),
+})
+const changed = z.object({
   count,
-  amount,
-  list,
-  object,
-  withVersion,
-  anything,
-  flag,
-  orNull,
-  skippedLines,
-} from './documents/parts.ts'
-import {
-  status,
-  coverage,
-  credits,
-  rejects,
-  models,
-  report,
-  digest,
-  titles,
-} from './documents/reading.ts'
-import {
-  load,
-  build,
-  analystCopy,
-  runOrFailure,
-  demo,
-  plan,
-  collectionPlan,
-  sample,
-  publish,
-  databases,
-} from './documents/running.ts'
-import {
-  snapshots,
-  verifiedJournal,
-  verifiedSnapshot,
-  restore,
-  wouldForget,
-  forgotten,
-  person,
-} from './documents/snapshots.ts'
+  latest: rows({ ...fields(text, 'what person organization'), title: orNull(text) }),
+})
+
+export type WarehouseStatus = z.infer<typeof warehouseStatus>
+export type Bill = z.infer<typeof bill>
+export type OrganizationBill = z.infer<typeof organizationBill>
+export type ThisMonth = z.infer<typeof thisMonth>
 
 /** The document of each command, where it ends with a result; in the order of `jobtide --help`. */
 export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
-  demo,
-  run: runOrFailure,
-  backfill: runOrFailure,
+  demo: withVersion({
+    data_dir: text,
+    ...fields(z.object(run), 'backfill nightly'),
+    ...fields(changed, 'joined left promoted'),
+    organizations: rows({ organization: text, ...fields(count, 'headcount seen open_roles') }),
+    talent_flows: rows({ ...fields(text, 'from_organization to_organization'), people: count }),
+    service: z.object({ requests: count, credits: amount }),
+  }),
+  run: withVersion(run),
+  backfill: withVersion(run),
   // It prints none on stdout; its log is on stderr.
   schedule: withVersion({}),
   plan: z.union([plan, collectionPlan, sample]),
-  extract: runOrFailure,
+  extract: withVersion(run),
   load: withVersion(load),
   build: withVersion(build),
-  publish: withVersion({ ...publish, databases, analyst_copy: analystCopy }),
-  replay: withVersion({
-    load: object(load),
-    build: object(build),
-    kept: list(text),
+  publish: withVersion({ ...publish, ...copies }),
+  replay: withVersion({ ...rebuilt, kept: list(text), credits: amount }),
+  status: withVersion({
+    data_dir: text,
+    fresh: flag,
+    judgements: rows({
+      ...fields(text, 'id message hint'),
+      ...fields(orNull(text), 'pipeline run_id'),
+      since: instant,
+    }),
+    ...fields(count, 'runs_total unexpected_charges inbox_files deliveries_refused'),
+    unread: rows({ pipeline: text, ...fields(count, 'asked unread') }),
+    coverage: z.object(covered),
+    filtered_coverage: rows({ filters: text, ...covered }),
+    ...fields(amount, 'credits credits_this_month credits_in_doubt'),
+    quarantined: left,
+    not_before: orNull(instant),
+    backups: rows({
+      place: text,
+      backed_up_at: orNull(instant),
+      ...fields(count, 'segments missing'),
+      problem: orNull(text),
+    }),
+    clocks: orNull(z.object(clocks)),
+    warehouse: z.union([warehouseStatus, unavailable]),
+    runs: rows({
+      ...fields(text, 'run_id pipeline outcome'),
+      started_at: instant,
+      exit_code: orNull(count),
+      ...fields(count, 'batches batches_done pages'),
+      ...fields(amount, 'credits in_doubt'),
+    }),
+  }),
+  coverage: withVersion({
+    data_dir: text,
+    ...fields(orNull(text), 'pipeline filters'),
+    at: instant,
+    ...fields(count, 'organizations read never_read quarantined with_gaps without_events'),
+    ...fields(orNull(instant), 'oldest_watermark newest_watermark'),
+    rows: rows({
+      ...company,
+      name: orNull(text),
+      ...fields(orNull(instant), 'covered_from covered_to confirmed_to last_event_received_at'),
+      gaps: rows(stretch),
+      events: count,
+      quarantined: orNull(z.object({ at: instant, reason: text })),
+    }),
+    warehouse: orNull(unavailable),
+    not_looked_at: rows({ ...stretch, ...company, place: text }).optional(),
+  }),
+  credits: withVersion({
+    data_dir: text,
+    ...fields(orNull(text), 'pipeline since'),
+    total: bill,
+    this_month: thisMonth,
+    unloaded: amount,
+    unexpected_charges: rows({
+      requested_at: instant,
+      ...fields(text, 'pipeline run_id batch_id request_id'),
+      ...fields(count, 'page events'),
+      credits_used: amount,
+      credits_sent: orNull(text),
+    }).optional(),
+    days: list(bill).optional(),
+    rows: list(z.union([organizationBill, bill])).optional(),
+  }),
+  rejects: withVersion({
+    data_dir: text,
+    ...fields(count, 'received rejects'),
+    reasons: rows({ reason: text, events: count, ...fields(instant, 'first_at last_at') }),
+    rows: rows({
+      received_at: instant,
+      ...fields(text, 'run_id batch_id request_id reason'),
+      ...fields(count, 'page position'),
+      event: z.unknown(),
+    }),
+  }),
+  query: list(anything),
+  models: withVersion({
+    data_dir: text,
+    page: orNull(z.object({ path: text, bytes: count })),
+    tables: rows({
+      ...fields(text, 'name schema kind grain'),
+      is_own: flag,
+      ...fields(orNull(text), 'file purpose'),
+      ...fields(list(text), 'key needs reads read_by checks'),
+      rows: orNull(count),
+      columns: rows({ name: text, ...fields(orNull(text), 'type description') }),
+    }),
+  }),
+  report: withVersion({
+    path: text,
+    ...fields(count, 'bytes pages'),
+    ...changesOf,
+    unknown_organizations: list(text),
+  }),
+  digest: withVersion({
+    ...changesOf,
+    executives: rows({
+      ...fields(text, 'change event_key organization_id organization level changed_on known_on'),
+      ...fields(orNull(text), 'person_full_name person_network_url title_before title_after'),
+      ...fields(orNull(text), 'from_organization to_organization'),
+      ...fields(flag, 'is_executive was_announced'),
+      precision: z.enum(['day', 'month', 'year']),
+    }),
+    organizations: rows({
+      ...fields(text, 'organization_id organization'),
+      ...fields(count, 'joined went rose executives_joined executives_left organizations'),
+      net: z.int(),
+    }),
+    bursts: rows({
+      ...fields(text, 'change organization_id organization month_start_on'),
+      ...fields(count, 'people bursts'),
+      ...fields(amount, 'expected score'),
+    }),
     credits: amount,
   }),
-  status,
-  coverage,
-  credits,
-  rejects,
-  query: list(anything),
-  models,
-  report,
-  digest,
-  titles,
-  snapshots,
+  titles: list(
+    z.union([
+      z.object({
+        ...fields(text, 'title rule'),
+        ...fields(orNull(text), 'level function core'),
+        rank: orNull(amount),
+        is_management: orNull(flag),
+        ...fields(flag, 'is_side_role is_end_marker is_advisory'),
+        confidence: amount,
+      }),
+      z.object({ ...fields(text, 'previous current label rule'), confidence: amount }),
+    ]),
+  ),
+  snapshots: withVersion({
+    destination: text,
+    current: orNull(text),
+    bytes: count,
+    snapshots: rows({
+      ...fields(text, 'snapshot_id url'),
+      is_current: flag,
+      created_at: instant,
+      run_id: orNull(text),
+      ...totals,
+      ...fields(count, 'sequence new_bytes'),
+      checks: orNull(z.object({ build_id: text, passed: count, checked_at: instant })),
+      coverage: z.object({
+        ...fields(count, 'organizations intervals'),
+        ...fields(z.object(fields(orNull(instant), 'min max')), 'covered_from covered_to'),
+        sha256: text,
+      }),
+    }),
+  }),
   verify: z.union([verifiedSnapshot, verifiedJournal]),
-  restore,
+  restore: withVersion({
+    ...fields(text, 'snapshot_id warehouse'),
+    created_at: instant,
+    ...fields(count, 'rows erased_people'),
+    tables: rows({ name: text, rows: count }),
+    not_restored: list(text),
+  }),
   'restore-journal': withVersion({
     place: text,
     made_at: instant,
-    segments: count,
-    bytes: count,
-    lost: count,
+    ...fields(count, 'segments bytes lost'),
     credits: amount,
     credits_published: orNull(amount),
-    load: object(load),
-    build: object(build),
+    ...rebuilt,
   }),
   forget: z.union([wouldForget, forgotten]),
-  'export-person': person,
+  'export-person': withVersion({
+    ...fields(text, 'profile_id jobtide'),
+    exported_at: instant,
+    ...fields(list(text), 'sources published_to'),
+    tables: z.record(text, list(anything)),
+    events_as_sent: list(z.unknown()),
+    answers_as_sent: rows({ endpoint: text, received_at: instant, parts: list(z.unknown()) }),
+  }),
   export: withVersion({
     destination: text,
     schema: text.optional(),
     rows: count,
-    tables: list(object({ name: text, rows: count, rows_changed: orNull(count).optional() })),
+    tables: rows({ name: text, rows: count, rows_changed: orNull(count).optional() }),
   }),
   init: withVersion({
     folder: text,
-    files: list(object({ path: text, written: flag })),
+    files: rows({ path: text, written: flag }),
     organizations: orNull(count),
     skipped_lines: skippedLines,
   }),
-  find: z.union([
-    collectionPlan,
-    withVersion({
-      endpoint: text,
-      run_id: text,
-      credits: amount,
-      pages: count,
-      filter_errors: list(text),
-      output: orNull(text),
-      added: orNull(count),
-      removed: orNull(count),
-      found: list(
-        object({
-          name: orNull(text),
-          about: orNull(text),
-          url: orNull(text),
-          organization_id: orNull(text),
-        }),
-      ),
-    }),
-  ]),
+  find: z.union([collectionPlan, find]),
   suggest: withVersion({
     type: orNull(text),
     credits: amount,
-    suggestions: list(
-      object({
-        label: orNull(text),
-        value: orNull(text),
-        id: orNull(text),
-        employees: orNull(text),
-        industry: orNull(text),
-        location: orNull(text),
-      }),
+    suggestions: rows(
+      fields(orNull(text), 'label value id employees industry location'),
     ).optional(),
-    filter_values: list(object({ filter: text, value: text, id: orNull(text) })).optional(),
+    filter_values: rows({ ...fields(text, 'filter value'), id: orNull(text) }).optional(),
   }),
   doctor: withVersion({
     ok: flag,
-    findings: list(
-      object({
-        check: text,
-        state: z.enum(['ok', 'warning', 'problem']),
-        found: text,
-        hint: orNull(text),
-      }),
-    ),
+    findings: rows({
+      ...fields(text, 'check found'),
+      state: z.enum(['ok', 'warning', 'problem']),
+      hint: orNull(text),
+    }),
   }),
-  simulate: withVersion({ url: text, api_key: text, organizations: count, pid: count }),
+  simulate: withVersion({ ...fields(text, 'url api_key'), ...fields(count, 'organizations pid') }),
   listen: withVersion({ url: text, signed: flag, pid: count }),
   schema: anything,
   // A script, also with --json.

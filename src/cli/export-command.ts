@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
 import { ownEntryAt } from '../run/data-directory.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { isPostgresAddress } from '../support/postgres-address.ts'
@@ -34,7 +34,7 @@ export async function exportCommand(
   context: Context,
   given: readonly string[],
   options: ExportOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   const { to, tables: listed, format, schema } = options
   const wanted = [...given, ...(listed?.split(',').map((name) => name.trim()) ?? [])]
   const names = wanted.length === 0 ? null : wanted
@@ -43,8 +43,7 @@ export async function exportCommand(
   const report = isDatabase
     ? await exportToDatabase(context, to, names, schema)
     : await exportToFiles(context, to, names, format)
-  context.output.report(report)
-  return EXIT.done
+  return report
 }
 
 function refuseMisfits({ to, format, schema }: ExportOptions, isDatabase: boolean): void {

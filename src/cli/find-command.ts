@@ -7,19 +7,19 @@ import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
 import { openJournal } from '../journal/journal.ts'
-import { knownBackups, type BackupTarget } from '../run/backup/backup-target.ts'
+import { knownBackups } from '../run/backup/backup-target.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, type ExitCode, type JobtideError } from '../support/errors.ts'
+import { ConfigError, type JobtideError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { reportCollection } from './plan-collection.ts'
-import { table, type Column } from './report.ts'
+import { collectionReport } from './plan-command.ts'
+import { table, type Column, type Report } from './report.ts'
 import { notFilterFact, problemOf } from './run-result.ts'
 import { withService } from './service-commands.ts'
 
@@ -88,8 +88,7 @@ export async function findCommand(
   what: string,
   filters: readonly string[],
   options: FindOptions,
-): Promise<ExitCode> {
-  const { output } = context
+): Promise<Report> {
   const { pages, refreshDays, output: file, dryRun = false } = options
   const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
   if (search === undefined) {
@@ -100,29 +99,25 @@ export async function findCommand(
   const asked = { pages, refreshMs: refreshDays * DAY }
   const request = requestOf(filters)
   const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
-  const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
-  if (dryRun) {
-    await reportCollection(context, job, collection)
-    return EXIT.done
-  }
+  if (dryRun) return collectionReport(context, jobOf(context, collection, options), collection)
   const before = file === undefined ? null : listBefore(file, search)
-  const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
+  const { run, problem, read } = await ask(context, collection, options, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
     const rows = await warehouse.all<FoundRow>(sql, [key])
     const found = rows.map((row) => ({ ...row, url: linkOf(row.url) }))
-    const bodies = await warehouse.all<{ body: string }>(
-      'select body from core.newest_answers where lookup_key = $1',
-      [key],
-    )
-    const errors = bodies.flatMap(({ body }) => filterErrorsIn(jsonOrNull(body)))
-    return { found, pages: bodies.length, notFilters: [...new Set(errors)] }
+    const bodies = await bodiesOf(warehouse, key)
+    return {
+      found,
+      pages: bodies.length,
+      notFilters: [...new Set(bodies.flatMap((body) => filterErrorsIn(body)))],
+    }
   })
   const { found, notFilters } = read
   // An incomplete result never replaces a list.
   const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
   const changes = before === null || !isWhole ? null : differenceOf(before, found)
-  output.report({
+  return {
     title: `${countText(found.length, 'result')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
       table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
@@ -153,8 +148,8 @@ export async function findCommand(
       added: changes?.added ?? null,
       removed: changes?.removed ?? null,
     },
-  })
-  return endOf(context, problem)
+    problem,
+  }
 }
 
 export interface SuggestOptions extends OneOffOptions {
@@ -169,31 +164,26 @@ export async function suggestCommand(
   type: string | undefined,
   text: string | undefined,
   options: SuggestOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {
     throw new ConfigError('the type to suggest is missing', {
       hint: 'Name a type and how it begins: jobtide suggest job_title "head of"; or take --filters. Nothing was sent.',
     })
   }
-  const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
-  const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, asked)
-  const { run, problem, read } = await ask(
-    context,
-    oneOffJob(collection, { ...options, backups: backupsOf(context) }),
-    collection,
-    (warehouse, key) =>
-      warehouse.all<Suggestion>(
-        `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id,
-             json_text(item, '$.meta.employees') as employees, json_text(item, '$.meta.industry') as industry,
-             json_text(item, '$.meta.location') as location
-         from (select json_list(body, '$.results') as items from core.newest_answers where lookup_key = $1) as lists,
-             lateral json_items(items)
-         order by place`,
-        [key],
-      ),
+  const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, SUGGESTING)
+  const { run, problem, read } = await ask(context, collection, options, (warehouse, key) =>
+    warehouse.all<Suggestion>(
+      `select json_text(item, '$.label') as label, json_text(item, '$.value') as value, json_text(item, '$.id') as id,
+           json_text(item, '$.meta.employees') as employees, json_text(item, '$.meta.industry') as industry,
+           json_text(item, '$.meta.location') as location
+       from (select json_list(body, '$.results') as items from core.newest_answers where lookup_key = $1) as lists,
+           lateral json_items(items)
+       order by place`,
+      [key],
+    ),
   )
-  context.output.report({
+  return {
     title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
       table('suggestions', read, [
@@ -204,8 +194,8 @@ export async function suggestCommand(
       ]),
     ],
     values: { type, credits: run.extract.credits },
-  })
-  return endOf(context, problem)
+    problem,
+  }
 }
 
 async function listFilters(
@@ -213,20 +203,16 @@ async function listFilters(
   filter: string | undefined,
   text: string | undefined,
   options: OneOffOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   if (text !== undefined) {
     throw new ConfigError('--filters takes no text', {
       hint: 'Name a filter or none: jobtide suggest --filters seniority. Nothing was sent.',
     })
   }
-  const asked = { pages: 1, refreshMs: SUGGESTIONS_KEPT }
-  const collection = collectOnce('suggest', 'people-filters', {}, asked)
-  const job = oneOffJob(collection, { ...options, backups: backupsOf(context) })
-  const { run, problem, read } = await ask(context, job, collection, async (warehouse, key) => {
-    const sql = 'select body from core.newest_answers where lookup_key = $1'
-    const bodies = await warehouse.all<{ body: string }>(sql, [key])
-    return bodies.flatMap(({ body }) => filterValuesIn(jsonOrNull(body)))
-  })
+  const collection = collectOnce('suggest', 'people-filters', {}, SUGGESTING)
+  const { run, problem, read } = await ask(context, collection, options, async (warehouse, key) =>
+    (await bodiesOf(warehouse, key)).flatMap((body) => filterValuesIn(body)),
+  )
   const names = [...new Set(read.map((one) => one.filter))]
   if (filter !== undefined && !names.includes(filter)) {
     throw new ConfigError(`the service lists no filter ${filter}`, {
@@ -234,7 +220,7 @@ async function listFilters(
     })
   }
   const values = read.filter((one) => filter === undefined || one.filter === filter)
-  context.output.report({
+  return {
     title: `${countText(values.length, 'value')} of ${countText(filter === undefined ? names.length : 1, 'filter')}, for ${countText(run.extract.credits, 'credit')}`,
     sections: [
       table('filter_values', values, [
@@ -244,8 +230,8 @@ async function listFilters(
       ]),
     ],
     values: { type: null, credits: run.extract.credits },
-  })
-  return endOf(context, problem)
+    problem,
+  }
 }
 
 interface Suggestion extends Readonly<
@@ -262,7 +248,7 @@ function isDescribed({ employees, industry, location }: Suggestion): boolean {
   return (employees ?? industry ?? location) !== null
 }
 
-const SUGGESTIONS_KEPT = 30 * DAY
+const SUGGESTING = { pages: 1, refreshMs: 30 * DAY }
 
 /**
  * Sends the search unless it was answered recently, then reads the stored answers.
@@ -271,14 +257,15 @@ const SUGGESTIONS_KEPT = 30 * DAY
  */
 async function ask<T>(
   context: Context,
-  job: Job,
   collection: Collection,
+  options: OneOffOptions,
   read: (warehouse: Warehouse, key: string) => Promise<T>,
 ): Promise<{
   readonly run: RunReport
   readonly problem: JobtideError | null
   readonly read: T
 }> {
+  const job = jobOf(context, collection, options)
   const { declared, read: lookups } = collection
   const [lookup] = (await lookups()).lookups
   const key = lookupKey(declared.name, lookup?.request ?? {})
@@ -296,12 +283,6 @@ async function ask<T>(
     if (problem !== null && answer?.run_id !== run.runId) throw problem
     return { run, problem, read: await read(warehouse, key) }
   })
-}
-
-function endOf({ output }: Context, problem: JobtideError | null): ExitCode {
-  if (problem === null) return EXIT.done
-  output.problem(problem)
-  return problem.exitCode
 }
 
 const FILTER = /^(\+?[a-z_]+)(!?)=(.+)$/s
@@ -370,6 +351,14 @@ function differenceOf(before: ReadonlySet<string>, found: readonly FoundRow[]) {
   }
 }
 
-function backupsOf({ directory, clock }: Context): BackupTarget[] {
-  return knownBackups(directory.root, openJournal(directory.journal, clock))
+function jobOf({ directory, clock }: Context, collection: Collection, options: OneOffOptions): Job {
+  const backups = knownBackups(directory.root, openJournal(directory.journal, clock))
+  return oneOffJob(collection, { ...options, backups })
+}
+
+/** The stored answer of a search, page by page. */
+async function bodiesOf(warehouse: Warehouse, key: string): Promise<unknown[]> {
+  const sql = 'select body from core.newest_answers where lookup_key = $1'
+  const bodies = await warehouse.all<{ body: string }>(sql, [key])
+  return bodies.map(({ body }) => jsonOrNull(body))
 }

@@ -17,14 +17,13 @@ import type { ErasureWorld } from '../run/forget/search.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { declaredBackups } from '../run/pipelines.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { ConfigError, EXIT } from '../support/errors.ts'
+import { countText, sum } from '../support/numbers.ts'
 import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
-import type { Fact, Report } from './report.ts'
-import { bytesText } from './text.ts'
+import { firstTexts, bytesText, type Fact, type Report, type Result } from './report.ts'
 
 export interface ForgetOptions {
   readonly from?: string
@@ -39,27 +38,23 @@ export async function forgetCommand(
   context: Context,
   people: readonly string[],
   options: ForgetOptions,
-): Promise<ExitCode> {
-  const { output } = context
+): Promise<Result> {
   const request = requestOf(context, people, options)
   const world = erasureWorld(context, options.pipeline)
   if (options.yes !== true) {
-    output.report(planReport(await planErasure(world, request)))
-    return EXIT.done
+    return planReport(await planErasure(world, request))
   }
   const erased = await erase(world, request, DEFAULT_MAX_WAIT_MS)
   if (erased === null) return EXIT.done
-  output.report(certificateReport(erased))
-  return erased.is_complete ? EXIT.done : EXIT.publishFailed
+  return certificateReport(erased)
 }
 
 /** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */
-export async function exportPersonCommand(context: Context, profileId: string): Promise<ExitCode> {
+export async function exportPersonCommand(context: Context, profileId: string): Promise<Report> {
   const found = await exportPerson(runWorld(context), profileId)
   // For people it is spread over lines; a program gets the same document.
   const title = escapedJson(JSON.stringify(found, null, 2)).split('\n')
-  context.output.report({ title, data: found })
-  return EXIT.done
+  return { title, data: found }
 }
 
 export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
@@ -159,6 +154,7 @@ function certificateReport({ notHere, ...certificate }: Erasure): Report {
       ...(isNowhere(certificate) ? ['None of it was here: it is kept out from now on.'] : []),
     ],
     data: { is_done: true, not_here: notHere, ...certificate },
+    exitCode: certificate.is_complete ? EXIT.done : EXIT.publishFailed,
   }
 }
 
@@ -166,12 +162,10 @@ const SHOWN = 20
 
 function notHereText(ids: readonly string[]): string[] {
   if (ids.length === 0) return []
-  const more = ids.length > SHOWN ? [`  and ${numberText(ids.length - SHOWN)} more`] : []
   const who = countText(ids.length, 'person', 'people')
   return [
     `NOT HERE: ${who}, erased before or written otherwise:`,
-    ...ids.slice(0, SHOWN).map((id) => `  ${id}`),
-    ...more,
+    ...firstTexts(ids, SHOWN).map((id) => `  ${id}`),
   ]
 }
 

@@ -3,22 +3,22 @@
 import { relative, sep } from 'node:path'
 import { skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { makeProjectFolder } from '../run/folder.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import {} from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import type { Fact } from './report.ts'
+import type { Fact, Report } from './report.ts'
 
 export async function initCommand(
-  { output }: Context,
+  _: Context,
   target: string,
   { organizations: listFile }: { readonly organizations?: string },
-): Promise<ExitCode> {
+): Promise<Report> {
   const made = await makeProjectFolder(target, listFile)
   const { folder, files, organizations, skipped } = made
   const below = relative(process.cwd(), folder)
   const isElsewhere = below !== ''
   const named = below.startsWith(`..${sep}`) || below === '..' ? folder : below
-  output.report({
+  return {
     title: `${folder} is ready for ${organizations === null ? 'your list' : countText(organizations, 'organisation')}`,
     sections: [
       [
@@ -51,6 +51,5 @@ export async function initCommand(
       skippedLines: skippedValues(skipped),
       files: files.map(({ path, isNew }) => ({ path, written: isNew })),
     },
-  })
-  return EXIT.done
+  }
 }

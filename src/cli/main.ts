@@ -6,6 +6,7 @@ import {
   misspelt,
   quietSdk,
   refuseKeyInArguments,
+  secretsOf,
   type Environment,
 } from '../config.ts'
 import { engineVersion, packageVersion } from '../support/assets.ts'
@@ -15,7 +16,6 @@ import { createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
 import type { ProcessParts, Start } from './context.ts'
 import type { Output, Streams } from './output.ts'
-import { secretsOf } from './secrets.ts'
 
 export interface CommandLineWorld extends Omit<
   ProcessParts,
@@ -50,7 +50,7 @@ export async function runCommandLine(
   const shownIn = (environment: Environment) =>
     argv.includes('--no-color') ? { ...environment, FORCE_COLOR: '0' } : environment
   const program = createProgram(async (options, pipelines, work) => {
-    const [{ createContext }, { withEnvFiles }, { streamOutput }] = await Promise.all([
+    const [{ createContext }, { withEnvFiles }, { conclude, streamOutput }] = await Promise.all([
       import('./context.ts'),
       import('./env-files.ts'),
       import('./output.ts'),
@@ -79,7 +79,8 @@ export async function runCommandLine(
     const context = createContext(options, parts, pipelines)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     for (const reason of misspelt(environment)) context.logger.warn({ reason }, 'variable')
-    exitCode = await work(context).finally(() => context.progress.stop())
+    const result = await work(context).finally(() => context.progress.stop())
+    exitCode = conclude(context.output, result)
   }, streams)
   try {
     keepSecret(given.environment)

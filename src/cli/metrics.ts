@@ -17,12 +17,11 @@ import {
   type Counts,
 } from '../journal/spending.ts'
 import type { Labels, Metric } from '../observe/metrics.ts'
-import type { CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
-import { JUDGEMENT_IDS, runsOf, type PipelineRuns } from '../plan/judge.ts'
+import { JUDGEMENT_IDS, runsOf } from '../plan/judge.ts'
 import { backupStates } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
-import type { Freshness, KnownPipeline } from '../run/pipelines.ts'
+import type { Freshness } from '../run/pipelines.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { packageVersion } from '../support/assets.ts'
@@ -34,23 +33,72 @@ export interface Attempt {
   readonly at: number
 }
 
-interface Facts {
-  readonly freshness: Freshness
-  readonly name: string
-  readonly pipeline: KnownPipeline | undefined
-  /** Of all its runs. */
-  readonly counts: Counts
-  readonly runs: PipelineRuns
-  /** The run that ended last; null if none has. */
-  readonly ended: Ended | null
-  readonly attempt: Attempt | null
-  /** Null if no pipeline file says what should be covered. */
-  readonly coverage: CoverageReport | null
-}
-
 type Ended = RunHistory & { readonly finished: NonNullable<RunHistory['finished']> }
-type Values = number | null | undefined | readonly (readonly [Labels, number])[]
-type Row<Of> = Omit<Metric, 'samples'> & { readonly values: (of: Of) => Values }
+type Described = Readonly<Record<string, readonly [kind: Kind, help: string]>>
+/** Seconds and bytes are gauges with that unit. */
+type Kind = Metric['kind'] | 'seconds' | 'bytes'
+/** A value; one for each of some labels; or null for none. */
+type Value = number | null | undefined | Samples
+type Samples = readonly (readonly [Labels, number])[]
+type Values<D extends Described> = Readonly<Record<keyof D, Value>>
+
+/** Of each pipeline. */
+const OF_PIPELINE = {
+  credits: ['counter', 'Credits charged by the service.'],
+  // Gauges instead of counters: credits in doubt may turn out not to be charged.
+  credits_in_doubt: ['gauge', 'Credits of requests that may have been charged: 10 each.'],
+  credits_this_month: ['gauge', 'Credits charged or in doubt this calendar month (UTC).'],
+  credits_month_limit: ['gauge', 'The limits.credits_per_month of its file.'],
+  requests: [
+    'counter',
+    'Requests by outcome: page (with events), in_doubt (failed, perhaps charged), free (an empty page, or an error without a charge).',
+  ],
+  requests_unanswered: ['gauge', 'Requests in flight, or left by a killed process.'],
+  pages: ['counter', 'Pages with events.'],
+  events_received: ['counter', 'Events received, repeats included.'],
+  unexpected_charges: ['counter', 'Pages with an unexpected charge.'],
+  last_run_timestamp: ['seconds', 'Time when a run last ended, or could not begin.'],
+  last_run_exit_code: ['gauge', 'Exit code of that run.'],
+  last_success_timestamp: ['seconds', 'Time when a run last ended with exit code 0.'],
+  last_run_duration: [
+    'seconds',
+    'Duration of the last run from start to end, interruptions included.',
+  ],
+  last_run_stage: ['seconds', 'Duration of each stage of the last run.'],
+  last_run_credits: ['gauge', 'Credits of the last run, charged or in doubt.'],
+  last_run_rejects: ['gauge', 'Events that the load of the last run rejected.'],
+  next_run_timestamp: ['seconds', 'Time when the schedule is next due.'],
+  organizations: ['gauge', 'Organisations in its list.'],
+  organizations_never_read: [
+    'gauge',
+    'Organisations in the list that were never read, without quarantined ones.',
+  ],
+  organizations_with_gaps: [
+    'gauge',
+    'Organisations in the list with gaps before or between two reads.',
+  ],
+  organizations_quarantined: [
+    'gauge',
+    'Organisations in the list that the service does not accept.',
+  ],
+  oldest_watermark_timestamp: [
+    'seconds',
+    'Time up to which all organisations that were read are covered.',
+  ],
+  judgement: ['gauge', '1 for each problem that jobtide status reports, by its id.'],
+} satisfies Described
+
+const OF_DIRECTORY = {
+  build_info: ['gauge', 'Version of Jobtide.'],
+  running: ['gauge', '1 while a process works in the data directory.'],
+  paused_until_timestamp: ['seconds', 'Time before which the service wants no request.'],
+  journal: ['bytes', 'Size of the journal segments.'],
+  journal_backup_timestamp: [
+    'seconds',
+    'Time of the last journal backup, at the place with the oldest one.',
+  ],
+  warehouse: ['bytes', 'Size of the database file.'],
+} satisfies Described
 
 /** Returns all metrics. @param attempts by pipeline, results that this process knows and the journal may lack */
 export function metricsOf(
@@ -63,202 +111,110 @@ export function metricsOf(
   const ran = [...history.runs.values()].map(({ started }) => started.pipeline)
   const paid = [...history.spending.values()].map(({ pipeline }) => pipeline)
   const names = [...new Set([...known, ...ran, ...paid])]
-  const facts = names.map((name) => factsOf(name, freshness, attempts.get(name) ?? null))
+  const ofPipelines = names.map(
+    (name) => [{ pipeline: name }, pipelineValues(name, freshness, attempts.get(name))] as const,
+  )
   return [
-    ...OF_PIPELINE.map((row) => metricOf(row, facts, ({ name: pipeline }) => ({ pipeline }))),
-    ...OF_DIRECTORY.map((row) => metricOf(row, [{ freshness, directory }], () => ({}))),
+    ...metrics(OF_PIPELINE, ofPipelines),
+    ...metrics(OF_DIRECTORY, [[{}, directoryValues(freshness, directory)]]),
   ]
 }
 
-function metricOf<Of>(row: Row<Of>, all: readonly Of[], labelsOf: (of: Of) => Labels): Metric {
-  const { values, ...metric } = row
-  const samples = all.flatMap((of) => {
-    const found = values(of) ?? []
-    const listed = typeof found === 'number' ? [[{}, found] as const] : found
-    return listed.map(([labels, value]) => ({ labels: { ...labelsOf(of), ...labels }, value }))
+function metrics<D extends Described>(
+  described: D,
+  all: readonly (readonly [Labels, Values<D>])[],
+): Metric[] {
+  return Object.entries(described).map(([name, [kind, help]]) => {
+    const samples = all.flatMap(([labels, values]) => {
+      const found: Value = values[name]
+      const listed: Samples = typeof found === 'number' ? [[{}, found]] : (found ?? [])
+      return listed.map(([more, value]) => ({ labels: { ...labels, ...more }, value }))
+    })
+    const isUnit = kind === 'seconds' || kind === 'bytes'
+    return { name, kind: isUnit ? 'gauge' : kind, unit: isUnit ? kind : undefined, help, samples }
   })
-  return { ...metric, samples }
 }
 
-function factsOf(name: string, freshness: Freshness, attempt: Attempt | null): Facts {
-  const { history, pipelines } = freshness
+function pipelineValues(
+  name: string,
+  { history, pipelines, judgements, nowMs }: Freshness,
+  attempt: Attempt | undefined,
+): Values<typeof OF_PIPELINE> {
   const counts = noCounts()
   for (const one of history.spending.values()) if (one.pipeline === name) addCounts(counts, one)
   const pipeline = pipelines.find((one) => one.name === name)
-  const ends = [...history.runs.values()]
-    .filter((run): run is Ended => run.started.pipeline === name && run.finished !== null)
-    .filter(({ finished }) => finished.outcome !== 'sampled')
-    .toSorted((a, b) => a.finished.at - b.finished.at)
-  const ended = ends.at(-1) ?? null
+  const coverage = pipeline?.coverage
+  const ended = lastEnded(history, name)
+  const isNewer = attempt !== undefined && attempt.at >= (ended?.finished.at ?? 0)
+  const last = isNewer ? attempt : { at: ended?.finished.at, exitCode: ended?.finished.exit_code }
+  const due = pipeline?.schedule && nextDue(pipeline.schedule, nowMs)
+  const stages = Object.entries(ended?.finished.stage_seconds ?? {})
+  const found = new Set(judgements.flatMap((one) => (one.pipeline === name ? one.id : [])))
   return {
-    freshness,
-    name,
-    pipeline,
-    counts,
-    runs: runsOf(history, name),
-    ended,
-    attempt: attempt !== null && attempt.at >= (ended?.finished.at ?? 0) ? attempt : null,
-    coverage: pipeline?.coverage ?? null,
+    credits: counts.charged,
+    credits_in_doubt: counts.inDoubt,
+    credits_this_month: monthlyCredits(history.spending, name).get(monthOf(nowMs)) ?? 0,
+    credits_month_limit: pipeline?.job?.creditsPerMonth,
+    requests: requestsOf(counts),
+    requests_unanswered: counts.unanswered,
+    pages: counts.pages,
+    events_received: counts.events,
+    unexpected_charges: counts.unexpected,
+    last_run_timestamp: secondsOf(last.at),
+    last_run_exit_code: last.exitCode,
+    last_success_timestamp: secondsOf(runsOf(history, name).doneAt),
+    last_run_duration: secondsOf(ended && ended.finished.at - ended.started.at),
+    last_run_stage: stages.map(([stage, took]) => [{ stage }, took]),
+    last_run_credits: ended?.creditsCommitted,
+    last_run_rejects: ended?.finished.rejected,
+    next_run_timestamp: secondsOf(due),
+    organizations: coverage?.organizations.length,
+    organizations_never_read: coverage?.neverRead,
+    organizations_with_gaps: coverage?.withGaps,
+    organizations_quarantined: coverage?.quarantined,
+    oldest_watermark_timestamp: secondsOf(coverage?.oldestWatermark),
+    judgement: pipeline && JUDGEMENT_IDS.map((id) => [{ id }, found.has(id) ? 1 : 0]),
   }
 }
 
-function counter<Of>(name: string, help: string, values: Row<Of>['values']): Row<Of> {
-  return { name, kind: 'counter', help, values }
-}
-
-function gauge<Of>(name: string, help: string, values: Row<Of>['values']): Row<Of> {
-  return { name, kind: 'gauge', help, values }
-}
-
-/** @param ms milliseconds, of a time since 1970 UTC; none where it is null or 0 */
-function seconds<Of>(name: string, help: string, ms: (of: Of) => number | null | undefined) {
-  const values = (of: Of) => (ms(of) || null) && Number(ms(of)) / SECOND
-  return { name, kind: 'gauge', unit: 'seconds', help, values } satisfies Row<Of>
+/** The run of a pipeline that ended last; null if none has. */
+function lastEnded({ runs }: Freshness['history'], name: string): Ended | null {
+  const ends = [...runs.values()]
+    .filter((run): run is Ended => run.started.pipeline === name && run.finished !== null)
+    .filter(({ finished }) => finished.outcome !== 'sampled')
+    .toSorted((a, b) => a.finished.at - b.finished.at)
+  return ends.at(-1) ?? null
 }
 
 /** Every answered request is one of these. */
-function requestsOf({ counts }: Facts): Values {
-  const { requests, pages, inDoubt, unanswered } = counts
+function requestsOf({ requests, pages, inDoubt, unanswered }: Counts): Value {
   const doubtful = inDoubt / CREDITS_PER_PAGE - unanswered
   const free = requests - pages - doubtful - unanswered
   const outcomes = { page: pages, in_doubt: doubtful, free }
   return Object.entries(outcomes).map(([outcome, count]) => [{ outcome }, count])
 }
 
-function stagesOf({ ended }: Facts): Values {
-  const stages = Object.entries(ended?.finished.stage_seconds ?? {})
-  return stages.map(([stage, took]) => [{ stage }, took])
+function directoryValues(
+  { history, working, nowMs }: Freshness,
+  { root, journal, warehouse }: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>,
+): Values<typeof OF_DIRECTORY> {
+  const backups = backupStates(root, 0).map(({ backedUpAt }) => backedUpAt?.getTime() ?? 0)
+  const segments = listSegments(journal).map((name) => sizeOf(join(journal, name)))
+  return {
+    build_info: [[{ version: packageVersion() }, 1]],
+    running: working === null ? 0 : 1,
+    paused_until_timestamp: secondsOf(pausedUntil(history, nowMs, null)),
+    journal: sum(segments),
+    journal_backup_timestamp: backups.length === 0 ? null : secondsOf(Math.min(...backups)),
+    warehouse: sizeOf(warehouse),
+  }
 }
 
-function judgedOf({ name, pipeline, freshness: { judgements } }: Facts): Values {
-  if (pipeline === undefined) return null
-  const found = new Set(judgements.flatMap((one) => (one.pipeline === name ? one.id : [])))
-  return JUDGEMENT_IDS.map((id) => [{ id }, found.has(id) ? 1 : 0])
+/** @param ms milliseconds, of a time since 1970 UTC; none where it is null or 0 */
+function secondsOf(ms: number | null | undefined): number | null {
+  return ms ? ms / SECOND : null
 }
 
-const OF_PIPELINE: readonly Row<Facts>[] = [
-  counter('credits', 'Credits charged by the service.', (of) => of.counts.charged),
-  // Gauges instead of counters: credits in doubt may turn out not to be charged.
-  gauge('credits_in_doubt', 'Credits of requests that may have been charged: 10 each.', (of) => {
-    return of.counts.inDoubt
-  }),
-  gauge('credits_this_month', 'Credits charged or in doubt this calendar month (UTC).', (of) => {
-    const { history, nowMs } = of.freshness
-    return monthlyCredits(history.spending, of.name).get(monthOf(nowMs)) ?? 0
-  }),
-  gauge('credits_month_limit', 'The limits.credits_per_month of its file.', (of) => {
-    return of.pipeline?.job?.creditsPerMonth
-  }),
-  counter(
-    'requests',
-    'Requests by outcome: page (with events), in_doubt (failed, perhaps charged), free (an empty page, or an error without a charge).',
-    requestsOf,
-  ),
-  gauge('requests_unanswered', 'Requests in flight, or left by a killed process.', (of) => {
-    return of.counts.unanswered
-  }),
-  counter('pages', 'Pages with events.', (of) => of.counts.pages),
-  counter('events_received', 'Events received, repeats included.', (of) => of.counts.events),
-  counter('unexpected_charges', 'Pages with an unexpected charge.', (of) => {
-    return of.counts.unexpected
-  }),
-  seconds('last_run_timestamp', 'Time when a run last ended, or could not begin.', (of) => {
-    return of.attempt?.at ?? of.ended?.finished.at
-  }),
-  gauge('last_run_exit_code', 'Exit code of that run.', (of) => {
-    return of.attempt?.exitCode ?? of.ended?.finished.exit_code
-  }),
-  seconds(
-    'last_success_timestamp',
-    'Time when a run last ended with exit code 0.',
-    (of) => of.runs.doneAt,
-  ),
-  seconds(
-    'last_run_duration',
-    'Duration of the last run from start to end, interruptions included.',
-    (of) => {
-      return of.ended && of.ended.finished.at - of.ended.started.at
-    },
-  ),
-  {
-    ...gauge('last_run_stage', 'Duration of each stage of the last run.', stagesOf),
-    unit: 'seconds',
-  },
-  gauge('last_run_credits', 'Credits of the last run, charged or in doubt.', (of) => {
-    return of.ended?.creditsCommitted
-  }),
-  gauge(
-    'last_run_rejects',
-    'Events that the load of the last run rejected.',
-    (of) => of.ended?.finished.rejected,
-  ),
-  seconds('next_run_timestamp', 'Time when the schedule is next due.', (of) => {
-    const schedule = of.pipeline?.schedule
-    return schedule && nextDue(schedule, of.freshness.nowMs)
-  }),
-  gauge('organizations', 'Organisations in its list.', (of) => of.coverage?.organizations.length),
-  gauge(
-    'organizations_never_read',
-    'Organisations in the list that were never read, without quarantined ones.',
-    (of) => {
-      return of.coverage?.neverRead
-    },
-  ),
-  gauge(
-    'organizations_with_gaps',
-    'Organisations in the list with gaps before or between two reads.',
-    (of) => {
-      return of.coverage?.withGaps
-    },
-  ),
-  gauge(
-    'organizations_quarantined',
-    'Organisations in the list that the service does not accept.',
-    (of) => {
-      return of.coverage?.quarantined
-    },
-  ),
-  seconds(
-    'oldest_watermark_timestamp',
-    'Time up to which all organisations that were read are covered.',
-    (of) => {
-      return of.coverage?.oldestWatermark
-    },
-  ),
-  gauge('judgement', '1 for each problem that jobtide status reports, by its id.', judgedOf),
-]
-
-interface DirectoryFacts {
-  readonly freshness: Freshness
-  readonly directory: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
-
-function bytes(name: string, help: string, paths: (of: DirectoryFacts) => readonly string[]) {
-  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const values = (of: DirectoryFacts) => sum(paths(of).map(sizeOf))
-  return { name, kind: 'gauge', unit: 'bytes', help, values } satisfies Row<DirectoryFacts>
-}
-
-const OF_DIRECTORY: readonly Row<DirectoryFacts>[] = [
-  gauge('build_info', 'Version of Jobtide.', () => [[{ version: packageVersion() }, 1]]),
-  gauge('running', '1 while a process works in the data directory.', ({ freshness }) => {
-    return freshness.working === null ? 0 : 1
-  }),
-  seconds('paused_until_timestamp', 'Time before which the service wants no request.', (of) => {
-    return pausedUntil(of.freshness.history, of.freshness.nowMs, null)
-  }),
-  bytes('journal', 'Size of the journal segments.', ({ directory: { journal } }) =>
-    listSegments(journal).map((name) => join(journal, name)),
-  ),
-  seconds(
-    'journal_backup_timestamp',
-    'Time of the last journal backup, at the place with the oldest one.',
-    (of) => {
-      const times = backupStates(of.directory.root, 0).map(({ backedUpAt }) =>
-        backedUpAt?.getTime(),
-      )
-      return times.length === 0 ? null : Math.min(...times.map((time) => time ?? 0))
-    },
-  ),
-  bytes('warehouse', 'Size of the database file.', ({ directory }) => [directory.warehouse]),
-]

@@ -14,20 +14,19 @@ import { CATALOGUE_TITLE, cataloguePage } from '../report/catalogue-page.ts'
 import { refuseForeignPage } from '../report/document.ts'
 import { refuseOwnPlace } from '../run/data-directory.ts'
 import { writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { didYouMean } from '../support/nearest.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
-import type { Report } from './report.ts'
-import { bytesText } from './text.ts'
+import { bytesText, type Report } from './report.ts'
 
 export async function modelsCommand(
   context: Context,
   table: string | undefined,
   { html }: { readonly html?: string },
-): Promise<ExitCode> {
+): Promise<Report> {
   const { directory, output } = context
   if (html !== undefined && table !== undefined) {
     throw new ConfigError(`--html writes a page of all tables, and ${table} names one`, {
@@ -44,20 +43,12 @@ export async function modelsCommand(
   // Intermediate models are shown only by name.
   const shown = one === null ? LISTED.flatMap(([group]) => inGroup(tables, group)) : [one]
   const values = { dataDir: directory.root, page: written, tables: shown }
-  if (written !== null) {
-    const { path, bytes } = written
-    output.report({ title: `${path} (${bytesText(bytes)})`, values })
-  } else if (one === null) {
-    output.report({
-      notes: LISTED.flatMap(([group, head]) => listed(head, inGroup(tables, group))),
-      values,
-    })
-  } else {
-    output.report({ ...fullReport(one), values })
-  }
   if (!isThere)
     output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
-  return EXIT.done
+  if (written !== null) return { title: `${written.path} (${bytesText(written.bytes)})`, values }
+  if (one !== null) return { ...fullReport(one), values }
+  const notes = LISTED.flatMap(([group, head]) => listed(head, inGroup(tables, group)))
+  return { notes, values }
 }
 
 /** Writes the page of the tables. @throws ConfigError when the file there is not such a page */
@@ -68,19 +59,17 @@ function writePage(
 ): { path: string; bytes: number } {
   refuseOwnPlace(directory, path, 'a page of tables')
   refuseForeignPage(path, 'page of the tables of Jobtide', CATALOGUE_TITLE)
-  const shown = tables.toSorted(byName).map((table) => {
-    return { ...table, rowsText: rowsText(table), sourceText: sourceText(table) }
-  })
+  const shown = tables
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((table) => {
+      return { ...table, rowsText: rowsText(table), sourceText: sourceText(table) }
+    })
   const groups = GROUPS.map((group) => ({ ...group, tables: inGroup(shown, group.schema) })).filter(
     (group) => group.tables.length > 0,
   )
   const page = Buffer.from(cataloguePage(groups, clock.now()))
   writeFileAtomic(path, page)
   return { path, bytes: page.length }
-}
-
-function byName(a: CatalogueTable, b: CatalogueTable): number {
-  return a.name < b.name ? -1 : 1
 }
 
 /** The groups that are listed by default, with their headings. */

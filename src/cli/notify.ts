@@ -6,10 +6,13 @@
 import { join } from 'node:path'
 import { emptyHistory } from '../journal/history.ts'
 import { keyOf, messagesOf, missedKey, type Message } from '../observe/messages.ts'
-import { noticeOf } from '../observe/notice.ts'
-import { openOutbox, openTold } from '../observe/outbox.ts'
+import { noticeOf, type Notice } from '../observe/notice.ts'
+import { openOutbox, openTold, type PendingDigest, type ToldChanges } from '../observe/outbox.ts'
 import { lastDue } from '../plan/due.ts'
 import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
+import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
+import type { RunCommand } from '../run/begin.ts'
+import type { Job } from '../run/job.ts'
 import {
   partsOf,
   readFreshness,
@@ -17,32 +20,26 @@ import {
   type Freshness,
   type KnownPipeline,
 } from '../run/pipelines.ts'
+import type { RunReport } from '../run/run.ts'
 import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
+import { countText } from '../support/numbers.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
 import { sendHeartbeat, destinationsOf, type Destination } from './destinations.ts'
-import { tellDigest } from './tell-digest.ts'
+import { whileReading } from './reading.ts'
+import { problemOf } from './run-result.ts'
 
 const LONGEST_WAIT_MS = MINUTE
 
-/**
- * Messages that this process delivered but could not record on a full disk, so that it does not send them again. Each entry
- * is an outbox folder and a key.
- */
-export type Delivered = Set<string>
+// Messages that this process delivered but could not record on a full disk, as outbox folder and key: not sent again.
+const delivered = new Set<string>()
 
-/** Sends all pending messages about these pipelines. Never throws. @param delivered kept by the caller between two calls */
-export async function notifyAll(
-  context: Context,
-  freshness: Freshness,
-  delivered: Delivered,
-): Promise<void> {
-  for (const pipeline of freshness.pipelines) {
-    const messages = messagesNow(pipeline, freshness)
-    await tell(context, pipeline, { messages, digests: 'pending', delivered })
-  }
+/** Sends all pending messages about these pipelines. Never throws. */
+export async function notifyAll(context: Context, freshness: Freshness): Promise<void> {
+  for (const pipeline of freshness.pipelines)
+    await tell(context, pipeline, messagesNow(pipeline, freshness), 'pending')
 }
 
 /**
@@ -53,17 +50,14 @@ export async function notifyUnreadable(
   context: Context,
   named: readonly string[],
   error: unknown,
-  delivered: Delivered,
 ): Promise<void> {
   if (error instanceof ConfigError) return
   const { clock, directory, logger } = context
   try {
     const others = named.length === 0 ? emptyHistory() : null
     const pipelines = await readPipelines(named, directory.root, others, true)
-    for (const pipeline of pipelines.filter(({ isExpected }) => isExpected)) {
-      const messages = [unreadable(pipeline, error, clock.now())]
-      await tell(context, pipeline, { messages, digests: 'none', delivered })
-    }
+    for (const pipeline of pipelines.filter(({ isExpected }) => isExpected))
+      await tell(context, pipeline, [unreadable(pipeline, error, clock.now())], 'none')
   } catch (problem) {
     // The command itself ends with an error for a pipeline that is missing or unreadable.
     if (!(problem instanceof ConfigError)) logger.warn({ reason: messageOf(problem) }, 'not_told')
@@ -88,64 +82,64 @@ function unreadable({ name, schedule }: KnownPipeline, error: unknown, nowMs: nu
 /** Which digest to send: changes that are new to a destination, only the pending one, or none. */
 type Digests = 'new' | 'pending' | 'none'
 
-/** The messages that a run's result leads to. */
-interface Ends<T> {
-  /** Whether to send a heartbeat. */
-  readonly isGood: (result: T) => boolean
-  /** Whether the warehouse shows the pages it bought. */
-  readonly isBuilt: (result: T) => boolean
-}
-
 /**
  * Does `work`, a run of `named`. Reports an earlier killed run before it; afterwards its end, even if it could not begin, and
  * the changes.
  */
-export async function withNotifications<T>(
+export async function withNotifications(
   context: Context,
   named: string,
-  work: () => Promise<T>,
-  { isGood, isBuilt }: Ends<T>,
-): Promise<T> {
-  const { directory, clock, logger } = context
-  const look = () =>
-    readFreshness({ directory, clock, named: [named], isTolerant: true, maxAgeMs: null })
-  const delivered: Delivered = new Set()
-  let isBefore = true
-  /** @returns keys of the problems */
-  const tellNow = async (
-    digests: Digests,
-    more: (freshness: Freshness) => Message[] = () => [],
-  ): Promise<ReadonlySet<string>> => {
-    // Looks for problems only if a destination wants them, because pipeline lists are long.
-    if (partsOf(named).notify === null) return new Set()
-    const freshness = await look().catch(async (error: unknown) => {
-      // Too early before the run, which may continue without the lost segments.
-      if (!isBefore) await notifyUnreadable(context, [named], error, delivered)
-      return null
-    })
-    if (freshness === null) return new Set()
-    try {
-      const [pipeline] = freshness.pipelines
-      if (!pipeline?.notify) return new Set()
-      const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
-      await tell(context, pipeline, { messages, digests, delivered })
-      return new Set(freshness.judgements.map(keyOfJudgement))
-    } catch (error) {
-      logger.warn({ reason: messageOf(error) }, 'not_told')
-      return new Set()
-    }
-  }
-  const before = await tellNow('none')
-  isBefore = false
+  command: RunCommand,
+  work: () => Promise<RunReport>,
+): Promise<RunReport> {
+  const { clock } = context
+  // Too early for an unreadable journal: the run may continue without the lost segments.
+  const before = await tellNow(context, named, 'none', { isUnreadable: 'silent' })
   const beganAt = clock.now()
   try {
     const result = await work()
-    await tellNow(isBuilt(result) ? 'new' : 'none')
-    if (isGood(result)) await beatFor(context, named)
+    // Only a load shows the pages it bought.
+    const isLoaded = command !== 'extract' && result.stageFailure === null
+    await tellNow(context, named, isLoaded ? 'new' : 'none')
+    if (problemOf(result) === null) await beatFor(context, named)
     return result
   } catch (error) {
-    await tellNow('none', (freshness) => unrecorded(freshness, error, beganAt, before))
+    const more = (freshness: Freshness) => unrecorded(freshness, error, beganAt, before)
+    await tellNow(context, named, 'none', { more })
     throw error
+  }
+}
+
+interface TellChoices {
+  readonly isUnreadable?: 'told' | 'silent'
+  /** Other messages to send. */
+  readonly more?: (freshness: Freshness) => Message[]
+}
+
+/** Sends what there is to say of a pipeline now. Never throws. @returns keys of the problems */
+async function tellNow(
+  context: Context,
+  named: string,
+  digests: Digests,
+  { isUnreadable = 'told', more = () => [] }: TellChoices = {},
+): Promise<ReadonlySet<string>> {
+  const { directory, clock, logger } = context
+  // Looks for problems only if a destination wants them, because pipeline lists are long.
+  if (partsOf(named).notify === null) return new Set()
+  const scope = { directory, clock, named: [named], isTolerant: true, maxAgeMs: null }
+  const freshness = await readFreshness(scope).catch(async (error: unknown) => {
+    if (isUnreadable === 'told') await notifyUnreadable(context, [named], error)
+    return null
+  })
+  const [pipeline] = freshness?.pipelines ?? []
+  if (freshness === null || !pipeline?.notify) return new Set()
+  try {
+    const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
+    await tell(context, pipeline, messages, digests)
+    return new Set(freshness.judgements.map(keyOfJudgement))
+  } catch (error) {
+    logger.warn({ reason: messageOf(error) }, 'not_told')
+    return new Set()
   }
 }
 
@@ -208,25 +202,21 @@ function keptAway(
 const MEND =
   'Fix the cause named above: `jobtide schedule` runs it within a minute, cron at the next scheduled time.'
 
-/** The messages to send. */
-interface Telling {
-  readonly messages: readonly Message[]
-  readonly digests: Digests
-  readonly delivered: Delivered
-}
-
-async function tell(context: Context, pipeline: KnownPipeline, what: Telling): Promise<void> {
+async function tell(
+  context: Context,
+  pipeline: KnownPipeline,
+  messages: readonly Message[],
+  digests: Digests,
+): Promise<void> {
   const { notify } = pipeline
   if (notify === null) return
   // In parallel, so that an unreachable destination does not delay the others.
-  const telling = destinationsOf(context, notify).map(async (destination) => {
-    try {
-      await tellOne(context, destination, pipeline, what)
-    } catch (error) {
+  const telling = destinationsOf(context, notify).map((destination) =>
+    tellOne(context, destination, pipeline, messages, digests).catch((error: unknown) => {
       const reason = `notify.${destination.name}: ${messageOf(error)}`
       context.logger.warn({ reason }, 'not_told')
-    }
-  })
+    }),
+  )
   await Promise.all(telling)
 }
 
@@ -234,7 +224,8 @@ async function tellOne(
   context: Context,
   destination: Destination,
   { name: pipeline, job }: KnownPipeline,
-  { messages, digests, delivered }: Telling,
+  messages: readonly Message[],
+  digests: Digests,
 ): Promise<void> {
   const { clock, logger } = context
   const { folder, on } = destination
@@ -298,12 +289,66 @@ async function alone(
   }
 }
 
-async function beatFor({ logger, ...context }: Context, named: string): Promise<void> {
+async function beatFor(context: Context, named: string): Promise<void> {
   try {
-    const { notify } = partsOf(named)
-    if (notify?.heartbeat !== undefined)
-      await sendHeartbeat({ ...context, logger }, notify.heartbeat)
+    const heartbeat = partsOf(named).notify?.heartbeat
+    if (heartbeat !== undefined) await sendHeartbeat(context, heartbeat)
   } catch (error) {
-    logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
+    context.logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
+  }
+}
+
+/**
+ * Sends the pending digest, then the newer changes of the pipeline's organisations that were never sent to this destination.
+ * Only one process at a time may do this for a destination. @throws Error when it was not accepted; the next call continues
+ * there
+ */
+export async function tellDigest(
+  context: Pick<Context, 'directory' | 'clock' | 'output'>,
+  destination: Pick<Destination, 'folder' | 'deliver'>,
+  job: Pick<Job, 'pipeline' | 'question'>,
+  ledger: ToldChanges = openTold(destination.folder),
+): Promise<void> {
+  const { organizations } = job.question
+  for (let isLast = false; !isLast;) {
+    isLast = ledger.pending() === null
+    // Closed before anything is sent: a warehouse that is open stops a run that wants to write.
+    const next = await whileReading(context, async (warehouse) => {
+      if (isLast) {
+        const names = await readUntold(warehouse, ledger.told(), organizations)
+        if (names === '') return null
+        const key = `${job.pipeline}:digest:${sha256Hex(names).slice(0, 32)}`
+        ledger.begin({ key, pipeline: job.pipeline, at: context.clock.now(), names })
+      }
+      const digest = ledger.pending()
+      return digest && { digest, untold: await readChanges(warehouse, digest.names) }
+    })
+    if (next === null) return
+    // The digest has no one left after an erasure of all its people.
+    if (next.untold.total > 0) await destination.deliver(digestNotice(next.digest, next.untold))
+    ledger.sent()
+  }
+}
+
+function digestNotice({ key, pipeline, at }: PendingDigest, untold: Untold): Notice {
+  const { counts, total, changes, command } = untold
+  const text = countText(total, 'job change')
+  return {
+    key,
+    subject: `Jobtide ${pipeline}: ${text}`,
+    paragraphs: untoldLines(untold),
+    document: {
+      key,
+      kind: 'digest',
+      pipeline,
+      text,
+      hint: command,
+      run_id: null,
+      at: new Date(at).toISOString(),
+      counts,
+      changes,
+      more: total - changes.length,
+    },
+    at,
   }
 }

@@ -24,15 +24,10 @@ const LONGEST_MS = 5 * SECOND
 /** The timeout of its libraries, short enough for them to report the cause. */
 const ANSWER_MS = 3 * SECOND
 
-/** A command that runs a pipeline. */
-export interface Observed {
+interface Outcome {
   readonly command: string
   /** The pipeline, as it was named. */
   readonly named: string
-}
-
-/** The result of the command. */
-interface Outcome extends Observed {
   readonly beganAt: number
   readonly exitCode: ExitCode
   /** The error thrown; null if none. */
@@ -43,7 +38,7 @@ interface Outcome extends Observed {
 /** Does `work`, and reports its metrics afterwards. @param work reports each stage that has ended */
 export async function observed(
   context: Context,
-  what: Observed,
+  what: Pick<Outcome, 'command' | 'named'>,
   work: (onStage: (stage: EndedStage) => void) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const beganAt = context.clock.now()
@@ -76,12 +71,12 @@ async function measure(context: Context, outcome: Outcome): Promise<void> {
     writeMetrics(context, freshness, attempts)
     await exportRun(context, outcome, freshness, () => metricsOf(freshness, directory, attempts))
   } catch (error) {
-    logger[levelAfter([exitCode])]({ reason: messageOf(error) }, 'no_metrics')
+    logger[levelAfter(exitCode)]({ reason: messageOf(error) }, 'no_metrics')
   }
 }
 
 /** Not a warning after a failure, so that the error of the run stays the last line on stderr. */
-function levelAfter(exitCodes: readonly number[]): 'info' | 'warn' {
+function levelAfter(...exitCodes: readonly number[]): 'info' | 'warn' {
   return exitCodes.every((code) => code === EXIT.done) ? 'warn' : 'info'
 }
 
@@ -106,7 +101,7 @@ export function writeMetrics(
     const text = prometheusText(metricsOf(freshness, directory, attempts))
     writeFileAtomic(join(directory.root, 'metrics.prom'), text, OWNER_ONLY)
   } catch (error) {
-    const level = levelAfter([...attempts.values()].map(({ exitCode }) => exitCode))
+    const level = levelAfter(...[...attempts.values()].map(({ exitCode }) => exitCode))
     logger[level]({ reason: messageOf(error) }, 'no_metrics')
   }
 }
@@ -159,7 +154,7 @@ async function exportRun(
   if (problem !== null) {
     const places = new Set(signals.addresses.map(publicPart))
     const reason = `to ${[...places].join(' and ')}: ${problem}`
-    logger[levelAfter([exitCode])]({ reason }, 'not_sent_to_opentelemetry')
+    logger[levelAfter(exitCode)]({ reason }, 'not_sent_to_opentelemetry')
   }
 }
 

@@ -3,17 +3,25 @@
  * JSON document.
  */
 
+import { once } from 'node:events'
 import { hasColours, redraws, type Environment } from '../config.ts'
 import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
-import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
-import { coloured, plain, type Paint } from './palette.ts'
-import { reportDocument, reportText, type Report } from './report.ts'
-import { tableText, wrapLines } from './text.ts'
+import {
+  coloured,
+  plain,
+  reportDocument,
+  reportText,
+  tableText,
+  wrapLines,
+  type Paint,
+  type Report,
+  type Result,
+} from './report.ts'
 
 export interface Output {
   readonly json: boolean
@@ -124,6 +132,15 @@ export function streamOutput(
   }
 }
 
+/** Writes the result of a command. Returns the exit code. */
+export function conclude(output: Output, result: Result): ExitCode {
+  if (typeof result === 'number') return result
+  const { problem = null } = result
+  output.report(result)
+  if (problem !== null) output.problem(problem)
+  return result.exitCode ?? problem?.exitCode ?? EXIT.done
+}
+
 function stackOfDefect(error: unknown): object {
   return error instanceof Error && !(error instanceof JobtideError) ? { stack: stackOf(error) } : {}
 }
@@ -132,20 +149,14 @@ function jsonText(value: object): string {
   return escapedJson(JSON.stringify(value))
 }
 
-/** Resolves when stdout takes more, fails, or `signal` aborts. */
-function room(stdout: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      for (const event of ENDS_OF_WAITING) stdout.removeListener(event, done)
-      stopListening()
-      resolve()
-    }
-    for (const event of ENDS_OF_WAITING) stdout.once(event, done)
-    const stopListening = onAbort(signal, done)
-  })
+/** Resolves when stdout takes more, fails or ends, or `signal` aborts. */
+async function room(stdout: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
+  const isOver = new AbortController()
+  const options = { signal: AbortSignal.any([signal, isOver.signal]) }
+  const events = ['drain', 'close'].map((event) => once(stdout, event, options))
+  await Promise.race(events).catch(() => undefined)
+  isOver.abort()
 }
-
-const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
 
 /**
  * Formats a problem and its hint for people. On a terminal it is wrapped; elsewhere the sentence and the hint are a
@@ -185,9 +196,10 @@ function oneProblem(message: string): string {
 /** A failed check with its offending rows below it, up to `width` characters wide. */
 function outcomeText({ name, offenders, sample }: CheckOutcome, width: number): string {
   const more = offenders > sample.length ? `, the first ${sample.length} of them` : ''
-  const head = Object.keys(sample[0] ?? {})
-  const rows = sample.map((row) => head.map((column) => valueText(row[column])))
-  const table = tableText(head, rows, { width: width - INDENT.length })
+  const heads = Object.keys(sample[0] ?? {})
+  const cells = sample.map((row) => heads.map((column) => valueText(row[column])))
+  const kinds = heads.map(() => 'text' as const)
+  const table = tableText({ heads, kinds, cells }, width - INDENT.length)
   const lines = table.split('\n').map((line) => `${INDENT}${line}`)
   return [`  ${printable(name)}: ${countText(offenders, 'row')}${more}`, ...lines].join('\n')
 }

@@ -4,10 +4,12 @@ import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime } from '../journal/clock-history.ts'
 import { filtersText } from '../journal/filters.ts'
 import type { History } from '../journal/history.ts'
-import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
+import { readSuppression } from '../load/suppression.ts'
+import { planCollection } from '../plan/collection.ts'
 import { coverageReport, gapsOf, wantedOf } from '../plan/coverage-report.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
@@ -17,15 +19,24 @@ import {
   skippedValues,
   type SkippedLines,
 } from '../plan/skipped-lines.ts'
+import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/resume.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { table, type Fact, type Table } from './report.ts'
-import { aboutText, durationText } from './text.ts'
+import {
+  countFact,
+  table,
+  aboutText,
+  durationText,
+  type Fact,
+  type Table,
+  type Result,
+  type Report,
+} from './report.ts'
 
 export interface PlanOptions extends Overrides {
   /** Number of batches to read for a forecast; see service-commands.ts. */
@@ -39,22 +50,18 @@ export async function planCommand(
   context: Context,
   pipeline: string,
   { sample, ...options }: PlanOptions,
-): Promise<ExitCode> {
+): Promise<Result> {
   if (sample !== undefined) {
     const { sampleCommand } = await import('./service-commands.ts')
     return sampleCommand(context, pipeline, { ...options, sample })
   }
-  const { output, directory, clock, environment } = context
+  const { directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
   refuseBundled(job, environment)
   refuseDamaged(job.skipped)
   const journal = openJournal(directory.journal, clock)
   await refuseLostJournal(journal, directory)
-  if (job.collection !== null) {
-    const { reportCollection } = await import('./plan-collection.ts')
-    await reportCollection(context, job, job.collection)
-    return EXIT.done
-  }
+  if (job.collection !== null) return collectionReport(context, job, job.collection)
   const history = readHistory(journal)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
@@ -66,8 +73,7 @@ export async function planCommand(
     expectedCredits === null || openRun !== null
       ? null
       : billRange(expectedCredits, history.runs.values(), job.pipeline)
-  const creditsSpentThisMonth =
-    monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  const spent = spentThisMonth(job, history, nowMs)
   // With filters, empty answers are usual.
   const isNarrow = job.question.filters !== undefined
   const readWhole = readWithoutFilters(job, history, times.serverNowMs)
@@ -76,13 +82,13 @@ export async function planCommand(
     job.duplicates +
     job.question.organizations.length -
     (fromNothing.organizations + plan.quarantined.length)
-  output.report({
+  return {
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
       windowsTable(job, plan),
       [
         ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
-        ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
+        ...budgetFacts(job, spent, creditsRange?.high ?? expectedCredits ?? 0),
         ...listFacts(isNarrow ? { ...plan, silent: 0 } : plan, openRun, duplicates),
         ...filterFacts(job, readWhole),
         skippedFact(job.skipped),
@@ -90,16 +96,11 @@ export async function planCommand(
     ],
     notes: openRun === null ? [] : openRunNotes(openRun),
     values: {
-      pipeline: job.pipeline,
       organizations: plan.organizations,
       duplicates,
-      skippedLines: skippedValues(job.skipped),
       batches: plan.batches.length,
       quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
-      creditsLimit: job.creditsLimit,
-      creditsPerMonth: job.creditsPerMonth,
-      creditsSpentThisMonth,
-      snapshotTo: job.snapshot?.to ?? null,
+      ...jobValues(job, spent),
       requestsAtLeast: plan.batches.length,
       expectedRequests: known(plan, requestsOf(plan)),
       expectedCredits,
@@ -111,21 +112,19 @@ export async function planCommand(
       readWithoutFilters: readWhole,
       openRun,
     },
-  })
-  return EXIT.done
+  }
 }
 
 function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fact[] {
-  const lists: readonly (readonly [label: string, count: number, what: string])[] = [
-    ['new', openRun === null ? plan.neverAsked : 0, 'never asked before'],
-    ['silent', plan.silent, 'asked before without one event'],
-    ['left out', plan.quarantined.length, 'refused by the service lately'],
-    ['twice', duplicates, 'named twice in the list'],
-    ['by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS],
+  const fact = (label: string, count: number, what: string) =>
+    countFact(label, count, 'organisation', what)
+  return [
+    fact('new', openRun === null ? plan.neverAsked : 0, 'never asked before'),
+    fact('silent', plan.silent, 'asked before without one event'),
+    fact('left out', plan.quarantined.length, 'refused by the service lately'),
+    fact('twice', duplicates, 'named twice in the list'),
+    fact('by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS),
   ]
-  return lists.map(
-    ([label, count, what]) => count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
-  )
 }
 
 /** Organisations of a filtered question whose changes are all bought already: it would buy some again. */
@@ -139,13 +138,12 @@ function readWithoutFilters({ question }: Job, history: History, nowMs: number):
 function filterFacts({ question: { filters } }: Job, readWhole: number): Fact[] {
   return [
     filters !== undefined && ['asked for', filtersText(filters)],
-    readWhole > 0 && [
-      'bought',
-      `${countText(readWhole, 'organisation')} read without filters: these changes are in the warehouse already and would be bought again`,
-    ],
+    countFact('bought', readWhole, 'organisation', READ_WHOLE),
   ]
 }
 
+const READ_WHOLE =
+  'read without filters: these changes are in the warehouse already and would be bought again'
 const NAMED_BOTH_WAYS =
   'by URL, others by id: one named both ways is bought once, but where events show another slug than its URL (renamed, or a number)'
 
@@ -219,16 +217,12 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   ]
 }
 
-export function skippedFact(skipped: readonly SkippedLines[]): Fact {
+function skippedFact(skipped: readonly SkippedLines[]): Fact {
   return skipped.length > 0 && ['skipped', skipped.map(skippedText)]
 }
 
 /** The budgets; `high` is the upper end of the forecast. */
-export function budgetFacts(
-  { creditsLimit, creditsPerMonth }: Job,
-  spent: number,
-  high: number,
-): Fact[] {
+function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high: number): Fact[] {
   const warning = (left: number) => (high > left ? '; that may not be enough' : '')
   const left = Math.max(0, (creditsPerMonth ?? 0) - spent)
   return [
@@ -243,6 +237,21 @@ export function budgetFacts(
       `${numberText(left)} of ${numberText(creditsPerMonth)} credits left${warning(left)}`,
     ],
   ]
+}
+
+function spentThisMonth({ pipeline }: Job, { spending }: History, nowMs: number): number {
+  return monthlyCredits(spending, pipeline).get(monthOf(nowMs)) ?? 0
+}
+
+function jobValues(job: Job, spent: number): object {
+  return {
+    pipeline: job.pipeline,
+    skippedLines: skippedValues(job.skipped),
+    creditsLimit: job.creditsLimit,
+    creditsPerMonth: job.creditsPerMonth,
+    creditsSpentThisMonth: spent,
+    snapshotTo: job.snapshot?.to ?? null,
+  }
 }
 
 function openRunFacts(run: OpenRun): Fact[] {
@@ -301,4 +310,55 @@ export function refuseBundled(job: Job, environment: Environment): void {
       context: { organizations_file: organizationsFile },
     },
   )
+}
+
+/** The plan; nothing is sent. */
+export async function collectionReport(
+  { directory, clock }: Context,
+  job: Job,
+  collection: Collection,
+): Promise<Report> {
+  const nowMs = clock.now()
+  const { lookups: listed, duplicates, refused } = await collection.read()
+  const journal = openJournal(directory.journal, clock)
+  const history = readHistory(journal)
+  const lookups = withoutErased(listed, readSuppression(journal, history.suppression))
+  const { endpoint, declared } = collection
+  const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
+  const { least, most } = plan.price
+  const reason = refused[0]?.reason ?? ''
+  const spent = spentThisMonth(job, history, nowMs)
+  const bill =
+    least === most
+      ? countText(most, 'credit')
+      : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'what is not there costs less' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
+  return {
+    title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
+    sections: [
+      [
+        ['expected', bill],
+        ...budgetFacts(job, spent, most),
+        plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
+        plan.absent > 0 && [
+          'absent',
+          `${numberText(plan.absent)} of themthat the service does not have`,
+        ],
+        countFact('twice', duplicates, 'line', 'of the list'),
+        countFact('refused', refused.length, 'row', `of the select, the first: ${reason}`),
+        skippedFact(job.skipped),
+      ],
+    ],
+    values: {
+      endpoint,
+      listed: lookups.length,
+      duplicates,
+      refused: refused.length,
+      requestsAtLeast: plan.lookups.length,
+      answeredLately: plan.fresh,
+      absent: plan.absent,
+      creditsAtLeast: least,
+      creditsAtMost: most,
+      ...jobValues(job, spent),
+    },
+  }
 }

@@ -10,13 +10,12 @@ import { countText, numberText } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
-import { bytesText, durationText } from './text.ts'
+import { bytesText, durationText } from './report.ts'
 
 /** Progress of a stage, of reading a list of titles, or of steps over a snapshot. */
 export type CommandProgress =
   | RunProgress
-  | { readonly stage: 'report'; readonly done: number; readonly total: number }
-  | { readonly stage: 'titles'; readonly done: number; readonly total: number }
+  | { readonly stage: 'report' | 'titles'; readonly done: number; readonly total: number }
   | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
 
 // Without a terminal, one line every ten seconds is enough for a log.

@@ -3,23 +3,31 @@
  * warehouse from a verified snapshot.
  */
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { s3EndpointFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
 import type { JournalState } from '../journal/loss.ts'
 import { readProject } from '../model/project.ts'
 import { commentOn } from '../model/tables.ts'
-import type { ManifestTable } from '../publish/manifest.ts'
+import {
+  isOfThisFormat,
+  objectsOf,
+  totalsOf,
+  type ManifestTable,
+  type StoredManifest,
+} from '../publish/manifest.ts'
+import { splitSnapshotUrl, listSnapshots, readCurrent } from '../publish/read-snapshot.ts'
 import {
   proveSnapshot,
   refuseExisting,
   restoreSnapshot,
   type RestoreReport,
 } from '../publish/restore.ts'
+import { neverPublished } from '../publish/retention.ts'
+import type { Step } from '../publish/scratch.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
-import { splitSnapshotUrl } from '../publish/read-snapshot.ts'
-import type { Step } from '../publish/scratch.ts'
 import {
   verifySnapshot,
   type Finding,
@@ -28,27 +36,19 @@ import {
 } from '../publish/verify.ts'
 import { proveBackup } from '../run/backup/back-up.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
-import { readSnapshotTarget } from '../run/job.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
+import { readSnapshotTarget } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { makeFolders } from '../support/atomic-file.ts'
-import {
-  ConfigError,
-  EXIT,
-  JobtideError,
-  errorDocument,
-  onDisk,
-  type ExitCode,
-} from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, errorDocument, onDisk } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
-import { countText } from '../support/numbers.ts'
+import { countText, sum } from '../support/numbers.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { refuseEmpty } from './reading.ts'
-import type { Report } from './report.ts'
-import { bytesText } from './text.ts'
+import { table, bytesText, type Report } from './report.ts'
 
 export interface VerifyOptions {
   readonly pipeline: string
@@ -63,7 +63,7 @@ export async function verifyCommand(
   context: Context,
   url: string | undefined,
   options: VerifyOptions,
-): Promise<ExitCode> {
+): Promise<Report> {
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
   if (url === undefined) {
@@ -71,11 +71,11 @@ export async function verifyCommand(
     const proved = journal.check('bytes')
     const backups = await provenBackups(context)
     const isProved = backups.every(({ problems }) => problems.length === 0)
-    output.report({
+    return {
       notes: [...journalNotes(proved), ...backups.flatMap(backupNotes)],
       values: { isProved, journal: journalValues(proved), backups },
-    })
-    return isProved ? EXIT.done : EXIT.storage
+      exitCode: isProved ? EXIT.done : EXIT.storage,
+    }
   }
   let proved: JournalState | null = null
   let loss: JobtideError | null = null
@@ -87,11 +87,10 @@ export async function verifyCommand(
   }
   try {
     const report = await proving(context, url, options, verifySnapshot)
-    output.report(snapshotReport(report, proved, loss))
-    if (report.findings.length > 0) return EXIT.checkFailed
-    return loss?.exitCode ?? EXIT.done
-  } finally {
+    return snapshotReport(report, proved, loss)
+  } catch (error) {
     if (loss !== null) output.problem(loss)
+    throw error
   }
 }
 
@@ -188,6 +187,8 @@ function snapshotReport(
       journal: journal && journalValues(journal),
       ...(loss && { error: errorDocument(loss) }),
     },
+    problem: loss,
+    ...(isProved ? {} : { exitCode: EXIT.checkFailed }),
   }
 }
 
@@ -212,8 +213,8 @@ export async function restoreCommand(
   context: Context,
   url: string,
   options: VerifyOptions,
-): Promise<ExitCode> {
-  const { output, clock, directory, progress, stop: signal } = context
+): Promise<Report> {
+  const { clock, directory, progress, stop: signal } = context
   refuseExisting(directory.warehouse)
   refuseInside(directory.root, url)
   const snapshot = await proving(context, url, options, proveSnapshot)
@@ -232,8 +233,7 @@ export async function restoreCommand(
       signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
-    output.report(restoredReport(report, createdAt, erased))
-    return EXIT.done
+    return restoredReport(report, createdAt, erased)
   } finally {
     lock.release()
   }
@@ -287,4 +287,74 @@ function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople
       erasedPeople,
     },
   }
+}
+
+/** `snapshots`: lists the snapshots of a destination, the newest first. */
+export async function snapshotsCommand(
+  context: Context,
+  destination: string | undefined,
+  { pipeline }: VerifyOptions,
+): Promise<Report> {
+  const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, context.directory.root)
+  if (target === null) {
+    throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
+      hint: 'Name a folder or an s3:// address: jobtide snapshots DESTINATION.',
+    })
+  }
+  const { to } = target
+  // That of a pipeline is made by its first publish.
+  if (destination !== undefined && isFolderAddress(to) && !existsSync(to)) {
+    throw new ConfigError(`there is no folder ${to}`, { hint: 'Check the path.' })
+  }
+  const { manifests, currentId } = await readTarget(context, to, pipeline)
+  const sizes = new Map(manifests.flatMap(objectsOf).map(({ key, bytes }) => [key, bytes]))
+  const bytes = sum([...sizes.values()])
+  const snapshots = manifests.toReversed().map((manifest) => ({
+    snapshotId: manifest.snapshot_id,
+    url: `${to.replace(/\/$/, '')}/snapshots/${manifest.snapshot_id}`,
+    isCurrent: manifest.snapshot_id === currentId,
+    sequence: manifest.sequence,
+    createdAt: manifest.created_at,
+    runId: manifest.run_id,
+    ...totalsOf(manifest),
+    newBytes: manifest.new_bytes,
+    checks: isOfThisFormat(manifest) ? manifest.checks : null,
+    coverage: manifest.coverage,
+  }))
+  const marked =
+    currentId === null
+      ? 'readers see none of them: there is no latest.json'
+      : '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT'
+  return {
+    title:
+      snapshots.length === 0
+        ? `nothing was published to ${to} yet`
+        : `${to}: ${countText(snapshots.length, 'snapshot')}, ${bytesText(bytes)} together`,
+    sections: [
+      table('snapshots', snapshots, [
+        ['  snapshot', (row) => `${row.isCurrent ? '→ ' : '  '}${row.snapshotId}`, 'id'],
+        ['created (UTC)', 'createdAt', 'instant'],
+        ['rows', 'rows', 'number'],
+        ['bytes', 'bytes', 'bytes'],
+        ['new', 'newBytes', 'bytes'],
+      ]),
+    ],
+    notes: snapshots.length === 0 ? [] : ['', marked],
+    values: { destination: to, current: currentId, bytes },
+  }
+}
+
+/** The manifests of a destination, oldest first, and which one readers see: null where the pointer is not there. */
+async function readTarget(
+  context: Context,
+  to: string,
+  pipeline: string,
+): Promise<{ readonly manifests: readonly StoredManifest[]; readonly currentId: string | null }> {
+  if (isFolderAddress(to) && !existsSync(to)) return { manifests: [], currentId: null }
+  const store = await openStore(to, storeOptionsFor(context, to, { pipeline }))
+  const current = await readCurrent(store)
+  const manifests = await listSnapshots(store)
+  const currentId = current?.pointer.snapshot_id ?? null
+  const never = currentId === null ? new Set() : neverPublished(manifests, currentId)
+  return { manifests: manifests.filter(({ snapshot_id: id }) => !never.has(id)), currentId }
 }

@@ -1,10 +1,9 @@
 /**
- * Reads the journal's history, and the warehouse without blocking a writer. The journal's code is imported on use, because
- * `query` does not need it.
+ * Reads the warehouse without blocking a writer, and refuses where nothing is to be read. The journal's code is imported on
+ * use, because `query` does not need it.
  */
 
 import { existsSync } from 'node:fs'
-import type { History } from '../journal/history.ts'
 import type { Journal } from '../journal/journal.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
@@ -15,16 +14,7 @@ import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { agoText } from './text.ts'
-
-/** The history of a data directory. @throws as {@link refuseEmpty} does */
-export async function historyShown({ directory, clock }: Context): Promise<History> {
-  const { openJournal } = await import('../journal/journal.ts')
-  const { readHistory } = await import('../journal/read-history.ts')
-  const journal = openJournal(directory.journal, clock)
-  await refuseEmpty(journal, directory)
-  return readHistory(journal)
-}
+import { agoText } from './report.ts'
 
 /**
  * @throws ConfigError when the journal has no record; the message names a warehouse that exists @throws JournalLossError when

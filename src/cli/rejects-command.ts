@@ -1,12 +1,12 @@
 /** `rejects`: lists rejected events, with reason and source. The rest of their pages was loaded. */
 
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import {} from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
-import { table } from './report.ts'
+import { table, type Report } from './report.ts'
 
 interface Reject {
   readonly received_at: Date
@@ -21,7 +21,7 @@ interface Reject {
 export async function rejectsCommand(
   context: Context,
   { limit }: { readonly limit: number },
-): Promise<ExitCode> {
+): Promise<Report> {
   const { received, reasons, rows } = await whileReading(context, async (warehouse) => {
     const [sent] = await queryReport<{ received: number }>(warehouse, 'received_events')
     return {
@@ -35,7 +35,7 @@ export async function rejectsCommand(
   })
   const count = sum(reasons.map(({ events }) => events))
   const newest = `(the newest ${numberText(rows.length)} of ${numberText(count)}; more with --limit)`
-  context.output.report({
+  return {
     title:
       count === 0
         ? `no event was rejected: all ${countText(received, 'event')} received fit`
@@ -61,6 +61,5 @@ export async function rejectsCommand(
     notes: count === 0 ? [] : ['whole events: --json'],
     values: { dataDir: context.directory.root, received, rejects: count },
     data: { rows: rows.map((row) => ({ ...row, event: jsonOrNull(row.event) ?? row.event })) },
-  })
-  return EXIT.done
+  }
 }

@@ -10,11 +10,11 @@ import { writeReport, type ReportRequest } from '../report/write-report.ts'
 import { refuseOwnPlace } from '../run/data-directory.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import {} from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
+import { bytesText, type Report } from './report.ts'
 import { whileReading } from './reading.ts'
-import { bytesText } from './text.ts'
 
 export interface ReportOptions extends WindowChoice {
   readonly organizations?: string
@@ -22,8 +22,8 @@ export interface ReportOptions extends WindowChoice {
   readonly out?: string
 }
 
-export async function reportCommand(context: Context, options: ReportOptions): Promise<ExitCode> {
-  const { clock, directory, output } = context
+export async function reportCommand(context: Context, options: ReportOptions): Promise<Report> {
+  const { clock, directory } = context
   const now = clock.now()
   const window = chosenWindow(options, now)
   const file = options.organizations
@@ -45,7 +45,7 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     const { changes = 0, executives = 0 } = counts[change] ?? {}
     return `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`
   }
-  output.report({
+  return {
     title: `report of ${windowText(window)}`,
     sections: [
       [
@@ -58,13 +58,12 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     ],
     notes: notesOf(data, directory.root, path),
     values: { path, bytes, pages: 1, ...valuesOf(data) },
-  })
-  return EXIT.done
+  }
 }
 
 /** The report by organisation. */
-async function writeFolder(context: Context, request: ReportRequest): Promise<ExitCode> {
-  const { directory, output, stop } = context
+async function writeFolder(context: Context, request: ReportRequest): Promise<Report> {
+  const { directory, stop } = context
   const { window, path } = request
   const { head, organizations, pages, bytes } = await whileReading(context, (warehouse) =>
     writeReportFolder(warehouse, request, (done, total) => {
@@ -73,7 +72,7 @@ async function writeFolder(context: Context, request: ReportRequest): Promise<Ex
     }),
   )
   const some = pages < organizations ? `the first ${numberText(pages)} of ` : ''
-  output.report({
+  return {
     title: `report by organisation of ${windowText(window)}`,
     sections: [
       [
@@ -87,8 +86,7 @@ async function writeFolder(context: Context, request: ReportRequest): Promise<Ex
       ...notesOf(head, directory.root, path),
     ],
     values: { path, bytes, pages, ...valuesOf(head) },
-  })
-  return EXIT.done
+  }
 }
 
 function placeText(path: string, bytes: number): string {

@@ -2,20 +2,14 @@
  * The result of a command: title, facts, tables and notes, rendered as text for people and JSON for programs. Pure.
  */
 
+import { styleText } from 'node:util'
+import CliTable from 'cli-table3'
 import { minuteText } from '../support/clock.ts'
-import { numberText } from '../support/numbers.ts'
+import type { ExitCode, JobtideError } from '../support/errors.ts'
 import { toSnakeCase } from '../support/json.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
-import { meaningOf, plain, type Meaning, type Paint } from './palette.ts'
-import {
-  aboutText,
-  agoText,
-  bytesText,
-  creditsText,
-  durationText,
-  tableText,
-  wrapLines,
-} from './text.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
 
 /** The format of a cell for people. All but `text`, `id` and instants are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
@@ -46,6 +40,17 @@ export type Column<Row> = readonly [
 export type Fact =
   readonly [label: string, text: string | readonly string[], meaning?: Meaning] | false
 
+/** A fact that counts things; left out where there are none. */
+export function countFact(label: string, count: number, noun: string, rest: string): Fact {
+  return count > 0 && [label, `${countText(count, noun)} ${rest}`]
+}
+
+/** The first of some texts, and how many more there are. @param where the others are shown */
+export function firstTexts(texts: readonly string[], most: number, where = ''): readonly string[] {
+  const more = texts.length - most
+  return more > 0 ? [...texts.slice(0, most), `and ${numberText(more)} more${where}`] : texts
+}
+
 /** Rows: all of them for programs, and for people as many as `shown`. */
 export interface Table {
   readonly heads: readonly string[]
@@ -71,7 +76,14 @@ export interface Report {
   readonly values?: object
   /** Values passed to programs unchanged, such as an event as sent. */
   readonly data?: object
+  /** A problem that is reported after the result, and decides the exit code. */
+  readonly problem?: JobtideError | null
+  /** Default: that of the problem, else 0. */
+  readonly exitCode?: ExitCode
 }
+
+/** What a command ends with: its report, or the exit code where it has written its result already. */
+export type Result = Report | ExitCode
 
 export interface TableChoices<Row> {
   /** How many rows people see; default all. */
@@ -129,6 +141,7 @@ const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) =>
   ago: agoText,
 }
 const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago', 'state'])
+const WHOLE_KINDS: ReadonlySet<Kind | undefined> = new Set(['id', 'instant'])
 
 /**
  * `schema_version` of every document that is an object. It increases when a key is removed or changes meaning; readers must
@@ -175,18 +188,9 @@ function noteLines(notes: readonly Note[], width: number, paint: Paint): string[
   })
 }
 
-function tableLines({ heads, cells, kinds, notes }: Table, width: number, paint: Paint): string[] {
-  if (cells.length === 0) return []
-  const numeric = kinds.map((kind) => !LEFT_KINDS.has(kind))
-  const whole = kinds.map((kind) => kind === 'id' || kind === 'instant')
-  const painted = (cell: string, column: number) => {
-    const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
-    return meaning === undefined ? cell : paint(meaning, cell)
-  }
-  const [head = '', ...rows] = tableText(heads, cells, { width, numeric, whole, painted }).split(
-    '\n',
-  )
-  return [paint('dim', head), ...rows, ...noteLines(notes, width, paint)]
+function tableLines(table: Table, width: number, paint: Paint): string[] {
+  if (table.cells.length === 0) return []
+  return [tableText(table, width, paint), ...noteLines(table.notes, width, paint)]
 }
 
 // The lines of a fact are stacked to the right of its label.
@@ -200,4 +204,148 @@ function factLines(section: readonly Fact[], paint: Paint): string[] {
     const gap = said === '' ? '' : ' '.repeat(labelWidth - name.length)
     return `${name === '' ? '' : paint(meaning, name)}${gap}${said}`
   })
+}
+
+export type Meaning = 'error' | 'warning' | 'ok' | 'dim'
+/** Colours a text, or leaves it as it is where there are no colours. */
+export type Paint = (meaning: Meaning, text: string) => string
+
+const FORMATS = { error: 'red', warning: 'yellow', ok: 'green', dim: 'dim' } as const
+
+export const plain: Paint = (_, text) => text
+
+/** The caller decides whether to use colours; Node would check its own stream. */
+export const coloured: Paint = (meaning, text) =>
+  styleText(FORMATS[meaning], text, { validateStream: false })
+
+/** Whether the state of a run or check is good or bad; undefined if neither. */
+export function meaningOf(state: string): Meaning | undefined {
+  return STATES.get(state)
+}
+
+const STATES: ReadonlyMap<string, Meaning> = new Map([
+  ...['done', 'ok'].map((state) => [state, 'ok'] as const),
+  ...['budget', 'interrupted', 'warning'].map((state) => [state, 'warning'] as const),
+  ...['failed', 'killed', 'problem', 'refused', 'unavailable'].map(
+    (one) => [one, 'error'] as const,
+  ),
+])
+
+/** Credits; an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
+export function creditsText(credits: number): string {
+  return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
+}
+
+/** An expected number: rounded, but never 0 unless it is 0. */
+export function aboutText(value: number): string {
+  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
+}
+
+/** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = 0
+  while (value >= 1_000 && unit < units.length - 1) {
+    value /= 1_000
+    unit += 1
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
+
+/** A duration in milliseconds in words: `0.4 s`, `12.3 s`, `4 min`, `3 h`, `2 days`. */
+export function durationText(ms: number): string {
+  if (ms < MINUTE) return `${(ms / SECOND).toFixed(1)} s`
+  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
+  if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`
+  return `${Math.round(ms / DAY)} days`
+}
+
+/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
+export function agoText(ms: number): string {
+  return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
+}
+
+/**
+ * A short name of a company for narrow columns; of an address only the last part,
+ * `https://network.example/company/acme/` → `…/acme`.
+ */
+export function companyText(askedAs: string): string {
+  const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
+  return last === undefined ? askedAs : `…/${last}`
+}
+
+/**
+ * `text` in lines of at most `width` characters where its words allow. Lines that fit stay as they are; others go on below
+ * their first word, or below what follows an arrow or a label.
+ */
+export function wrapLines(text: string, width: number): string {
+  const wrapped = text.split('\n').map((line) => {
+    if (line.length <= width) return line
+    const [mark = ''] = /^(?:\w+(?: \w+)? {2,}| *(?:→ )?)/.exec(line) ?? []
+    const indent = ' '.repeat(mark.length)
+    const parts = new RegExp(`(.{1,${Math.max(1, width - mark.length)}}|\\S+)(?:\\s+|$)`, 'g')
+    return `${mark}${line.slice(mark.length).replaceAll(parts, `$1\n${indent}`)}`.trimEnd()
+  })
+  return wrapped.join('\n')
+}
+
+const BORDERS =
+  'top bottom left right mid top-mid bottom-mid left-mid right-mid mid-mid top-left top-right bottom-left bottom-right'
+const NO_LINES = {
+  ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])),
+  middle: '  ',
+}
+const GAP = 2
+const NARROWEST_COLUMN = 8
+
+/**
+ * A plain table without lines, numbers to the right. Where it is wider than `width` characters the widest columns are
+ * cut with an ellipsis; `Infinity` never cuts.
+ */
+export function tableText(
+  { heads, kinds, cells }: Pick<Table, 'heads' | 'kinds' | 'cells'>,
+  width: number,
+  paint: Paint = plain,
+): string {
+  const widths = fitWidths([heads, ...cells], kinds, width)
+  const table = new CliTable({
+    head: heads.map((cell, column) => cut(cell, widths[column])),
+    chars: NO_LINES,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colAligns: kinds.map((kind) => (LEFT_KINDS.has(kind) ? 'left' : 'right')),
+  })
+  for (const row of cells)
+    table.push(
+      row.map((cell, column) => {
+        const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
+        const text = cut(cell, widths[column])
+        return meaning === undefined ? text : paint(meaning, text)
+      }),
+    )
+  const [head = '', ...rows] = table.toString().split('\n')
+  return [paint('dim', head.trimEnd()), ...rows.map((line) => line.trimEnd())].join('\n')
+}
+
+function fitWidths(
+  rows: readonly (readonly string[])[],
+  kinds: readonly Kind[],
+  width: number,
+): number[] {
+  const widths = kinds.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  let excess = sum(widths) + GAP * (widths.length - 1) - width
+  while (excess > 0) {
+    const cuttable = widths.map((one, column) => (WHOLE_KINDS.has(kinds[column]) ? 0 : one))
+    const widest = cuttable.indexOf(Math.max(...cuttable))
+    if ((cuttable[widest] ?? 0) <= NARROWEST_COLUMN) break
+    widths[widest] = (cuttable[widest] ?? 0) - 1
+    excess -= 1
+  }
+  return widths
+}
+
+/** A text from outside in at most `width` characters of one line. */
+export function cut(text: string, width = Number.POSITIVE_INFINITY): string {
+  const clean = printable(text)
+  return clean.length <= width ? clean : `${clean.slice(0, width - 1)}…`
 }

@@ -12,8 +12,15 @@ import type { PublishStageReport } from '../run/stages.ts'
 import { minuteText } from '../support/clock.ts'
 import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
-import type { Fact, Report } from './report.ts'
-import { bytesText, durationText, cut } from './text.ts'
+import {
+  countFact,
+  firstTexts,
+  bytesText,
+  durationText,
+  cut,
+  type Fact,
+  type Report,
+} from './report.ts'
 
 /**
  * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was
@@ -42,19 +49,13 @@ export function runReport(run: RunReport): Report {
     sections: [
       indented([
         ['extracted', extractText(run)],
-        run.leftBehind > 0 && ['left', leftBehindText(run.leftBehind)],
+        leftBehindFact('left', run.leftBehind),
         run.unread > 0 && [
           'to read',
           `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run goes on`,
         ],
-        extract.unexpectedCharges > 0 && [
-          'charges',
-          `${countText(extract.unexpectedCharges, 'page')} not charged as expected: jobtide credits shows them`,
-        ],
-        extract.listsCut > 0 && [
-          'cut',
-          `${countText(extract.listsCut, 'list')} incomplete: more pages than pages: in the file allows, or items moved between pages`,
-        ],
+        countFact('charges', extract.unexpectedCharges, 'page', UNEXPECTED),
+        countFact('cut', extract.listsCut, 'list', LIST_CUT),
         notFilterFact(extract.filterErrors),
         extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
         run.load !== null && ['loaded', loadText(run.load)],
@@ -78,13 +79,25 @@ export function runReport(run: RunReport): Report {
   }
 }
 
+const UNEXPECTED = 'not charged as expected: jobtide credits shows them'
+const LIST_CUT =
+  'incomplete: more pages than pages: in the file allows, or items moved between pages'
+const NAMES_SHOWN = 10
+const LONGEST_NAME = 60
+
 /** The filters that the service ignored. */
 export function notFilterFact(filters: readonly string[]): Fact {
-  const shown = filters.slice(0, UNKNOWN_SHOWN).map((one) => cut(one, LONGEST_NAME))
-  const more = filters.length - shown.length
-  const rest = more > 0 ? ` and ${numberText(more)} more` : ''
-  const names = `${shown.join(', ')}${rest}`
-  return filters.length > 0 && ['no filter', `${names}: the service does not know what that is`]
+  return (
+    filters.length > 0 && [
+      'no filter',
+      `${namesText(filters)}: the service does not know what that is`,
+    ]
+  )
+}
+
+function namesText(names: readonly string[], where?: string): string {
+  const short = names.slice(0, NAMES_SHOWN + 1).map((name) => cut(name, LONGEST_NAME))
+  return firstTexts([...short, ...names.slice(NAMES_SHOWN + 1)], NAMES_SHOWN, where).join(', ')
 }
 
 function extractText({ endpoint, organizations, extract }: RunReport): string {
@@ -176,17 +189,15 @@ export function clocksText({
   )
 }
 
-/** Describes pages of an earlier run with another question. */
-export function leftBehindText(pages: number): string {
-  return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for again`
+/** Pages of an earlier run with another question. */
+export function leftBehindFact(label: string, pages: number): Fact {
+  const rest = 'of an unfinished run did not fit this one: kept, and asked for again'
+  return countFact(label, pages, 'page', rest)
 }
 
 export function loadValues({ sightings, ...load }: LoadReport): object {
   return { events: sightings, ...load }
 }
-
-const UNKNOWN_SHOWN = 10
-const LONGEST_NAME = 60
 
 export function loadText(load: LoadReport): string {
   const { sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
@@ -195,13 +206,8 @@ export function loadText(load: LoadReport): string {
     rejected > 0 && `${numberText(rejected)} rejected (jobtide rejects)`,
     suppressed > 0 && `${numberText(suppressed)} left out as erased`,
   ].filter(Boolean)
-  const more = newUnknownFields.length - UNKNOWN_SHOWN
-  const names = [
-    ...newUnknownFields.slice(0, UNKNOWN_SHOWN).map((name) => cut(name, LONGEST_NAME)),
-    ...(more > 0 ? [`and ${numberText(more)} more (ops.unknown_fields)`] : []),
-  ]
-  const unknown =
-    names.length === 0 ? '' : `; unknown fields, kept in the journal: ${names.join(', ')}`
+  const names = namesText(newUnknownFields, ' (ops.unknown_fields)')
+  const unknown = names === '' ? '' : `; unknown fields, kept in the journal: ${names}`
   return inserted === 0 && updated === 0
     ? `nothing new: no row changed (${seen.join(', ')})${unknown}`
     : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`
@@ -282,19 +288,18 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
     ({ organization, reason }) => `${organization.value}: ${reason}`,
   )
   const found = [...now, ...skipped.map(({ name, reason }) => `${name}: ${reason}`)]
-  const more = found.length - QUARANTINED_SHOWN
+  if (found.length === 0) return false
   if (endpoint !== null) {
-    const rest = more > 0 ? [`and ${more} more`] : []
     const hint = '→ the next run asks again; correct or remove the ones that the service refuses'
-    return (
-      found.length > 0 && ['not answered', [...found.slice(0, QUARANTINED_SHOWN), ...rest, hint]]
-    )
+    return ['not answered', [...firstTexts(found, QUARANTINED_SHOWN), hint]]
   }
-  const lines = [
-    `${countText(found.length, 'organisation')}${unknownList === null ? ', the others went on' : ''}`,
-    ...found.slice(0, QUARANTINED_SHOWN),
-    ...(more > 0 ? [`and ${more} more: ops.organizations_quarantined`] : []),
-    '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
+  const others = unknownList === null ? ', the others went on' : ''
+  return [
+    'quarantined',
+    [
+      `${countText(found.length, 'organisation')}${others}`,
+      ...firstTexts(found, QUARANTINED_SHOWN, ': ops.organizations_quarantined'),
+      '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
+    ],
   ]
-  return found.length > 0 && ['quarantined', lines]
 }

@@ -4,6 +4,7 @@
  */
 
 import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PROMETHEUS_TYPE, prometheusText } from '../observe/metrics.ts'
@@ -11,15 +12,15 @@ import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { pipelineFile } from '../run/pipeline-file.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
-import { packageRoot } from '../support/assets.ts'
 import { onAbort } from '../support/abort.ts'
+import { packageRoot } from '../support/assets.ts'
 import { minuteText } from '../support/clock.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { LogLevel } from '../support/logger.ts'
+import { closeServer, listenAt, listenOnSocket } from '../support/loopback.ts'
 import type { Context } from './context.ts'
-import { serveHealth, toldAsJson, type Served } from './health.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
-import { notifyAll, notifyUnreadable, type Delivered } from './notify.ts'
+import { notifyAll, notifyUnreadable } from './notify.ts'
 import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
@@ -42,12 +43,11 @@ export async function scheduleCommand(
   const maxAgeMs = options.maxAge ?? null
   const look = () => readFreshness({ directory, clock, named: files, isTolerant: true, maxAgeMs })
   const attempts = new Map<string, Attempt>()
-  const delivered: Delivered = new Set()
   const lookAndTell = async () => {
     try {
       return await look()
     } catch (error) {
-      await notifyUnreadable(context, files, error, delivered)
+      await notifyUnreadable(context, files, error)
       throw error
     }
   }
@@ -93,7 +93,7 @@ export async function scheduleCommand(
       },
       onLook: async (freshness) => {
         writeMetrics(context, freshness, attempts)
-        await notifyAll(context, freshness, delivered)
+        await notifyAll(context, freshness)
         for (const { name, problem } of freshness.pipelines) {
           if (problem !== null && unreadable.get(name) !== problem)
             tell(context, 'unreadable', problem, 'warn')
@@ -193,4 +193,52 @@ function runChild(
     process.removeListener('exit', kill)
     stopListening()
   })
+}
+
+/** The response of a path: a status and a text. */
+export interface Told {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+export interface Served {
+  /** 0 for a socket. */
+  readonly port: number
+  close(): Promise<void>
+}
+
+const JSON_TYPE = 'application/json'
+
+export function toldAsJson(status: number, document: object): Told {
+  return { status, type: JSON_TYPE, body: `${JSON.stringify(document)}\n` }
+}
+
+/**
+ * Serves `pages` by their paths.
+ * @param place a port of 127.0.0.1, 0 for any free one, or the path of a unix socket
+ * @throws ConfigError when the place is taken
+ */
+export async function serveHealth(
+  place: number | string,
+  pages: Readonly<Record<string, () => Promise<Told>>>,
+): Promise<Served> {
+  const known = Object.keys(pages).map((path) => `GET ${path}`)
+  const server = createServer((request, response) => {
+    const page = pages[(request.url ?? '').split('?', 1)[0] ?? '']
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const answer =
+      page === undefined || !isRead
+        ? Promise.resolve(toldAsJson(page === undefined ? 404 : 405, { error: known.join(', ') }))
+        : page().catch((error: unknown) => toldAsJson(503, { error: errorDocument(error) }))
+    void answer.then(({ status, type, body }) => {
+      response.writeHead(status, { 'content-type': type }).end(body)
+    })
+  })
+  await (typeof place === 'number'
+    ? listenAt(server, '127.0.0.1', place)
+    : listenOnSocket(server, place))
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  return { port, close: () => closeServer(server) }
 }

@@ -3,8 +3,7 @@
 import { z } from 'zod'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { DOCUMENTS } from './documents.ts'
-import { failure } from './documents/parts.ts'
+import { DOCUMENTS, failure } from './documents.ts'
 import { SCHEMA_VERSION } from './report.ts'
 
 /** Prints the schema of one command, else those of all under `$defs`. @throws ConfigError for an unknown command */

@@ -25,9 +25,8 @@ import { erasureWorld } from './forget-command.ts'
 import { refuseBundled } from './plan-command.ts'
 import { withNotifications } from './notify.ts'
 import { observed } from './observed.ts'
-import type { Report } from './report.ts'
-import { leftBehindText, problemOf, runReport } from './run-result.ts'
-import { durationText } from './text.ts'
+import { durationText, type Report } from './report.ts'
+import { leftBehindFact, problemOf, runReport } from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
@@ -63,10 +62,7 @@ async function runOnce(
     }
     return done
   }
-  const report = await withNotifications(context, pipeline, run, {
-    isGood: (done) => problemOf(done) === null,
-    isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
-  })
+  const report = await withNotifications(context, pipeline, command, run)
   output.report(runReport(report))
   const problem = problemOf(report)
   if (problem === null) return EXIT.done
@@ -171,7 +167,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
           `${countText(pages, 'page')} for ${countText(credits, 'credit')} now, kept for the run; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} read`,
         ],
         ['  to read', left === 0 ? 'nothing: the next run only has to finish' : rest.join('')],
-        leftBehind > 0 && ['  left', leftBehindText(leftBehind)],
+        leftBehindFact('  left', leftBehind),
       ],
     ],
     notes: ['the next run of the same question reads only the rest'],

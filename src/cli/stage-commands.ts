@@ -1,30 +1,28 @@
 /** The commands for one stage: load, build, publish, and replay. None of them sends a request. */
 
 import { existsSync } from 'node:fs'
-import type { Journal, JournalWriter } from '../journal/journal.ts'
-import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
-import { parseKeep } from '../publish/retention.ts'
+import { journalBackupFrom } from '../config.ts'
+import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { PublishChoices } from '../publish/publish.ts'
+import { parseKeep } from '../publish/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'
-import { knownBackups } from '../run/backup/backup-target.ts'
+import { knownBackups, absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts'
+import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { loadDatabases, problemIn } from '../run/databases.ts'
 import { readDatabaseTargets, readSnapshotTarget } from '../run/job.ts'
+import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
+import { declaredBackups } from '../run/pipelines.ts'
+import { rebuildWarehouse } from '../run/rebuild.ts'
 import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
-import { rebuildWarehouse } from '../run/rebuild.ts'
-import {
-  ConfigError,
-  EXIT,
-  LockedError,
-  type ExitCode,
-  type JobtideError,
-} from '../support/errors.ts'
+import { ConfigError, LockedError } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import type { Report } from './report.ts'
+import { bytesText, type Report } from './report.ts'
 import {
   analystCopyText,
   buildValues,
@@ -39,7 +37,7 @@ import {
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
 
-export async function loadCommand(context: Context): Promise<ExitCode> {
+export async function loadCommand(context: Context): Promise<Report> {
   return runAlone(context, 'load', async ({ warehouse, journal }) => {
     const load = await loadStage(warehouse, journal, runWorld(context))
     return { sections: [[['loaded', loadText(load)]]], values: loadValues(load) }
@@ -49,7 +47,7 @@ export async function loadCommand(context: Context): Promise<ExitCode> {
 export async function buildCommand(
   context: Context,
   { select }: { readonly select?: readonly string[] },
-): Promise<ExitCode> {
+): Promise<Report> {
   return runAlone(context, 'build', async ({ warehouse }) => {
     const build = await buildStage(warehouse, runWorld(context), { select })
     return { sections: [[['built', buildText(build)]]], values: buildValues(build) }
@@ -64,7 +62,7 @@ export async function publishCommand(
     keep?: string
     engine?: 'duckdb' | 'spark'
   },
-): Promise<ExitCode> {
+): Promise<Report> {
   const { pipeline, snapshotTo, keep, engine } = options
   const target = readSnapshotTarget(pipeline, { snapshotTo, engine }, context.directory.root)
   if (target === null) {
@@ -75,27 +73,26 @@ export async function publishCommand(
   const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
   const world = runWorld(context)
   const targets = readDatabaseTargets(pipeline, { engine })
-  let missed: JobtideError | null = null
   const work = async ({ warehouse, journal, writer }: StageParts): Promise<Report> => {
     const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
     const databases = await loadDatabases(warehouse, targets, world)
     await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
     warehouse.close()
     const analystCopy = await makeAnalystCopy(world)
-    const problem = analystCopyText(analystCopy)
-    missed = problemIn(databases) ?? staleCopy(analystCopy)
+    const stale = analystCopyText(analystCopy)
     return {
       sections: [
         [
           ['published', publishText(publish)],
           ...databases.map(databaseFact),
-          problem !== null && ['analysts', problem],
+          stale !== null && ['analysts', stale],
         ],
       ],
       values: { ...publish, databases: databases.map(databaseValues), analystCopy },
+      problem: problemIn(databases) ?? staleCopy(analystCopy),
     }
   }
-  const code = await runAlone(context, 'publish', work, async (bringUp, journal) => {
+  return runAlone(context, 'publish', work, async (bringUp, journal) => {
     // Readers would see people who were erased since.
     for (const one of knownBackups(context.directory.root, journal)) {
       await checkBackup(one, journal, world)
@@ -104,13 +101,6 @@ export async function publishCommand(
     await bringUp()
     await refuseUnbuilt(context.directory)
   })
-  return endWith(context, missed) ?? code
-}
-
-/** Reports a problem after the result; null if there was none. */
-function endWith({ output }: Context, problem: JobtideError | null): ExitCode | null {
-  if (problem !== null) output.problem(problem)
-  return problem?.exitCode ?? null
 }
 
 /** `replay`: rebuilds the warehouse from the journal, then replaces the old one. */
@@ -120,10 +110,11 @@ export async function replayCommand(
     acceptLoss = false,
     dropOwn = false,
   }: { readonly acceptLoss?: boolean; readonly dropOwn?: boolean },
-): Promise<ExitCode> {
+): Promise<Report> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'
-  return withLock(context, 'replay', losses, async (journal) => {
+  const request = { command: 'replay', maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  return withJournal(runWorld(context), request, losses, async (journal) => {
     journal.check('bytes')
     await refuseLostJournal(journal, directory)
     if (journal.segments().length === 0) {
@@ -168,9 +159,11 @@ async function runAlone(
   work: (parts: StageParts) => Promise<Report>,
   ready: (bringUp: WarehouseBefore['bringUp'], journal: Journal) => Promise<void> = (bringUp) =>
     bringUp(),
-): Promise<ExitCode> {
+): Promise<Report> {
   const { directory } = context
-  return withLock(context, command, 'refuse', async (journal, { loaded, bringUp }) => {
+  const world = runWorld(context)
+  const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  return withJournal(world, request, 'refuse', async (journal, _, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing has run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -185,25 +178,9 @@ async function runAlone(
       warehouse.close()
       await writer.close()
       // Deliveries of the inbox are in the journal now.
-      await backUpWhereKnown(journal, runWorld(context))
+      await backUpWhereKnown(journal, world)
     }
   })
-}
-
-/** Works with the lock of the data directory and a recovered journal, and shows the report. */
-async function withLock(
-  context: Context,
-  command: string,
-  losses: 'refuse' | 'accept',
-  work: (journal: Journal, before: WarehouseBefore) => Promise<Report>,
-): Promise<ExitCode> {
-  const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
-  context.output.report(
-    await withJournal(runWorld(context), request, losses, (journal, _, before) =>
-      work(journal, before),
-    ),
-  )
-  return EXIT.done
 }
 
 // A reader keeps its file after a rename and would go on with yesterday's tables without knowing.
@@ -216,4 +193,73 @@ async function refuseReader(path: string): Promise<void> {
     // Any other problem with the file is the reason to rebuild it.
     if (error instanceof LockedError) throw error
   }
+}
+
+export async function restoreJournalCommand(
+  context: Context,
+  place: string | undefined,
+): Promise<Report> {
+  const { directory, clock, stop } = context
+  const target = targetOf(context, place)
+  const world = runWorld(context)
+  const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  const lock = await acquireLock(directory.root, request)
+  try {
+    // Keeps a warehouse of a newer version, and the user's own tables.
+    await lookBefore(directory.warehouse, () => Promise.resolve())
+    const restored = await restoreJournal(target, world)
+    const journal = openJournal(directory.journal, clock)
+    const { load, build } = await rebuildWarehouse(journal, world)
+    return {
+      title: `restored: ${directory.journal}`,
+      sections: [
+        [
+          ['backup', `${restored.place}, of ${restored.madeAt}`],
+          [
+            'journal',
+            `${countText(restored.segments, 'segment')}, ${bytesText(restored.bytes)}, ${countText(restored.credits, 'credit')}: every byte is as it was sealed`,
+          ],
+          ['loaded', loadText(load)],
+          ['built', buildText(build)],
+          ['spent', '0 credits'],
+        ],
+      ],
+      notes: lossNotes(restored),
+      values: { ...restored, load: loadValues(load), build: buildValues(build) },
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string[] {
+  const later = Math.max(0, (creditsPublished ?? credits) - credits)
+  return [
+    ...(lost === 0
+      ? []
+      : [
+          `${countText(lost, 'segment')} sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
+        ]),
+    later === 0
+      ? 'The next run requests everything since then.'
+      : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
+  ]
+}
+
+/** The named place, else that of the environment, else the one that all pipelines share. */
+function targetOf({ environment, directory }: Context, place: string | undefined): BackupTarget {
+  const said = place ?? journalBackupFrom(environment)
+  const declared = declaredBackups([], undefined, directory.root)
+  if (typeof said === 'string') {
+    const absolute = absolutePlace(said, place === undefined ? directory.root : '.')
+    return declared.find((target) => target.place === absolute) ?? { place: absolute, s3: {} }
+  }
+  const [first, second] = declared
+  if (first !== undefined && second === undefined) return first
+  throw new ConfigError(
+    first === undefined
+      ? 'no pipeline in ./pipelines says where the journal is backed up'
+      : `pipelines in ./pipelines back the journal up to ${declared.map((one) => one.place).join(' and ')}`,
+    { hint: 'Name the place: jobtide restore-journal s3://bucket/prefix/journal' },
+  )
 }

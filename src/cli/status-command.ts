@@ -27,48 +27,38 @@ import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import { table, type Fact, type Note, type Report } from './report.ts'
+import {
+  countFact,
+  table,
+  agoText,
+  creditsText,
+  type Fact,
+  type Note,
+  type Report,
+  type Result,
+} from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
-import { agoText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
-
-/** The facts that only the warehouse has: the row of sql/reports/status.sql. */
-interface WarehouseStatus {
-  readonly events: number
-  readonly rejects: number
-  readonly failed_checks: number
-  readonly snapshot_id: string | null
-  readonly snapshot_destination: string | null
-  readonly snapshot_published_at: string | null
-}
-
-/** The report of the command, and its exit code. */
-interface Look {
-  readonly report: Report
-  readonly exitCode: ExitCode
-}
 
 export async function statusCommand(
   context: Context,
   named: readonly string[],
   { maxAge, watch }: { readonly maxAge?: number; readonly watch?: number | true },
-): Promise<ExitCode> {
-  const { output } = context
+): Promise<Result> {
   const look = () => lookAt(context, named, maxAge ?? null, readAgain)
   const readAgain = warehouseReader(context)
   if (watch !== undefined) return watchStatus(context, look, watch === true ? WATCH_SECONDS : watch)
-  const { report, exitCode } = await look()
-  output.report(report)
-  return exitCode
+  return look()
 }
 
 /** Redraws the status every few seconds until stopped; the last state decides the exit code. */
 async function watchStatus(
   { output, clock, stop }: Context,
-  look: () => Promise<Look>,
+  look: () => Promise<Report>,
   seconds: number,
 ): Promise<ExitCode> {
   if (!output.canRedraw) {
@@ -77,14 +67,14 @@ async function watchStatus(
     })
   }
   for (;;) {
-    const { report, exitCode } = await look()
+    const report = await look()
     const at = isoInstant(clock.now()).slice(11, 19)
     const how = `${at} UTC, every ${countText(seconds, 'second')}; Ctrl-C ends it`
     output.redraw({ ...report, title: how })
     try {
       await clock.sleep(seconds * SECOND, stop)
     } catch (error) {
-      if (stop.aborted) return exitCode
+      if (stop.aborted) return report.exitCode ?? EXIT.done
       throw error
     }
   }
@@ -113,7 +103,7 @@ async function lookAt(
   named: readonly string[],
   maxAgeMs: number | null,
   readAgain: () => Promise<Reading<Known>>,
-): Promise<Look> {
+): Promise<Report> {
   const warehouse = await readAgain()
   const loaded = warehouse.value?.loaded ?? []
   await refuseNoJournal(openJournal(directory.journal, clock), directory, loaded)
@@ -133,7 +123,7 @@ async function lookAt(
   const backups = backupStates(directory.root, listedIn(directory.journal, 'skip').size)
   const waiting = filesOfInbox(directory.inbox).length
   const notTaken = readRefused(directory.inbox)
-  const report: Report = {
+  return {
     sections: [
       runsTable(runs.slice(0, RUNS_SHOWN)),
       [
@@ -141,10 +131,12 @@ async function lookAt(
         ...filtered.map((one): Fact => ['', `${one.filters}: ${coverageText(one, now)}`]),
         ...unread.map(unreadFact),
         ['credits', creditsLine(credits, runs.length)],
-        credits.unexpectedCharges > 0 && [
+        countFact(
           '',
-          `${countText(credits.unexpectedCharges, 'page')} not charged as expected: jobtide credits`,
-        ],
+          credits.unexpectedCharges,
+          'page',
+          'not charged as expected: jobtide credits',
+        ),
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`, 'warning'],
         ...waitingFacts(notBefore, quarantined.size, waiting),
         notTakenFact(notTaken),
@@ -180,8 +172,8 @@ async function lookAt(
       },
       warehouse: warehouse.value?.rows[0] ?? { unavailable: warehouse.why },
     },
+    exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale,
   }
-  return { report, exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale }
 }
 
 function runsTable(runs: ReturnType<typeof runRows>) {
@@ -207,10 +199,7 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
       `${countText(quarantined, 'organisation')} quarantined: the service does not know them`,
       'warning',
     ],
-    files > 0 && [
-      'inbox',
-      `${countText(files, 'file')} of deliveries, which the next run or load reads`,
-    ],
+    countFact('inbox', files, 'file', 'of deliveries, which the next run or load reads'),
   ]
 }
 

@@ -7,11 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { EVENT_TYPES } from '../journal/records.ts'
-import {
-  sqlFilesIn,
-  type ModelFile,
-  type TableDefinition,
-} from '../warehouse/catalog.ts'
+import { sqlFilesIn, type ModelFile, type TableDefinition } from '../warehouse/catalog.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { appendRows, asObjects } from '../warehouse/rows.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'

@@ -9,8 +9,8 @@ import {
   sizeFrom,
   proxiesFrom,
   refuseKeyInArguments,
+  secretsOf,
 } from '../../src/config.ts'
-import { secretsOf } from '../../src/cli/secrets.ts'
 import { createScrubber } from '../../src/support/logger.ts'
 import { MIB } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'

@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createContext, type Context } from '../../src/cli/context.ts'
-import type { Output } from '../../src/cli/output.ts'
-import { reportDocument, reportText } from '../../src/cli/report.ts'
+import { conclude, type Output } from '../../src/cli/output.ts'
+import { reportDocument, reportText, type Result } from '../../src/cli/report.ts'
 import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
 import { load } from '../../src/load/load.ts'
 import type { ExitCode } from '../../src/support/errors.ts'
@@ -58,7 +58,7 @@ export function ledgerSite(nowMs: number) {
     },
     /** Calls a command on a terminal of 80 columns. */
     async show(
-      command: (context: Context) => Promise<ExitCode>,
+      command: (context: Context) => Promise<Result>,
       environment: Readonly<Record<string, string>> = {},
     ): Promise<Shown> {
       let text = ''
@@ -86,7 +86,7 @@ export function ledgerSite(nowMs: number) {
           abort: signal,
         },
       )
-      const exitCode = await command(context)
+      const exitCode = conclude(output, await command(context))
       return { exitCode, text, document: JSON.parse(document) as Record<string, unknown> }
     },
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { serveHealth } from '../../src/cli/health.ts'
+import { serveHealth } from '../../src/cli/schedule-command.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import type { KnownPipeline } from '../../src/run/pipelines.ts'
