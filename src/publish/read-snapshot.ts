@@ -6,6 +6,7 @@ import {
   POINTER_KEY,
   isOfThisFormat,
   knownKey,
+  parseCurrent,
   parseManifest,
   parsePointer,
   snapshotKeys,
@@ -44,7 +45,7 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
       hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     })
   }
-  return { ...found, manifest: parseManifest(stored.bytes, where, sha256) }
+  return { ...found, manifest: parseCurrent(stored.bytes, where, sha256) }
 }
 
 /** The ids of the snapshots that have a manifest among these objects, oldest first. */

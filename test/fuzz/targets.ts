@@ -9,6 +9,7 @@ import {
   formatJson,
   isOfThisFormat,
   objectsOf,
+  parseCurrent,
   parseManifest,
   parsePointer,
   pointerTo,
@@ -84,7 +85,7 @@ function manifests(): Target {
     ].flat(),
     check(input) {
       const hash = sha256Hex(texts[0] ?? '')
-      const proved = unlessRefused(() => parseManifest(input, 'manifest.json', hash))
+      const proved = unlessRefused(() => parseCurrent(input, 'manifest.json', hash))
       claim((proved !== null) === (sha256Hex(input) === hash), 'another manifest was proved')
       const pointer = unlessRefused(() => parsePointer(input, 'latest.json'))
       const place = `snapshots/${pointer?.snapshot_id}/manifest.json`
