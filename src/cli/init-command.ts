@@ -3,7 +3,6 @@
 import { relative, sep } from 'node:path'
 import { skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { makeProjectFolder } from '../run/folder.ts'
-import {} from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import type { Fact, Report } from './report.ts'

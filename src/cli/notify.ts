@@ -200,7 +200,7 @@ function keptAway(
 }
 
 const MEND =
-  'Fix the cause named above: `jobtide schedule` runs it within a minute, cron at the next scheduled time.'
+  'Fix the cause named above: `jobtide schedule` runs it within ten minutes, cron at the next scheduled time.'
 
 async function tell(
   context: Context,

@@ -341,7 +341,7 @@ export async function collectionReport(
         plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
         plan.absent > 0 && [
           'absent',
-          `${numberText(plan.absent)} of themthat the service does not have`,
+          `${numberText(plan.absent)} of them that the service does not have`,
         ],
         countFact('twice', duplicates, 'line', 'of the list'),
         countFact('refused', refused.length, 'row', `of the select, the first: ${reason}`),

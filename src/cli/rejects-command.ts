@@ -1,6 +1,5 @@
 /** `rejects`: lists rejected events, with reason and source. The rest of their pages was loaded. */
 
-import {} from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'

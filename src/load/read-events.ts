@@ -120,9 +120,14 @@ interface Reader {
 
 async function openReader(warehouse: Warehouse): Promise<Reader> {
   const connection = await warehouse.connect()
-  await connection.run(loadSql('reading'))
-  const insertPages = await connection.prepare<never>(loadSql('read_events'))
-  return { connection, insertPages, selectNotRead: await connection.prepare(loadSql('not_read')) }
+  try {
+    await connection.run(loadSql('reading'))
+    const insertPages = await connection.prepare<never>(loadSql('read_events'))
+    return { connection, insertPages, selectNotRead: await connection.prepare(loadSql('not_read')) }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
 }
 
 /** Some pages that one connection reads at once. */

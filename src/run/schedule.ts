@@ -24,8 +24,9 @@ export interface ScheduleWorld {
   readonly onLook?: (freshness: Freshness) => Promise<void>
 }
 
-// A machine that slept, or whose clock was set, is seen within this time; a changed file within the next one.
+// A machine that slept, or whose clock was set, is seen within this time.
 const TICK_MS = MINUTE
+// A file that changed, or that can be read again, is seen within this time.
 const LOOK_EVERY_MS = 10 * MINUTE
 // The cause that killed a run, such as another process that took all memory, may be gone by then.
 const AGAIN_AFTER_MS = 10 * MINUTE

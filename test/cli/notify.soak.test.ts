@@ -32,6 +32,7 @@ describe('schedule', () => {
     }
     await until('failure')
     renameSync(`${list}.away`, list)
+    // It reads the files again after ten minutes.
     await until('recovered')
     schedule.process.kill('SIGTERM')
     const { stderr } = await schedule.ended
@@ -39,5 +40,5 @@ describe('schedule', () => {
       /^test was due and could not run: .*there is no such file/s,
     )
     expect(stderr).toMatch(/schedule: unreadable: .*there is no such file/)
-  }, 600_000)
+  }, 900_000)
 })

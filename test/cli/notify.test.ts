@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest'
 import { notifyAll } from '../../src/cli/notify.ts'
+import { emptyHistory } from '../../src/journal/history.ts'
 import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
 import { readFreshness } from '../../src/run/pipelines.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { DAY } from '../../src/support/units.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
+import { addRun } from '../helpers/recorded-run.ts'
 import { startWebhook } from '../helpers/webhook.ts'
 import { ledgerSite } from './ledger-fixture.ts'
 
@@ -38,4 +41,29 @@ it('tells two things once each in 3 looks on a full disk, and not again when the
   // What is recorded now is no longer remembered by the process, as in another one.
   await look()
   expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
+})
+
+it('says of a pipeline that was due and could not run when it is tried again', async () => {
+  const hook = await startWebhook()
+  const site = ledgerSite(NOW)
+  const notify = `notify: { webhook: { url: "${hook.url}" } }`
+  const named = [site.pipeline('nightly', ['org_1'], [notify])]
+  const directory = dataDirectory(site.folder)
+  const fresh = await readFreshness({ directory, clock: site.clock, named, maxAgeMs: null })
+  const history = emptyHistory()
+  const end = { at: NOW - 2 * DAY, outcome: 'done', exit_code: EXIT.done, message: null } as const
+  addRun(history, NOW - 2 * DAY, end)
+  const schedule = { cron: '15 2 * * *', timezone: 'UTC' }
+  const pipelines = fresh.pipelines.map((one) => ({ ...one, schedule, problem: 'no list' }))
+  await site.show(async (context) => {
+    await notifyAll(context, { ...fresh, history, pipelines })
+    return EXIT.done
+  })
+  expect(hook.got.map(({ body }) => body)).toMatchObject([
+    {
+      text: 'nightly was due and could not run: no list',
+      // As often as a schedule reads its files.
+      hint: expect.stringContaining('`jobtide schedule` runs it within ten minutes') as string,
+    },
+  ])
 })

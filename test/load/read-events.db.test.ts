@@ -235,4 +235,25 @@ describe('events read in sets', () => {
       ),
     ).toEqual([{ is_read: true, n: 5 }])
   })
+
+  it('leave no connection open where one cannot be prepared', async () => {
+    const warehouse = await memory()
+    let isClosed = false
+    const connection = {
+      run: () => Promise.reject(new Error('out of memory')),
+      close: () => void (isClosed = true),
+    }
+    const refusing = {
+      number: () => warehouse.number('select 1'),
+      run: (sql: string) => warehouse.run(sql),
+      connect: () => Promise.resolve(connection),
+    } as unknown as Warehouse
+    const nobody = new Suppression({ key, people: [], pages: [], events_before: null }, [])
+    const readers = await EventReaders.open(refusing, nobody)
+    const { record, body } = aPage([wireEvent()])
+    await readers.read([{ record, body: Buffer.from(body) }])
+    await expect(readers.end()).rejects.toThrow('out of memory')
+    await readers.close()
+    expect(isClosed).toBe(true)
+  })
 })
