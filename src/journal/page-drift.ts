@@ -71,16 +71,25 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
 
 function doubtOf(
   history: BatchHistory,
-  { page, events, has_more: hasMore, clocks, server_at: serverAt }: PageReceived,
+  record: PageReceived,
   marks: readonly EventMark[],
 ): Doubt | null {
-  if (clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS) return 'lagging'
+  const { page, events, has_more: hasMore } = record
+  if (isLagging(history, record)) return 'lagging'
   if (page <= history.pages) return null
   const pages = earlierPages(history, page, marks)
   const [first = page] = pages
   const isSame = pages.every((one) => one === first)
   if (isSame && history.read[first - 1]?.events === events) return 'repeated'
   return events === 0 && (hasMore || page > 1) ? 'empty' : null
+}
+
+// The first answer of a process has none before it: the last page of the process before tells, where its clocks agreed.
+function isLagging({ read }: BatchHistory, { clocks, server_at: serverAt }: PageReceived): boolean {
+  if (clocks?.jump === true) return clocks.date < serverAt - CLOCK_TOLERANCE_MS
+  const last = read.at(-1)
+  const isSure = last !== undefined && last.clocks === undefined
+  return isSure && serverAt < last.serverAt - CLOCK_TOLERANCE_MS
 }
 
 function isDoubted({ drift }: BatchHistory, page: number, doubt: Doubt): boolean {

@@ -164,6 +164,16 @@ describe('a service of three machines, of which one is two hours behind and lack
     expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 2, 3, 4, 4, 5, 6, 6])
   })
 
+  it('also where that machine answers first after the run was stopped', async () => {
+    const asked = machines((nth) => nth === 3)
+    const run = aRun(asked, [batchOf(ORGANIZATIONS)])
+    await expect(run.extract({ creditsLimit: 20 })).rejects.toThrow('budget')
+    await run.extract()
+    expect(run.bought()).toEqual(new Set(list.map(nameOf)))
+    expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 3, 3, 4, 5, 6])
+    expect(run.history().notRead.size).toBe(0)
+  })
+
   it('and answers alone from page 3 on: the run ends after four such answers, and nothing is covered', async () => {
     const asked = machines((_, page) => page >= 3)
     const { run, error } = await outcomeOf(asked)
