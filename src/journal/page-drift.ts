@@ -55,7 +55,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   const { page } = record
-  if (page <= history.row + 1) history.row = page
+  if (page === history.row + 1) history.row = page
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (page > history.pages + 1) return
   // Versions up to 0.17 also requested pages to compare them.
