@@ -138,6 +138,18 @@ it('and no more than twice, whatever its order: the bill is bounded', async () =
   expect(run.records('batch_finished')).toHaveLength(1)
 })
 
+it('where the budget ends with the first reading, the batch stays begun, and a later run reads it once more', async () => {
+  const list = events(300, 1)
+  const random = seededRandom(2)
+  const asked = service((all) => shuffledWithinDays(all, random), list)
+  const run = aRun(asked, [batchOf(ORGANIZATIONS)])
+  await expect(run.extract({ creditsLimit: 60 })).rejects.toThrow('budget')
+  expect(run.records('batch_split')).toEqual([])
+  await run.extract({ creditsLimit: 120 })
+  expect(asked.charged()).toBe(120)
+  expect(run.records('batch_finished')).toHaveLength(1)
+})
+
 describe('a service of three machines, of which one is two hours behind and lacks 60 events', () => {
   const list = [...events(60, 1), ...events(300, 300).slice(60)].map((event, nth) => ({
     ...event,
