@@ -154,6 +154,9 @@ class Extraction {
     for (;;) {
       const page = await this.#nextPage(history)
       if (page === null && isDisordered(history) && batch.was_endless !== true) {
+        // Begun, it is read on by a later run; what replaces it would be planned anew, and its pages bought a third time.
+        const reservation = await this.#budget.reserve(this.#stop)
+        reservation.settle(0)
         this.#options.logger.warn(
           { batch: batch.batch_id, pages: history.pages },
           'list_read_again',

@@ -45,10 +45,8 @@ export class UntrackedCompanies {
    */
   async find(batch: BatchRecord, refusal: BadRequestError): Promise<readonly OrganizationRef[]> {
     const { organizations } = batch
-    const { serverMessage: message } = refusal
-    if (!isAboutCompany(message) && !organizations.some((one) => isNamed(message, one))) {
-      throw refusal
-    }
+    // A name in any other message may be there by chance, or repeat the question.
+    if (!isAboutCompany(refusal.serverMessage)) throw refusal
     const known = organizations.filter(({ value }) => this.#known.has(value))
     const others = organizations.filter((one) => !known.includes(one))
     const isRefused =

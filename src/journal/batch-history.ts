@@ -20,7 +20,7 @@ export interface BatchHistory {
   firstPageAt: number | null
   /** Whether there is more to ask for after page n. */
   hasMore: boolean
-  /** Pages 1 … n that came in this order last, whatever they show: of versions that went back for other reasons. */
+  /** Pages 1 … n that came in this order, whatever they show: older versions went back for other reasons. */
   row: number
   /** Pages 1 … n, the first one first. Empty once the batch is closed. */
   readonly read: ReadPage[]

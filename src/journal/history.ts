@@ -215,7 +215,8 @@ function foldFinishedBatch(history: History, record: BatchFinished, frame: Place
   const run = runOf(history, record)
   const batch = batchOf(run, record.batch_id)
   // Each of the pages 1 … n that it was read by must be there: of pages that were lost nothing is covered.
-  const pages = batch === null ? null : Math.max(batch.read.length, batch.row)
+  const row = run.isIncomplete ? 0 : (batch?.row ?? 0)
+  const pages = batch === null ? null : Math.max(batch.read.length, row)
   const isRead = pages === null ? !run.isIncomplete : pages >= record.pages
   // One that is finished twice was judged at the first time.
   if (!isRead && batch?.state !== 'finished') {

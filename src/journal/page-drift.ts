@@ -55,7 +55,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   const { page } = record
-  if (page <= history.row + 1) history.row = page
+  if (page === history.row + 1) history.row = page
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (page > history.pages + 1) return
   // Versions up to 0.17 also requested pages to compare them.
@@ -71,16 +71,25 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
 
 function doubtOf(
   history: BatchHistory,
-  { page, events, has_more: hasMore, clocks, server_at: serverAt }: PageReceived,
+  record: PageReceived,
   marks: readonly EventMark[],
 ): Doubt | null {
-  if (clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS) return 'lagging'
+  const { page, events, has_more: hasMore } = record
+  if (isLagging(history, record)) return 'lagging'
   if (page <= history.pages) return null
   const pages = earlierPages(history, page, marks)
   const [first = page] = pages
   const isSame = pages.every((one) => one === first)
   if (isSame && history.read[first - 1]?.events === events) return 'repeated'
   return events === 0 && (hasMore || page > 1) ? 'empty' : null
+}
+
+// The first answer of a process has none before it: the last page of the process before tells, where its clocks agreed.
+function isLagging({ read }: BatchHistory, { clocks, server_at: serverAt }: PageReceived): boolean {
+  if (clocks?.jump === true) return clocks.date < serverAt - CLOCK_TOLERANCE_MS
+  const last = read.at(-1)
+  const isSure = last !== undefined && last.clocks === undefined
+  return isSure && serverAt < last.serverAt - CLOCK_TOLERANCE_MS
 }
 
 function isDoubted({ drift }: BatchHistory, page: number, doubt: Doubt): boolean {

@@ -17,7 +17,7 @@ import { SealListError, listedIn, sealsPath } from './seals.ts'
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 25
+const CHECKPOINT_FORMAT = 26
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 

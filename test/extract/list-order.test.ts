@@ -138,6 +138,18 @@ it('and no more than twice, whatever its order: the bill is bounded', async () =
   expect(run.records('batch_finished')).toHaveLength(1)
 })
 
+it('where the budget ends with the first reading, the batch stays begun, and a later run reads it once more', async () => {
+  const list = events(300, 1)
+  const random = seededRandom(2)
+  const asked = service((all) => shuffledWithinDays(all, random), list)
+  const run = aRun(asked, [batchOf(ORGANIZATIONS)])
+  await expect(run.extract({ creditsLimit: 60 })).rejects.toThrow('budget')
+  expect(run.records('batch_split')).toEqual([])
+  await run.extract({ creditsLimit: 120 })
+  expect(asked.charged()).toBe(120)
+  expect(run.records('batch_finished')).toHaveLength(1)
+})
+
 describe('a service of three machines, of which one is two hours behind and lacks 60 events', () => {
   const list = [...events(60, 1), ...events(300, 300).slice(60)].map((event, nth) => ({
     ...event,
@@ -162,6 +174,16 @@ describe('a service of three machines, of which one is two hours behind and lack
     expect(error).toBe('')
     expect(run.bought()).toEqual(new Set(list.map(nameOf)))
     expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 2, 3, 4, 4, 5, 6, 6])
+  })
+
+  it('also where that machine answers first after the run was stopped', async () => {
+    const asked = machines((nth) => nth === 3)
+    const run = aRun(asked, [batchOf(ORGANIZATIONS)])
+    await expect(run.extract({ creditsLimit: 20 })).rejects.toThrow('budget')
+    await run.extract()
+    expect(run.bought()).toEqual(new Set(list.map(nameOf)))
+    expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 3, 3, 4, 5, 6])
+    expect(run.history().notRead.size).toBe(0)
   })
 
   it('and answers alone from page 3 on: the run ends after four such answers, and nothing is covered', async () => {

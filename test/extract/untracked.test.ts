@@ -113,6 +113,19 @@ describe('a message about companies', () => {
     expectFound({ ...world, bad, tracked: companies.filter((slug) => !bad.includes(slug)) })
   })
 
+  it.each([
+    ['repeats the question', 'bad days_ago for acme-00, acme-01'],
+    ['has a slug in another word', 'days_ago is out of range'],
+  ])('that is about something else and %s ends the run and blames nobody', async (_, message) => {
+    const companies = ['acme-00', 'acme-01', 'ge']
+    for (const asked of [companies, companies.slice(0, 2), ['ge'], ['acme-00']]) {
+      const { run, service } = aService([], { faults: refusing(asked, message) }, asked)
+      expect((await errorOf(run.extract())).message).toContain(message)
+      expect(service.account).toHaveLength(1)
+      expect(run.records('organization_quarantined')).toEqual([])
+    }
+  })
+
   it('of one batch is known to the next: the bad ones of 2 event types are searched once', async () => {
     const bad = ['acme-03', 'acme-21', 'acme-40']
     const { service } = aService(bad)

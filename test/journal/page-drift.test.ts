@@ -12,9 +12,10 @@ import {
   encodeMarks,
   type MarkedEvent,
 } from '../../src/journal/page-keys.ts'
-import type { PageReceived } from '../../src/journal/records.ts'
+import { emptyHistory, foldRecord } from '../../src/journal/history.ts'
+import type { JournalRecord, PageReceived } from '../../src/journal/records.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
-import { aBatch as aBatchRecord, aPage } from './journal-fixture.ts'
+import { RUN, aBatch as aBatchRecord, aFinish, aPage, aStart } from './journal-fixture.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const WINDOW = 30 * DAY
@@ -110,6 +111,33 @@ describe('pages that an older version read again, for reasons of its own', () =>
     read(batch, 4, 21, { has_more: false })
     expect(batch.pages).toBeLessThan(4)
     expect(batch.row).toBe(4)
+  })
+
+  it('and a page that was only compared takes none of those after it away', () => {
+    const batch = aBatch()
+    for (const page of [1, 2]) read(batch, page)
+    read(batch, 3, -HOUR / SECOND)
+    for (const page of [4, 2]) read(batch, page, 1)
+    expect(batch.row).toBe(4)
+  })
+
+  it('but where records may be lost, only pages of one reading cover', () => {
+    const history = { ...emptyHistory(), hasGaps: true }
+    const add = (record: JournalRecord, payload: unknown = '') => {
+      const body = () => Buffer.from(JSON.stringify(payload))
+      foldRecord(history, { record, payload: body, size: 0, end: 0 })
+    }
+    add(aStart(), [aBatchRecord({ days_ago: 30 })])
+    const page = (number: number, seconds: number, first: readonly MarkedEvent[] = []) =>
+      add(aPage(number, { server_at: NOW + seconds * SECOND, keys: marks(number * 50, first) }))
+    page(1, 0, [leaves(10)])
+    page(2, 0)
+    // Goes back to page 1; pages 1 and 2 as they were then are lost.
+    page(3, 20)
+    page(3, 21)
+    add(aFinish({ pages: 3, covered_from: NOW - WINDOW, covered_to: NOW, at: NOW }))
+    expect([...history.notRead]).toEqual([`${RUN} s1`])
+    expect(history.coverage.size).toBe(0)
   })
 })
 
