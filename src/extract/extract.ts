@@ -40,6 +40,9 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
   return new Extraction(options).run()
 }
 
+const DISORDERED =
+  'more than a fifth of its events came on two pages, again when it was read once more'
+
 // Where no batch was read to its end, the service causes a large number of organisations that are not coverable.
 const NOT_COVERABLE_MAX = 2
 
@@ -153,8 +156,12 @@ class Extraction {
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
       const page = await this.#nextPage(history)
-      if (page === null && isDisordered(history) && batch.was_endless !== true) {
-        // Begun, it is read on by a later run; what replaces it would be planned anew, and its pages bought a third time.
+      if (page === null && isDisordered(history)) {
+        if (batch.was_endless === true) {
+          await this.#split(history, fromPage1(batch), DISORDERED)
+          throw new EndlessListError(DISORDERED, batch.batch_id)
+        }
+        // A begun batch is read on by a later run. What replaces it would be planned again, and its pages bought a third time.
         const reservation = await this.#budget.reserve(this.#stop)
         reservation.settle(0)
         this.#options.logger.warn(
