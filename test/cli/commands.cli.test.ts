@@ -169,7 +169,9 @@ describe('simulate', () => {
       callCli(['simulate', '--port', '0', '--faults', 'faults.json'], { cwd: folder }),
     ])
     expect([taken.exitCode, wrong.exitCode]).toEqual([2, 2])
-    expect(taken.stderr).toMatch(new RegExp(`jobtide: 127.0.0.1 port ${port}: .*in use.*\n {2}→ .*--port`))
+    expect(taken.stderr).toMatch(
+      new RegExp(`jobtide: 127.0.0.1 port ${port}: .*in use.*\n {2}→ .*--port`),
+    )
     expect(wrong.stderr).toMatch(/statsu/)
   })
 })
