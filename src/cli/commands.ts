@@ -13,6 +13,7 @@ import {
   LOSS_OPTION,
   MAX_AGE_OPTION,
   PAUSE_OPTION,
+  PIPELINE,
   PIPELINE_OPTION,
   QUERY_FORMATS,
   RUN_OPTIONS,
@@ -20,23 +21,10 @@ import {
   several,
   toOption,
   wholeNumber,
+  type Declaration,
   type OptionDeclaration,
 } from './options.ts'
-import type { Result } from './report.ts'
 
-/** The declaration of a command. */
-export interface Declaration {
-  readonly name: string
-  readonly about: string
-  /** As commander writes them: `<required>`, `[optional]`, `[several...]`; description; default value. */
-  readonly arguments?: readonly (readonly [name: string, about: string, standard?: string])[]
-  readonly options?: readonly OptionDeclaration[]
-  /** The function, imported only for this command. It takes the context, the arguments and finally the options. */
-  readonly import: () => Promise<(...given: never[]) => Promise<Result>>
-}
-
-/** Marks an argument that names a pipeline. */
-export const PIPELINE = 'name below pipelines/, or a path'
 const SNAPSHOT =
   'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
 const MOST_ROWS_SHOWN = 10_000
@@ -415,7 +403,7 @@ export const COMMANDS: readonly Declaration[] = [
     name: 'completion',
     about: 'print a script that completes commands and options in your shell',
     arguments: [['<shell>', 'bash, zsh or fish; the first line of the script says how to use it']],
-    import: async () => (await import('./completion-command.ts')).completionCommand,
+    import: async () => (await import('./completion-command.ts')).completionOf(COMMANDS),
   },
 ]
 

@@ -3,26 +3,25 @@
 import { computedModels } from '../model/computed-models.ts'
 import { readModelFiles } from '../warehouse/catalog.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { COMMANDS, PIPELINE, type Declaration } from './commands.ts'
 import type { Context } from './context.ts'
-import { COMMON_OPTIONS, type OptionDeclaration } from './options.ts'
+import { COMMON_OPTIONS, PIPELINE, type Declaration, type OptionDeclaration } from './options.ts'
 import { recipeNames } from './recipes.ts'
 
 const SHELLS: readonly string[] = ['bash', 'zsh', 'fish']
 
-/** Prints the script; its first line says how to use it. @throws ConfigError for another shell */
-export async function completionCommand(
-  { output, stop }: Context,
-  shell: string,
-): Promise<ExitCode> {
-  if (!SHELLS.includes(shell)) {
-    throw new ConfigError(`there is no completion for ${shell}`, {
-      hint: `Name one of: ${SHELLS.join(', ')}`,
-    })
+/** The command for these commands: it prints the script, whose first line says how to use it. */
+export function completionOf(commands: readonly Declaration[]) {
+  /** @throws ConfigError for another shell */
+  return async ({ output, stop }: Context, shell: string): Promise<ExitCode> => {
+    if (!SHELLS.includes(shell)) {
+      throw new ConfigError(`there is no completion for ${shell}`, {
+        hint: `Name one of: ${SHELLS.join(', ')}`,
+      })
+    }
+    const script = shell === 'fish' ? fishScript(commands) : bashScript(commands, shell === 'zsh')
+    await output.stream(script, stop)
+    return EXIT.done
   }
-  const script = shell === 'fish' ? fishScript(COMMANDS) : bashScript(COMMANDS, shell === 'zsh')
-  await output.stream(script, stop)
-  return EXIT.done
 }
 
 function optionsOf({ options = [] }: Declaration): OptionDeclaration[] {

@@ -2,17 +2,21 @@
 
 import {
   analystGroupFrom,
+  baseUrlFrom,
   dataDirFrom,
+  isLoopback,
   logLevelFrom,
   s3EndpointFrom,
   sizeFrom,
   type Environment,
 } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
+import type { Job } from '../run/job.ts'
 import { ownFolder } from '../run/pipeline-file.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageVersion } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
+import { ConfigError } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
 import {
   createLogger,
@@ -127,4 +131,22 @@ export function runWorld(context: Context): RunWorld {
       context.logFields['run_id'] = runId
     },
   }
+}
+
+/**
+ * Refuses the pipelines and the list that ship with Jobtide, of organisations of the simulator and with limits that the user
+ * did not set, at an address that is not on this machine.
+ */
+export function refuseBundled(job: Job, environment: Environment): void {
+  if (!job.isBundled || !environment['JOBTIDE_BASE_URL']) return
+  const baseUrl = baseUrlFrom(environment)
+  if (isLoopback(baseUrl)) return
+  const { pipeline, organizationsFile } = job
+  throw new ConfigError(
+    `pipeline ${pipeline} is Jobtide's own example, for the organisations of the simulator: it does not ask ${baseUrl}; nothing was sent`,
+    {
+      hint: 'Run `jobtide init`: it writes a pipeline for your list, which `jobtide run nightly` reads there, and `jobtide backfill nightly` for a long window. For the simulator: `jobtide simulate`.',
+      context: { organizations_file: organizationsFile },
+    },
+  )
 }

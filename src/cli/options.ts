@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
+import type { Result } from './report.ts'
 
 /**
  * How `query` can print, `spreadsheet` being CSV without formulas; here, so that `--help` names them without loading a
@@ -34,6 +35,19 @@ export type OptionDeclaration = readonly [
   conflicts?: string,
 ]
 
+/** The declaration of a command. */
+export interface Declaration {
+  readonly name: string
+  readonly about: string
+  /** As commander writes them: `<required>`, `[optional]`, `[several...]`; description; default value. */
+  readonly arguments?: readonly (readonly [name: string, about: string, standard?: string])[]
+  readonly options?: readonly OptionDeclaration[]
+  /** The function, imported only for this command. It takes the context, the arguments and finally the options. */
+  readonly import: () => Promise<(...given: never[]) => Promise<Result>>
+}
+
+/** Marks an argument that names a pipeline. */
+export const PIPELINE = 'name below pipelines/, or a path'
 export function toOption([flags, about, values, standard, conflicts]: OptionDeclaration): Option {
   const option = new Option(flags, about)
   if (typeof values === 'function') option.argParser(values as (text: string) => unknown)

@@ -1,6 +1,5 @@
 /** `plan`: shows what a run would request, its expected cost, and why; sends nothing without `--sample`. */
 
-import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime } from '../journal/clock-history.ts'
 import { filtersText } from '../journal/filters.ts'
 import type { History } from '../journal/history.ts'
@@ -23,10 +22,9 @@ import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/resume.ts'
-import { ConfigError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import type { Context } from './context.ts'
+import { refuseBundled, type Context } from './context.ts'
 import {
   countFact,
   table,
@@ -292,24 +290,6 @@ function requestsOf({ batches }: Plan): number {
 /** A figure; null where it would be a guess, because nothing of the list was read before. */
 function known({ expectedCredits }: Plan, value: number): number | null {
   return expectedCredits === null ? null : value
-}
-
-/**
- * Refuses the pipelines and the list that ship with Jobtide, of organisations of the simulator and with limits that the user
- * did not set, at an address that is not on this machine.
- */
-export function refuseBundled(job: Job, environment: Environment): void {
-  if (!job.isBundled || !environment['JOBTIDE_BASE_URL']) return
-  const baseUrl = baseUrlFrom(environment)
-  if (isLoopback(baseUrl)) return
-  const { pipeline, organizationsFile } = job
-  throw new ConfigError(
-    `pipeline ${pipeline} is Jobtide's own example, for the organisations of the simulator: it does not ask ${baseUrl}; nothing was sent`,
-    {
-      hint: 'Run `jobtide init`: it writes a pipeline for your list, which `jobtide run nightly` reads there, and `jobtide backfill nightly` for a long window. For the simulator: `jobtide simulate`.',
-      context: { organizations_file: organizationsFile },
-    },
-  )
 }
 
 /** The plan; nothing is sent. */
