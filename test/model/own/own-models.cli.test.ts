@@ -8,6 +8,9 @@ import { done, openSite, type Site } from '../../helpers/run-cli.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { IS_SOAK } from '../../helpers/tier.ts'
 
+if (!IS_SOAK)
+  process.stdout.write('skipped: own models after an erasure, which npm run test:soak has\n')
+
 // Whole runs one after another.
 vi.setConfig({ testTimeout: 240_000 })
 
