@@ -155,24 +155,10 @@ class Extraction {
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
-      const page = await this.#nextPage(history)
-      if (page === null && isDisordered(history)) {
-        if (batch.was_endless === true) {
-          await this.#split(history, fromPage1(batch), DISORDERED)
-          throw new EndlessListError(DISORDERED, batch.batch_id)
-        }
-        // A begun batch is read on by a later run. What replaces it would be planned again, and its pages bought a third time.
-        const reservation = await this.#budget.reserve(this.#stop)
-        reservation.settle(0)
-        this.#options.logger.warn(
-          { batch: batch.batch_id, pages: history.pages },
-          'list_read_again',
-        )
-        return this.#replace(history, fromPage1(batch), 'events came on two pages')
-      }
-      if (page === null) return this.#finish(history, isContinued)
-      await this.#untilPayable(history)
       try {
+        const page = await this.#nextPage(history)
+        if (page === null) return await this.#end(history, isContinued)
+        await this.#untilPayable(history)
         if (await limit.isTooWide(page)) return await this.#tooWide(history)
         const bought = await this.#buyer.buy(batch, page)
         limit.look(bought)
@@ -190,6 +176,18 @@ class Extraction {
         throw error
       }
     }
+  }
+
+  /** Finishes a batch that was read to its end; one whose order changed meanwhile is read once more. */
+  async #end(history: BatchHistory, isContinued: boolean): Promise<void> {
+    if (!isDisordered(history)) return this.#finish(history, isContinued)
+    const { batch, pages } = history
+    if (batch.was_endless === true) throw new EndlessListError(DISORDERED, batch.batch_id)
+    // A begun batch is read on by a later run. What replaces it would be planned again, and its pages bought a third time.
+    const reservation = await this.#budget.reserve(this.#stop)
+    reservation.settle(0)
+    this.#options.logger.warn({ batch: batch.batch_id, pages }, 'list_read_again')
+    await this.#replace(history, fromPage1(batch), 'events came on two pages')
   }
 
   /** The next page; null when the batch was read to its end. */
