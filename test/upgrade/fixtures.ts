@@ -20,7 +20,15 @@ const file = (name: string) => join(import.meta.dirname, name)
 export const ERASED = readFileSync(file('erased.txt'), 'utf8').trim()
 
 /** The releases that this one must be able to follow. */
-export const VERSIONS = ['0.11.0', '0.12.0', '0.14.0', '0.15.0', '0.16.0', '0.17.0'] as const
+export const VERSIONS = [
+  '0.11.0',
+  '0.12.0',
+  '0.14.0',
+  '0.15.0',
+  '0.16.0',
+  '0.17.0',
+  '0.18.0',
+] as const
 export type Version = (typeof VERSIONS)[number]
 export type Erased = 'nobody-erased' | 'one-erased'
 

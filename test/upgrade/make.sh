@@ -4,7 +4,7 @@
 # The data directory is always named below /proc/self/cwd, the current folder of a process: a fixture works wherever it lies.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-checkout=$1 version=$2
+checkout=$(cd "$1" && pwd) version=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
