@@ -69,7 +69,6 @@ export const COMMANDS: readonly Declaration[] = [
         'serve GET /health and /metrics on 127.0.0.1; 0 for any free port',
         wholeNumber(0, 65_535),
       ],
-      ['--health-socket <path>', 'serve them on a unix socket that only this account may read'],
     ],
     import: async () => (await import('./schedule-command.ts')).scheduleCommand,
   },
