@@ -401,7 +401,7 @@ export const COMMANDS: readonly Declaration[] = [
   {
     name: 'completion',
     about: 'print a script that completes commands and options in your shell',
-    arguments: [['<shell>', 'bash, zsh or fish; the first line of the script says how to use it']],
+    arguments: [['<shell>', 'bash or zsh; the first line of the script says how to use it']],
     import: async () => (await import('./completion-command.ts')).completionOf(COMMANDS),
   },
 ]
