@@ -291,11 +291,11 @@ export const COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'export',
-    about: 'tables into PostgreSQL, as CSV or Parquet files, or as a DuckDB file',
+    about: 'tables into PostgreSQL, or as CSV or Parquet files',
     arguments: [['[table...]', 'only these (default: all tables for analysts)']],
     options: [
       [
-        '--to <folder|file.duckdb|postgres://…>',
+        '--to <folder|postgres://…>',
         "target, which replaces an earlier export there; '${JOBTIDE_PG_URL}' holds a password",
         null,
         'export',
