@@ -20,8 +20,8 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-// Native code cannot be bundled; the other two are the user's to install.
-const OUTSIDE = ['@duckdb/node-bindings', '@opentelemetry/api', '@opentelemetry/sdk-node']
+// Native code cannot be bundled.
+const OUTSIDE = ['@duckdb/node-bindings']
 
 // A map without lines: stack traces name lines of ours, and maps of packages would be larger than the package.
 const NO_MAP = '{"version":3,"sources":["-"],"mappings":"AAAA"}'

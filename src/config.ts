@@ -55,24 +55,11 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
-/**
- * Sets variables that the AWS SDK, OpenTelemetry and the PostgreSQL client (PGPASSFILE) read, unless the process has them.
- */
+/** Sets variables that the AWS SDK and the PostgreSQL client (PGPASSFILE) read, unless the process has them. */
 export function exportSdkEnv(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
-    if (/^(?:AWS_|OTEL_|PG)/.test(name)) process.env[name] ??= value
+    if (/^(?:AWS_|PG)/.test(name)) process.env[name] ??= value
   }
-}
-
-/** The signals to send to OpenTelemetry, by its own variables, and the addresses; null for none. */
-export function telemetryFrom(environment: Environment) {
-  const addressOf = (signal: string) => environment[`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`]?.trim()
-  const traces = addressOf('TRACES_') || addressOf('')
-  const metrics = addressOf('METRICS_') || addressOf('')
-  const isDisabled = /^true$/i.test(environment['OTEL_SDK_DISABLED']?.trim() ?? '')
-  if (isDisabled || !(traces || metrics)) return null
-  const addresses = [traces, metrics].flatMap((address) => address || [])
-  return { traces: Boolean(traces), metrics: Boolean(metrics), addresses }
 }
 
 /** Keeps the AWS SDK from asking for a newer Node on stderr each time; its version is pinned in package.json. */

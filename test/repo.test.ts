@@ -68,9 +68,7 @@ describe('imports', () => {
     ['@observablehq/', /^src\/report\/charts\.ts$/],
     ['nodemailer', /^src\/observe\/mail\.ts$/],
     ['linkedom', /^src\/report\/charts\.ts$/],
-    ['@opentelemetry/', /^src\/observe\/otel\.ts$/],
     ['pg', /^src\/publish\/postgres\/connection\.ts$/],
-    ['pino', /^src\/support\/json-log\.ts$/],
   ])('of %s… stand only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>
       importsOf(file).some((target) => target.startsWith(name)),
@@ -84,12 +82,11 @@ describe('imports', () => {
   })
 
   it('of packages are those of the table in ARCHITECTURE.md, and the dependencies of the package', () => {
-    const { dependencies, peerDependencies } = packageJson()
+    const { dependencies } = packageJson()
     const imported = source
       .flatMap((file) => importsOf(file))
       .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
       .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
-      .filter((name) => !(name in peerDependencies))
     const table =
       /^## Dependencies\n[^]*?(?=^## |(?![^]))/m.exec(read('ARCHITECTURE.md'))?.[0] ?? ''
     const named = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
@@ -379,7 +376,6 @@ interface PackageJson {
   readonly engines: { readonly node: string }
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
-  readonly peerDependencies: Readonly<Record<string, string>>
 }
 
 interface PackageLock {

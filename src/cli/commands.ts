@@ -69,7 +69,6 @@ export const COMMANDS: readonly Declaration[] = [
         'serve GET /health and /metrics on 127.0.0.1; 0 for any free port',
         wholeNumber(0, 65_535),
       ],
-      ['--health-socket <path>', 'serve them on a unix socket that only this account may read'],
     ],
     import: async () => (await import('./schedule-command.ts')).scheduleCommand,
   },
@@ -292,11 +291,11 @@ export const COMMANDS: readonly Declaration[] = [
   },
   {
     name: 'export',
-    about: 'tables into PostgreSQL, as CSV or Parquet files, or as a DuckDB file',
+    about: 'tables into PostgreSQL, or as CSV or Parquet files',
     arguments: [['[table...]', 'only these (default: all tables for analysts)']],
     options: [
       [
-        '--to <folder|file.duckdb|postgres://…>',
+        '--to <folder|postgres://…>',
         "target, which replaces an earlier export there; '${JOBTIDE_PG_URL}' holds a password",
         null,
         'export',
@@ -402,7 +401,7 @@ export const COMMANDS: readonly Declaration[] = [
   {
     name: 'completion',
     about: 'print a script that completes commands and options in your shell',
-    arguments: [['<shell>', 'bash, zsh or fish; the first line of the script says how to use it']],
+    arguments: [['<shell>', 'bash or zsh; the first line of the script says how to use it']],
     import: async () => (await import('./completion-command.ts')).completionOf(COMMANDS),
   },
 ]

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { COMMON_OPTIONS, PIPELINE, type Declaration, type OptionDeclaration } from './options.ts'
 import { recipeNames } from './recipes.ts'
 
-const SHELLS: readonly string[] = ['bash', 'zsh', 'fish']
+const SHELLS: readonly string[] = ['bash', 'zsh']
 
 /** The command for these commands: it prints the script, whose first line says how to use it. */
 export function completionOf(commands: readonly Declaration[]) {
@@ -18,8 +18,7 @@ export function completionOf(commands: readonly Declaration[]) {
         hint: `Name one of: ${SHELLS.join(', ')}`,
       })
     }
-    const script = shell === 'fish' ? fishScript(commands) : bashScript(commands, shell === 'zsh')
-    await output.stream(script, stop)
+    await output.stream(bashScript(commands, shell === 'zsh'), stop)
     return EXIT.done
   }
 }
@@ -86,25 +85,4 @@ function bashScript(commands: readonly Declaration[], isZsh: boolean): string {
     'complete -o default -o bashdefault -F _jobtide jobtide',
     '',
   ].join('\n')
-}
-
-function fishScript(commands: readonly Declaration[]): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", "\\'")}'`
-  const lines = commands.flatMap((command) => [
-    `complete -c jobtide -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.about)}`,
-    ...fishWords(command, commands),
-    ...optionsOf(command).map((option) => {
-      const takes = !option[0].includes(' ') ? '' : valuesOf(option).length === 0 ? ' -r' : ' -x'
-      const values = valuesOf(option).length === 0 ? '' : ` -a '${valuesOf(option).join(' ')}'`
-      return `complete -c jobtide -n '__fish_seen_subcommand_from ${command.name}' -l ${nameOf(option).slice(2)}${takes}${values} -d ${quoted(option[1])}`
-    }),
-  ])
-  return ['# jobtide completion fish | source', ...lines, ''].join('\n')
-}
-
-function fishWords(command: Declaration, commands: readonly Declaration[]): string[] {
-  const { words, hasPipelines } = wordsOf(command, commands)
-  const all = [...words, ...(hasPipelines ? [`(${PIPELINES.slice(2, -1)})`] : [])]
-  const seen = `complete -c jobtide -n '__fish_seen_subcommand_from ${command.name}'`
-  return all.length === 0 ? [] : [`${seen} -a "${all.join(' ').replaceAll('$', String.raw`\$`)}"`]
 }

@@ -15,7 +15,7 @@ import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { decodeText } from '../support/text.ts'
 
 const TAKEN =
-  /^(?:(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|PG[A-Z]+)$/
+  /^(?:(?:JOBTIDE|AWS)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|PG[A-Z]+)$/
 // Node.js reads it at startup, before any of our files.
 const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
 // As in a pipeline file, a path is relative to the file that names it.
@@ -23,7 +23,7 @@ const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE', 'JOBTIDE_WEBH
 const SECRET =
   /^(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|PGPASSWORD|\w*PG_URL)$/
 // A lost line end would make a key part of an address, which is sent and shown.
-const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+\s*=/
+const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS)_[A-Z\d_]+\s*=/
 const OTHERS_MAY_READ = 0o004
 
 export interface EnvFiles {

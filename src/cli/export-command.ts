@@ -1,4 +1,4 @@
-/** `export`: writes tables of the warehouse to PostgreSQL, files, or a DuckDB file. */
+/** `export`: writes tables of the warehouse to PostgreSQL, or to files. */
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
@@ -40,21 +40,20 @@ export async function exportCommand(
   const names = wanted.length === 0 ? null : wanted
   const isDatabase = isPostgresAddress(to)
   refuseMisfits(options, isDatabase)
-  const report = isDatabase
-    ? await exportToDatabase(context, to, names, schema)
-    : await exportToFiles(context, to, names, format)
-  return report
+  return isDatabase
+    ? exportToDatabase(context, to, names, schema)
+    : exportToFiles(context, to, names, format)
 }
 
 function refuseMisfits({ to, format, schema }: ExportOptions, isDatabase: boolean): void {
-  if (!isDatabase && /^[a-z]\w+:\/\//i.test(to)) {
+  if (!isDatabase && /^[a-z]\w+:\/\/|\.duckdb$/i.test(to)) {
     throw new ConfigError(`export cannot write to ${withoutCredentials(to)}`, {
-      hint: 'Name postgres://user@host/database, a folder, or a file that ends in .duckdb. Nothing was sent.',
+      hint: 'Name postgres://user@host/database, or a folder. A DuckDB file is there already: analyst.duckdb in the data directory. Nothing was sent.',
     })
   }
   const misfit =
     (schema !== undefined && !isDatabase && '--schema is for postgres://…') ||
-    (format !== undefined && (isDatabase || to.endsWith('.duckdb')) && '--format is for a folder')
+    (format !== undefined && isDatabase && '--format is for a folder')
   if (misfit) throw new ConfigError(misfit, { hint: 'Leave it out. Nothing was changed.' })
 }
 
@@ -97,7 +96,7 @@ async function exportToFiles(
   if (own !== null) {
     throw new ConfigError(
       `an export cannot go to ${destination}: Jobtide keeps its own files in ${own}`,
-      { hint: 'Name another place, such as export or people.duckdb. Nothing was changed.' },
+      { hint: 'Name another place, such as export. Nothing was changed.' },
     )
   }
   const tables = await whileReading(context, (warehouse) =>
@@ -116,7 +115,7 @@ async function exportToFiles(
         ['rows', 'rows', 'number'],
       ]),
     ],
-    notes: [...(to.endsWith('.duckdb') ? [] : ['', loader]), COPY],
+    notes: ['', loader, COPY],
     values: { destination, rows },
   }
 }

@@ -131,7 +131,9 @@ function metrics<D extends Described>(
       return listed.map(([more, value]) => ({ labels: { ...labels, ...more }, value }))
     })
     const isUnit = kind === 'seconds' || kind === 'bytes'
-    return { name, kind: isUnit ? 'gauge' : kind, unit: isUnit ? kind : undefined, help, samples }
+    return isUnit
+      ? { name: `${name}_${kind}`, kind: 'gauge', help, samples }
+      : { name, kind, help, samples }
   })
 }
 

@@ -17,7 +17,7 @@ import { packageRoot } from '../support/assets.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { LogLevel } from '../support/logger.ts'
-import { closeServer, listenAt, listenOnSocket } from '../support/loopback.ts'
+import { closeServer, listenAt } from '../support/loopback.ts'
 import type { Context } from './context.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
 import { notifyAll, notifyUnreadable } from './notify.ts'
@@ -26,7 +26,6 @@ import { writeMetrics } from './observed.ts'
 export interface ScheduleOptions {
   readonly maxAge?: number
   readonly healthPort?: number
-  readonly healthSocket?: string
   readonly logLevel?: LogLevel
 }
 
@@ -62,18 +61,12 @@ export async function scheduleCommand(
       body: prometheusText(metricsOf(await look(), directory, attempts)),
     }),
   }
-  const served: Served[] = []
+  const { healthPort } = options
+  const server = healthPort === undefined ? null : await serveHealth(healthPort, pages)
   let told = ''
   const unreadable = new Map<string, string | null>()
   try {
-    for (const place of [options.healthPort, options.healthSocket]) {
-      if (place === undefined) continue
-      const server = await serveHealth(place, pages)
-      served.push(server)
-      const address =
-        typeof place === 'string' ? `unix:${place}` : `http://127.0.0.1:${server.port}`
-      tell(context, 'health', `${address}/health`)
-    }
+    if (server !== null) tell(context, 'health', `${server.url}/health`)
     await keepSchedule({
       clock,
       logger,
@@ -105,7 +98,7 @@ export async function scheduleCommand(
       },
     })
   } finally {
-    for (const server of served) await server.close()
+    await server?.close()
   }
   return EXIT.done
 }
@@ -202,12 +195,6 @@ export interface Told {
   readonly body: string
 }
 
-export interface Served {
-  /** 0 for a socket. */
-  readonly port: number
-  close(): Promise<void>
-}
-
 const JSON_TYPE = 'application/json'
 
 export function toldAsJson(status: number, document: object): Told {
@@ -215,14 +202,14 @@ export function toldAsJson(status: number, document: object): Told {
 }
 
 /**
- * Serves `pages` by their paths.
- * @param place a port of 127.0.0.1, 0 for any free one, or the path of a unix socket
- * @throws ConfigError when the place is taken
+ * Serves `pages` by their paths on 127.0.0.1.
+ * @param port 0 for any free one
+ * @throws ConfigError when the port is taken
  */
 export async function serveHealth(
-  place: number | string,
+  port: number,
   pages: Readonly<Record<string, () => Promise<Told>>>,
-): Promise<Served> {
+) {
   const known = Object.keys(pages).map((path) => `GET ${path}`)
   const server = createServer((request, response) => {
     const page = pages[(request.url ?? '').split('?', 1)[0] ?? '']
@@ -235,10 +222,6 @@ export async function serveHealth(
       response.writeHead(status, { 'content-type': type }).end(body)
     })
   })
-  await (typeof place === 'number'
-    ? listenAt(server, '127.0.0.1', place)
-    : listenOnSocket(server, place))
-  const address = server.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  return { port, close: () => closeServer(server) }
+  const url = await listenAt(server, '127.0.0.1', port)
+  return { url, close: () => closeServer(server) }
 }

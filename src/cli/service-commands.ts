@@ -14,7 +14,6 @@ import type { RunCommand } from '../run/begin.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { runJob, type Service } from '../run/run.ts'
-import type { RunWorld } from '../run/stages.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { packageVersion } from '../support/assets.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
@@ -34,8 +33,8 @@ export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
   return (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> =>
-    observed(context, { command, named: pipeline }, (onStage) =>
-      runOnce(command, context, pipeline, options, onStage),
+    observed(context, { command, named: pipeline }, () =>
+      runOnce(command, context, pipeline, options),
     )
 }
 
@@ -44,17 +43,15 @@ async function runOnce(
   context: Context,
   pipeline: string,
   options: Overrides,
-  onStage: RunWorld['onStage'] & {},
 ): Promise<ExitCode> {
   const { output } = context
-  const world = { ...runWorld(context), onStage }
   const run = async () => {
     const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
     return withService(context, job, (service) => runOf(job, service))
   }
   const runOf = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
-    const done = await runJob(job, command, service, world)
+    const done = await runJob(job, command, service, runWorld(context))
     if (command !== 'extract' && done.stageFailure === null) {
       // After the run has closed its journal segment: only then can that be rewritten.
       await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)

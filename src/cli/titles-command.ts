@@ -3,10 +3,10 @@
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { parse } from 'csv-parse/sync'
+import { readTable } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
-import { csvLine, decodeText, escapedJson } from '../support/text.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { csvLine, decodeTable, escapedJson } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
 import { understandTitle } from '../titles/understand.ts'
@@ -106,79 +106,54 @@ function refuseUnknownLadder(ladder: string | undefined): void {
 /** The rows of a file: one title each, or two consecutive titles of one person. */
 export type TitlesInput = readonly (readonly string[])[]
 
-const DELIMITERS = [',', ';', '\t'] as const
 const HEADER_HINT =
   'Write one title a line, or CSV whose first line names a column "title", or "previous" and "current".'
 
 /**
- * Reads a list of titles. A first line that names a column `title`, or `previous` and `current`, makes it CSV, with
- * commas, semicolons or tabs; any other file has a title a line, blank lines aside.
- * @throws ConfigError naming file and line when the CSV is broken, or when there is no title
+ * Reads a list of titles. A first line that names a column `title`, or `previous` and `current`, makes it a table, which is read
+ * as all lists are; any other file has a title a line, blank lines aside.
+ * @throws ConfigError naming file and line when the table is broken, or when there is no title
  */
 export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {
-  const text = decodeText(bytes).replace(/^\s+/, '')
-  const header = headerOf(text)
-  const input = header === null ? titleLines(text) : csvRows(text, header, file)
+  const [first = '', ...lines] = decodeTable(bytes)
+    .split(/\r\n|\r|\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const delimiter = [',', ';', '\t'].find((one) => first.includes(one)) ?? ','
+  const columns = first.split(delimiter).map((head) => unquoted(head.trim()).toLowerCase())
+  const wanted = columns.includes('title') ? ['title'] : ['previous', 'current']
+  let input: TitlesInput = first === '' ? [] : [first, ...lines].map((title) => [title])
+  if (wanted.every((name) => columns.includes(name))) {
+    input =
+      columns.length > 1
+        ? tableRows(bytes, file, columns, wanted)
+        : // One column needs no quotes: "Account Executive, EMEA" is one title.
+          lines.map((line) => [unquoted(line)])
+  }
   if (input.length > 0) return input
   throw new ConfigError(`${file}: there is no title in it`, { hint: HEADER_HINT })
 }
 
-function titleLines(text: string): TitlesInput {
-  const titles = text.split(/\r\n|\r|\n/).map((line) => line.trim())
-  return titles.filter((title) => title !== '').map((title) => [title])
+function unquoted(text: string): string {
+  const [, inside] = /^"(.*)"$/.exec(text) ?? []
+  return inside?.replaceAll('""', '"') ?? text
 }
 
-interface Header {
-  readonly columns: readonly string[]
-  readonly delimiter: string
-}
-
-function headerOf(text: string): Header | null {
-  const [line = ''] = text.split(/\r\n|\r|\n/, 1)
-  const delimiter = DELIMITERS.find((one) => line.includes(one)) ?? ','
-  const columns = line.split(delimiter).map((name) =>
-    name
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .toLowerCase(),
-  )
-  const isHeader =
-    columns.includes('title') || (columns.includes('previous') && columns.includes('current'))
-  return isHeader ? { columns, delimiter } : null
-}
-
-function csvRows(text: string, { columns, delimiter }: Header, file: string): TitlesInput {
-  const rows: string[][] = []
-  const read = (cells: string[], { lines }: { lines: number }) => {
-    if (columns.length === 1) {
-      // One column needs no quotes: "Account Executive, EMEA" is one title.
-      rows.push([cells.join(delimiter)])
-    } else if (cells.length === columns.length) {
-      rows.push(cells)
-    } else {
-      throw new ConfigError(
-        `${file}:${lines}: ${cells.length} cells, but the first line names ${columns.length} columns`,
-        { hint: 'Put a title that contains a comma into double quotes.' },
-      )
-    }
-    return null
+function tableRows(
+  bytes: Uint8Array,
+  file: string,
+  columns: readonly string[],
+  wanted: readonly string[],
+): TitlesInput {
+  const hint = 'Put a title that contains a comma into double quotes, and close every quote.'
+  const [, ...rows] = readTable(bytes, file, hint)
+  const wrong = rows.find(({ cells }) => cells.length !== columns.length)
+  if (wrong !== undefined) {
+    const { cells, line } = wrong
+    throw new ConfigError(
+      `${file}:${line}: ${cells.length} cells, but the first line names ${columns.length} columns`,
+      { hint },
+    )
   }
-  try {
-    parse(text, {
-      delimiter,
-      bom: true,
-      from_line: 2,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      on_record: read,
-    })
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${file}: not CSV: ${messageOf(error)}`, {
-      hint: 'Close every quote, and write a quote inside a title twice.',
-      cause: error,
-    })
-  }
-  const names = columns.includes('title') ? ['title'] : ['previous', 'current']
-  return rows.map((row) => names.map((name) => row[columns.indexOf(name)] ?? ''))
+  return rows.map(({ cells }) => wanted.map((name) => cells[columns.indexOf(name)] ?? ''))
 }

@@ -1,11 +1,9 @@
-/** Metrics as one list: text for Prometheus, instruments for OpenTelemetry. Pure. */
+/** The text format of Prometheus. Pure. */
 
 export interface Metric {
-  /** Without prefix, unit and `_total`, such as `last_run_duration`. */
+  /** Without prefix and `_total`, such as `last_run_duration_seconds`. */
   readonly name: string
   readonly kind: 'counter' | 'gauge'
-  /** Absent for a count. */
-  readonly unit?: 'seconds' | 'bytes' | undefined
   readonly help: string
   readonly samples: readonly Sample[]
 }
@@ -26,7 +24,7 @@ export function prometheusText(metrics: readonly Metric[]): string {
   return metrics
     .filter(({ samples }) => samples.length > 0)
     .map((metric) => {
-      const name = prometheusName(metric)
+      const name = `jobtide_${metric.name}${metric.kind === 'counter' ? '_total' : ''}`
       const help = metric.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
       const lines = metric.samples.map(
         ({ labels, value }) => `${name}${labelsText(labels)} ${value}\n`,
@@ -34,10 +32,6 @@ export function prometheusText(metrics: readonly Metric[]): string {
       return `# HELP ${name} ${help}\n# TYPE ${name} ${metric.kind}\n${lines.join('')}`
     })
     .join('')
-}
-
-function prometheusName({ name, unit, kind }: Metric): string {
-  return ['jobtide', name, unit, kind === 'counter' && 'total'].filter(Boolean).join('_')
 }
 
 function labelsText(labels: Labels): string {

@@ -221,7 +221,7 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
     html`<p class="note">
         Moves whose both halves, leaving and joining, became known in ${since}:
         ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
-        window (blue if any). Only moves between watched organisations are visible.
+        window (blue). Only moves between watched organisations are visible.
       </p>
       <figure>${flowsChart(flows)}</figure>`,
     folded(

@@ -67,8 +67,6 @@ export interface RunWorld {
   readonly onProgress: (progress: RunProgress) => void
   /** Called with the id of each run that begins or is resumed. */
   readonly onBegun?: (runId: string) => void
-  /** Called after each stage, successful or not. */
-  readonly onStage?: (stage: EndedStage) => void
 }
 
 export type RunProgress =
@@ -83,25 +81,16 @@ type Stages = NonNullable<RunFinished['stage_seconds']>
 /** Seconds that the stages of a run took. */
 export type StageSeconds = { -readonly [Stage in keyof Stages]: Stages[Stage] }
 
-/** A stage of a run that has ended; times in milliseconds since 1970 UTC. */
-export interface EndedStage {
-  readonly stage: keyof StageSeconds
-  readonly beganAt: number
-  readonly endedAt: number
-  /** The result for the log; null if it failed. */
-  readonly figures: object | null
-}
-
 /**
  * Does the work of a stage of a run, notes its seconds, and logs its start, its end and its figures.
  * @param figures what is said of the result; no text that was received
  */
 export async function timed<T>(
   {
-    world: { clock, logger, onStage },
+    world: { clock, logger },
     seconds,
   }: {
-    readonly world: Pick<RunWorld, 'clock' | 'logger' | 'onStage'>
+    readonly world: Pick<RunWorld, 'clock' | 'logger'>
     readonly seconds: StageSeconds
   },
   stage: keyof StageSeconds,
@@ -110,17 +99,13 @@ export async function timed<T>(
 ): Promise<T> {
   const beganAt = clock.monotonic()
   const took = () => Math.round(clock.monotonic() - beganAt) / SECOND
-  let shown: object | null = null
   logger.info({ stage }, 'stage_began')
   try {
     const result = await work()
-    shown = figures(result)
-    logger.info({ stage, seconds: took(), ...shown }, 'stage_ended')
+    logger.info({ stage, seconds: took(), ...figures(result) }, 'stage_ended')
     return result
   } finally {
     seconds[stage] = took()
-    const endedAt = clock.now()
-    onStage?.({ stage, beganAt: endedAt - seconds[stage] * SECOND, endedAt, figures: shown })
   }
 }
 

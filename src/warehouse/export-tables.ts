@@ -1,7 +1,6 @@
 /**
- * Exports tables of the warehouse in other forms: a folder of CSV files with a script that loads them with `psql`, or a
- * DuckDB file. Both are written next to their place and then replace it: readers see all of the previous export or all
- * of this one.
+ * Exports tables of the warehouse as a folder of CSV or Parquet files, with a script that loads them. It is written next to its
+ * place and then replaces it: readers see all of the previous export or all of this one.
  */
 
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,9 +10,8 @@ import { ConfigError, onDisk } from '../support/errors.ts'
 import { didYouMean } from '../support/nearest.ts'
 import { IN_TIERS } from './catalog.ts'
 import { unaskedTable } from './endpoint-tables.ts'
-import { SqlError, WarehouseDamagedError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
-import { withWarehouse, type Warehouse } from './warehouse.ts'
+import type { Warehouse } from './warehouse.ts'
 
 /** A table for analysts, as it is to be written. */
 export interface ExportTable {
@@ -158,13 +156,10 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
 // The file of a table, in the script.
 const LOADED =
   /^(?:\\copy .* from '(.+)' \(format csv, header\)|create or replace table .* as from '(.+)';)$/gm
-/** A schema with a list of what was exported, by which a file is known to be an export. */
-const MARK = 'made_by_jobtide_export'
 
 /**
- * Writes tables to `to`: a file that ends in `.duckdb`, else a folder.
+ * Writes tables to the folder `to`.
  * @param names of tables for analysts; null: all
- * @param format of the files of a folder
  * @throws ConfigError for a table that is not there, or when `to` is something that no export made
  * @throws StorageError when the disk refuses
  */
@@ -175,19 +170,16 @@ export async function exportTables(
   format: Format = 'csv',
 ) {
   const chosen = await tablesToExport(warehouse, names)
-  const isDatabase = to.endsWith('.duckdb')
-  if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
+  if (existsSync(to) && !isExportedFolder(to)) {
     throw new ConfigError(`${to} exists, but not all of it comes from an export`, {
       hint: 'Name another place, or move the existing one away. Nothing was changed.',
     })
   }
   const made = `${to}.jobtide-export`
   onDisk(made, () => rmSync(made, { recursive: true, force: true }))
-  const tables = await (isDatabase
-    ? writeDatabase(warehouse, made, chosen)
-    : writeFolder(warehouse, made, chosen, format))
+  const tables = await writeFolder(warehouse, made, chosen, format)
   onDisk(to, () => {
-    if (!isDatabase) rmSync(to, { recursive: true, force: true })
+    rmSync(to, { recursive: true, force: true })
     renameSync(made, to)
   })
   return tables
@@ -202,47 +194,6 @@ function isExportedFolder(folder: string): boolean {
   const own = new Set([LOAD_SCRIPT, ...files.map((file) => file.replaceAll("''", "'"))])
   const isOurs = Object.values(BEGINNINGS).some(([line]) => text.startsWith(`${line}\n`))
   return isOurs && readdirSync(folder).every((name) => own.has(name))
-}
-
-async function isExportedFile(path: string): Promise<boolean> {
-  if (!isFile(path)) return false
-  try {
-    return await withWarehouse({ path, mode: 'read' }, async (found) => {
-      // Not where it also holds tables of the user: the file is replaced as a whole.
-      const others = `select count(*) from (
-          select schema_name, table_name from duckdb_tables() where database_name = current_database()
-          union all
-          select schema_name, view_name from duckdb_views() where database_name = current_database() and not internal)
-        where (schema_name, table_name) not in (select ('main', name) from ${MARK}.tables)
-          and (schema_name, table_name) <> ('${MARK}', 'tables')`
-      return (await found.number(others)) === 0
-    })
-  } catch (error) {
-    // No database, or one of another version or program.
-    if (error instanceof SqlError || error instanceof WarehouseDamagedError) return false
-    throw error
-  }
-}
-
-async function writeDatabase(warehouse: Warehouse, path: string, tables: readonly ExportTable[]) {
-  const written: { name: string; rows: number }[] = []
-  await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
-  try {
-    const names = tables.map(({ name }) => `(${quoteText(name)})`).join(', ')
-    await warehouse.run(
-      `create schema exported.${MARK};
-       create table exported.${MARK}.tables as select name from (values ${names}) as listed (name)`,
-    )
-    for (const table of tables) {
-      const place = `exported.main.${quoteIdentifier(table.name)}`
-      const sql = `create table ${place} as from ${quoteIdentifier(table.name)}`
-      written.push({ name: table.name, rows: await warehouse.number(sql) })
-      await warehouse.run(commentsOn(place, table))
-    }
-  } finally {
-    await warehouse.run('detach exported')
-  }
-  return written
 }
 
 async function writeFolder(

@@ -9,8 +9,8 @@ import { openWarehouse, withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { installedWith } from '../helpers/installed.ts'
 import { done, openSite, type CliResult, type Site } from '../helpers/run-cli.ts'
 
-const nightly = (site: Site, ...more: readonly string[]) =>
-  site.call(['run', site.pipeline, ...more])
+const extract = (site: Site, ...more: readonly string[]) =>
+  site.call(['extract', site.pipeline, ...more])
 
 async function stoppedBy(signal: NodeJS.Signals): Promise<CliResult> {
   const slow = [{ slow: { delay_ms: 1_500 }, times: 'always' as const }]
@@ -22,23 +22,24 @@ async function stoppedBy(signal: NodeJS.Signals): Promise<CliResult> {
 }
 
 const WAYS: Readonly<Record<string, () => Promise<CliResult>>> = {
-  0: async () => nightly(await openSite({ companies: 1 }), '--no-publish'),
+  0: async () => extract(await openSite({ companies: 1 })),
   1: async () => {
     const site = await openSite({ companies: 1 })
-    done(await nightly(site, '--no-publish'))
-    const cli = installedWith({ 'sql/reports/rejects.sql': 'select no_such_column' })
-    return site.run(['rejects'], { cli })
+    done(await extract(site))
+    done(await site.call(['load']))
+    const cli = installedWith({ 'sql/reports/status.sql': 'select no_such_column' })
+    return site.run(['status'], { cli })
   },
   2: async () => (await openSite({ companies: 1 })).call(['run', 'nowhere']),
   3: async () => {
     const site = await openSite({ companies: 1 })
     return site.call(['run', site.pipeline], { env: { JOBTIDE_API_KEY: 'another-key' } })
   },
-  4: async () => nightly(await openSite({ companies: 3 }), '--credits', '10', '--no-publish'),
+  4: async () => extract(await openSite({ companies: 3 }), '--credits', '10'),
   5: async () => {
     const headers = { 'Retry-After': '7200' }
     const away = [{ status: 503, headers, times: 'always' as const }]
-    return nightly(await openSite({ companies: 1, faults: away }))
+    return extract(await openSite({ companies: 1, faults: away }))
   },
   6: async () => {
     const site = await openSite({ companies: 1 })
@@ -53,14 +54,15 @@ const WAYS: Readonly<Record<string, () => Promise<CliResult>>> = {
   },
   8: async () => {
     const site = await openSite({ companies: 1 })
+    done(await extract(site))
     const path = join(site.dataDir, 'jobtide.duckdb')
     await withWarehouse({ path, mode: 'write' }, () => Promise.resolve())
     const reader = await openWarehouse({ path, mode: 'read' })
-    return site.run(['run', site.pipeline]).finally(() => reader.close())
+    return site.run(['load']).finally(() => reader.close())
   },
   9: async () => {
     const site = await openSite({ companies: 1 })
-    done(await site.call(['extract', site.pipeline]))
+    done(await extract(site))
     const journal = join(site.dataDir, 'journal')
     const segment = join(journal, listSegments(journal)[0] ?? '')
     const bytes = readFileSync(segment)

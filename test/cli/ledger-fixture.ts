@@ -10,7 +10,7 @@ import { load } from '../../src/load/load.ts'
 import type { ExitCode } from '../../src/support/errors.ts'
 import { createScrubber } from '../../src/support/logger.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { temporaryFolder, type OnEnd } from '../helpers/temporary-folder.ts'
 import { aPage, handClock, segment, type PageChoices } from '../load/load-fixture.ts'
 
 /** What a command showed: for people, and for programs as it comes out of JSON. */
@@ -23,9 +23,9 @@ export interface Shown {
 /** A data directory of a test. */
 export type LedgerSite = ReturnType<typeof ledgerSite>
 
-/** An empty data directory. @param nowMs milliseconds since 1970 UTC */
-export function ledgerSite(nowMs: number) {
-  const folder = temporaryFolder()
+/** An empty data directory. @param nowMs milliseconds since 1970 UTC @param onEnd as of temporaryFolder */
+export function ledgerSite(nowMs: number, onEnd?: OnEnd) {
+  const folder = temporaryFolder(onEnd)
   const clock = handClock(nowMs)
   const journal = openJournal(join(folder, 'journal'), clock)
   const warehouse = join(folder, 'jobtide.duckdb')

@@ -1,10 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { serveHealth, toldAsJson } from '../../src/cli/schedule-command.ts'
+import { describe, expect, it } from 'vitest'
 import { metricsOf } from '../../src/cli/metrics.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import { prometheusText, type Metric } from '../../src/observe/metrics.ts'
@@ -78,47 +73,5 @@ describe('metrics', () => {
       good + (good.split('\n')[2] ?? '') + '\n',
     ]
     for (const text of bad) expect(() => parsePrometheus(text), text).toThrow(/line|end/)
-  })
-})
-
-describe('a unix socket for health', () => {
-  it('is for its owner alone from when it is there, whatever the mask of the process', async () => {
-    const path = join(temporaryFolder(), 'health.sock')
-    const mask = process.umask(0)
-    onTestFinished(() => void process.umask(mask))
-    const served = serveHealth(path, {})
-    // At once: the process has not turned to anything else yet.
-    expect(statSync(path).mode & 0o777).toBe(0o600)
-    await (await served).close()
-    expect(process.umask()).toBe(0)
-  })
-
-  it('answers its owner alone, refuses a second process and a file in its place, and replaces what a dead one left', async () => {
-    const path = join(temporaryFolder(), 'health.sock')
-    const listening = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
-    expect(spawnSync(process.execPath, ['-e', listening]).signal).toBe('SIGKILL')
-    expect(existsSync(path)).toBe(true)
-
-    const pages = { '/health': () => Promise.resolve(toldAsJson(200, { fresh: true })) }
-    const server = await serveHealth(path, pages)
-    onTestFinished(() => server.close())
-    expect(statSync(path).mode & 0o777).toBe(0o600)
-    const asked = (where: string) =>
-      new Promise<string>((resolve, reject) => {
-        const get = request({ socketPath: path, path: where }, (answer) => {
-          void text(answer).then((body) => resolve(`${answer.statusCode} ${body}`))
-        })
-        get.on('error', reject).end()
-      })
-    expect(await asked('/health')).toBe('200 {"fresh":true}\n')
-    expect(await asked('/')).toBe('404 {"error":"GET /health"}\n')
-
-    const second = serveHealth(path, pages)
-    await expect(second).rejects.toThrow(`socket ${path}: a process listens there`)
-    await expect(second).rejects.toMatchObject({ exitCode: EXIT.usage })
-    await server.close()
-    expect(existsSync(path)).toBe(false)
-    writeFileSync(path, 'mine')
-    await expect(serveHealth(path, pages)).rejects.toThrow('is not a socket')
   })
 })

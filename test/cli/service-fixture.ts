@@ -14,6 +14,7 @@ import { JobtideError } from '../../src/support/errors.ts'
 import { jsonOrNull } from '../../src/support/json.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { START } from '../load/load-fixture.ts'
+import type { OnEnd } from '../helpers/temporary-folder.ts'
 import { ledgerSite } from './ledger-fixture.ts'
 
 /** What the service says to a request. */
@@ -29,8 +30,11 @@ export interface ServedRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Opens both. @param replyTo how the service answers */
-export async function openService(replyTo: (request: ServedRequest) => Reply) {
+/** Opens both. @param replyTo how the service answers @param onEnd as of temporaryFolder */
+export async function openService(
+  replyTo: (request: ServedRequest) => Reply,
+  onEnd: OnEnd = onTestFinished,
+) {
   const asked: ServedRequest[] = []
   const server = createServer((request, response) => {
     void text(request).then((sent) => {
@@ -43,8 +47,8 @@ export async function openService(replyTo: (request: ServedRequest) => Reply) {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const site = ledgerSite(START)
+  onEnd(() => void server.close())
+  const site = ledgerSite(START, onEnd)
   const sleep = async (ms: number) => {
     site.clock.nowMs += ms
     await yieldThread()

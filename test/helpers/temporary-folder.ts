@@ -5,10 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Makes an empty folder that is removed when the test ends, with all that was put beside it, such as a journal's seals. */
-export function temporaryFolder(): string {
+/** Calls what it is given when a test ends, or all tests of a file that share something. */
+export type OnEnd = (end: () => void) => void
+
+/**
+ * Makes an empty folder that is removed when the test ends, with all that was put beside it, such as a journal's seals.
+ * @param onEnd when instead, for a folder that tests share
+ */
+export function temporaryFolder(onEnd: OnEnd = onTestFinished): string {
   const around = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
-  onTestFinished(() => rmSync(around, { recursive: true, force: true }))
+  onEnd(() => rmSync(around, { recursive: true, force: true }))
   // Another user to whom a test gives the folder has to get there.
   chmodSync(around, 0o711)
   const folder = join(around, 'f')

@@ -27,8 +27,8 @@ async function site() {
   return { dataDir, path, to, run }
 }
 
-it('writes a folder of CSV and its script, and a DuckDB file with rows, types and comments; each replaces the one before', async () => {
-  const { dataDir, to, run } = await site()
+it('writes a folder of CSV and its script, which replaces the one before', async () => {
+  const { to, run } = await site()
   const first = JSON.parse(done(await run('--to', to)).stdout) as { rows: number }
   expect(first).toMatchObject({ rows: 2 })
   expect(readdirSync(to)).toEqual(expect.arrayContaining(['odd.csv', 'job_change_events.csv']))
@@ -39,19 +39,6 @@ it('writes a folder of CSV and its script, and a DuckDB file with rows, types an
       '1,"a,""b""\nü","",,170141183460469231731687303715884105727,2026-01-02 03:04:05.678+00,"[1,2]",1.5,true,2026-01-02\n' +
       '2,nul,,x,,,,,,\n',
   )
-  const file = join(dataDir, 'out.duckdb')
-  for (const names of ['job_change_events', 'odd']) done(await run('--to', file, '--tables', names))
-  await withWarehouse({ path: file, mode: 'read' }, async (out) => {
-    expect(await out.all('select id, ascii(text[4:4]) as nul, yes from odd')).toMatchObject([
-      { id: 1 },
-      { id: 2, yes: null },
-    ])
-    const comments = await out.all(
-      `select comment from duckdb_tables() where table_name in ('odd', 'job_change_events')
-       union all select comment from duckdb_columns() where column_name = 'seen_at' and comment is not null`,
-    )
-    expect(comments).toEqual([{ comment: "It's odd." }, { comment: 'When.' }])
-  })
 })
 
 it('writes Parquet files with every type as it is, in place of the CSV of before, and a script that loads them', async () => {
@@ -81,7 +68,7 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
     [['--to', to, '--tables', 'nonsense'], 'there is no table "nonsense"'],
     [['--to', 'mysql://me:secret@db/people'], 'export cannot write to mysql://…@db/people'],
     [['--to', to, '--schema', 'x'], '--schema is for postgres://…'],
-    [['--to', `${to}.duckdb`, '--format', 'parquet'], '--format is for a folder'],
+    [['--to', `${to}.duckdb`], 'export cannot write to'],
     [['--to', dataDir], 'keeps its own files'],
   ] as const) {
     const { exitCode, stderr } = await run(...args)
@@ -94,45 +81,26 @@ it('refuses what no export made, and what Jobtide itself keeps, also where it is
   const { dataDir, path, run } = await site()
   const folder = temporaryFolder()
   const at = (name: string) => join(folder, name)
-  await withWarehouse({ path: at('theirs.duckdb'), mode: 'write' }, (warehouse) =>
-    warehouse.run('create table theirs as select 1 as one; checkpoint'),
-  )
-  for (const name of ['notes', 'a-folder.duckdb']) mkdirSync(at(name))
-  for (const name of ['notes/load.sql', 'text.duckdb', 'a-file']) writeFileSync(at(name), 'mine')
+  mkdirSync(at('notes'))
+  for (const name of ['notes/load.sql', 'a-file']) writeFileSync(at(name), 'mine')
   // An export, and something of the user's in it since.
   done(await run('--to', at('export'), '--tables', 'odd'))
   writeFileSync(at('export/my-load.sql'), 'mine')
-  done(await run('--to', at('export.duckdb'), '--tables', 'odd'))
-  done(await run('--to', at('export.duckdb'), '--tables', 'odd'))
-  await withWarehouse({ path: at('export.duckdb'), mode: 'write' }, (warehouse) =>
-    warehouse.run('create table mine as select 1 as one; checkpoint'),
-  )
-  writeFileSync(at('empty.duckdb'), '')
-  symlinkSync(path, at('link.duckdb'))
+  symlinkSync(path, at('link'))
   symlinkSync(dataDir, at('data'))
   const contents = () =>
-    [
-      path,
-      ...['theirs.duckdb', 'text.duckdb', 'a-file', 'notes/load.sql', 'export/my-load.sql'].map(at),
-    ].map((file) => readFileSync(file).toString('base64'))
+    [path, ...['a-file', 'notes/load.sql', 'export/my-load.sql'].map(at)].map((file) =>
+      readFileSync(file).toString('base64'),
+    )
   const names = () => [readdirSync(dataDir), readdirSync(folder).toSorted()]
   const before = [contents(), names()]
-  const others = [
-    'theirs.duckdb',
-    'text.duckdb',
-    'empty.duckdb',
-    'a-folder.duckdb',
-    'notes',
-    'a-file',
-    'export',
-    'export.duckdb',
-  ]
-  const own = ['jobtide.duckdb', 'analyst.duckdb', 'journal', 'reports/x', 'scratch/x.duckdb']
+  const others = ['notes', 'a-file', 'export']
+  const own = ['locks', 'journal', 'reports/x', 'scratch/x']
   for (const [to, why] of [
     ...others.map((name) => [at(name), 'not all of it comes from an export']),
     ...own.map((name) => [join(dataDir, name), 'keeps its own files']),
-    [at('link.duckdb'), 'keeps its own files'],
-    [at('data/jobtide.duckdb'), 'keeps its own files'],
+    [at('link'), 'keeps its own files'],
+    [at('data/journal'), 'keeps its own files'],
   ] as [string, string][]) {
     const { exitCode, stderr } = await run('--to', to, '--tables', 'odd')
     expect([to, exitCode, stderr]).toEqual([to, 2, expect.stringContaining(why)])

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { serveHealth } from '../../src/cli/schedule-command.ts'
+import { serveHealth, toldAsJson } from '../../src/cli/schedule-command.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import type { KnownPipeline } from '../../src/run/pipelines.ts'
@@ -198,12 +198,15 @@ describe('a schedule', () => {
 })
 
 describe('the health endpoint', () => {
-  it('of a port that is taken is refused, and says which', async () => {
-    const first = await serveHealth(0, {})
+  it('answers 404 where there is no page; a port that is taken is refused, and says which', async () => {
+    const first = await serveHealth(0, { '/live': () => Promise.resolve(toldAsJson(200, {})) })
     onTestFinished(() => first.close())
-    const second = serveHealth(first.port, {})
+    const answer = await fetch(first.url)
+    expect([answer.status, await answer.json()]).toEqual([404, { error: 'GET /live' }])
+    const { port } = new URL(first.url)
+    const second = serveHealth(Number(port), {})
     await expect(second).rejects.toThrow(
-      new RegExp(`^127\\.0\\.0\\.1 port ${first.port}: in use by another program`),
+      new RegExp(`^127\\.0\\.0\\.1 port ${port}: in use by another program`),
     )
     await expect(second).rejects.toMatchObject({ exitCode: EXIT.usage })
   })
