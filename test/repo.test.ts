@@ -69,6 +69,7 @@ describe('imports', () => {
     ['nodemailer', /^src\/observe\/mail\.ts$/],
     ['linkedom', /^src\/report\/charts\.ts$/],
     ['pg', /^src\/publish\/postgres\/connection\.ts$/],
+    ['pino', /^src\/support\/json-log\.ts$/],
   ])('of %s… stand only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>
       importsOf(file).some((target) => target.startsWith(name)),

@@ -12,7 +12,7 @@ import {
 import { engineVersion, packageVersion } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
-import { createLogger, createScrubber } from '../support/logger.ts'
+import { createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
 import type { ProcessParts, Start } from './context.ts'
 import type { Output, Streams } from './output.ts'
@@ -62,7 +62,9 @@ export async function runCommandLine(
     const level = logLevelFrom(environment, options.logLevel)
     const isLog = level !== null && level !== 'silent'
     const write = (line: string) => streams.stderr.write(line)
-    const log = isLog ? createLogger(level, scrubber, write, logFields) : null
+    const log = isLog
+      ? (await import('../support/json-log.ts')).createJsonLog(level, scrubber, write, logFields)
+      : null
     output = streamOutput(options.json ?? false, scrubber, streams, shownIn(environment), log)
     const parts = {
       ...given,

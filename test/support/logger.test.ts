@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { createJsonLog } from '../../src/support/json-log.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { Secret } from '../../src/support/secret.ts'
 
@@ -46,12 +47,14 @@ const SHAPES: Readonly<Record<string, (text: string) => readonly [object, string
   'a text of many lines': (text) => [{ text: `first\n${text}\r\nlast` }, 'x'],
 }
 
-/** The finished line of a log entry. */
+/** The finished lines of a log entry: of the log for people, and of that as JSON. */
 function logged(fields: object, message: string, secrets: readonly string[] = [KEY]): string {
   const lines: string[] = []
   const scrubber = createScrubber()
   for (const secret of secrets) scrubber.add(secret)
-  createLogger('info', scrubber, (line) => lines.push(line)).info(fields, message)
+  for (const create of [createLogger, createJsonLog]) {
+    create('info', scrubber, (line) => lines.push(line)).info(fields, message)
+  }
   return lines.join('')
 }
 
@@ -101,7 +104,7 @@ describe('the log scrubber', () => {
 describe('a log line', () => {
   it('is one line of JSON in either log, with a time in ISO 8601, whatever is in it', () => {
     const lines = logged({ name: 'a\r\nb\u001B[31m' }, 'two\nlines').trimEnd().split('\n')
-    expect(lines).toHaveLength(1)
+    expect(lines).toHaveLength(2)
     for (const line of lines) {
       expect(line).not.toContain('\u001B')
       const parsed = JSON.parse(line) as Record<string, unknown>
@@ -189,21 +192,24 @@ it.each(['toLowerCase', 'toUpperCase'] as const)(
   },
 )
 
-it('a field of one line of a log stands on no later one; those of the run stand on each, as they are then', () => {
-  const lines: string[] = []
-  const run: Record<string, string> = { pipeline: 'nightly' }
-  const log = createLogger('info', createScrubber(), (line) => lines.push(line), run)
-  log.info({ page: 7, stage: 'extract' }, 'page_received')
-  run['run_id'] = 'run_1'
-  log.info({}, 'run_ended')
-  const [first, second] = lines.map((line) => JSON.parse(line) as object)
-  expect(first).toMatchObject({ pipeline: 'nightly', page: 7, stage: 'extract' })
-  expect(Object.keys(second ?? {}).toSorted()).toEqual([
-    'level',
-    'msg',
-    'pipeline',
-    'run_id',
-    'time',
-  ])
-  expect(run).toEqual({ pipeline: 'nightly', run_id: 'run_1' })
-})
+it.each([createLogger, createJsonLog])(
+  'a field of one line stands on no later one of %o; those of the run stand on each, as they are then',
+  (create) => {
+    const lines: string[] = []
+    const run: Record<string, string> = { pipeline: 'nightly' }
+    const log = create('info', createScrubber(), (line) => lines.push(line), run)
+    log.info({ page: 7, stage: 'extract' }, 'page_received')
+    run['run_id'] = 'run_1'
+    log.info({}, 'run_ended')
+    const [first, second] = lines.map((line) => JSON.parse(line) as object)
+    expect(first).toMatchObject({ pipeline: 'nightly', page: 7, stage: 'extract' })
+    expect(Object.keys(second ?? {}).toSorted()).toEqual([
+      'level',
+      'msg',
+      'pipeline',
+      'run_id',
+      'time',
+    ])
+    expect(run).toEqual({ pipeline: 'nightly', run_id: 'run_1' })
+  },
+)

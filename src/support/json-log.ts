@@ -1,0 +1,28 @@
+/** The log as JSON, one line for each event, by pino. Loaded only for a command that is asked for such a log. */
+
+import { pino } from 'pino'
+import type { Logger, LogLevel, Scrubber } from './logger.ts'
+import { escapedJson } from './text.ts'
+
+/**
+ * A pino logger that writes scrubbed lines with `write` (one call for each line, newline included).
+ * @param fields stand on each line, as they are when it is written
+ */
+export function createJsonLog(
+  level: LogLevel,
+  scrubber: Scrubber,
+  write: (line: string) => void,
+  fields: Readonly<Record<string, string>> = {},
+): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      // A copy: the fields of the line are put into it.
+      mixin: () => ({ ...fields }),
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line: string) => write(scrubber.scrub(escapedJson(line))) },
+  )
+}
