@@ -128,7 +128,7 @@ export const COMMANDS: readonly Declaration[] = [
     about: 'rebuild the warehouse from the journal for 0 credits',
     options: [
       LOSS_OPTION,
-      ['--drop-own', 'drop tables and views of your own instead of copying them'],
+      ['--drop-own', 'drop tables and views of your own; otherwise they are a reason to refuse'],
     ],
     import: async () => (await import('./stage-commands.ts')).replayCommand,
   },

@@ -121,18 +121,17 @@ export async function replayCommand(
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
     await refuseReader(directory.warehouse)
-    const own = dropOwn ? 'drop' : 'keep'
-    const { load, build, kept } = await rebuildWarehouse(journal, runWorld(context), own)
+    const own = dropOwn ? 'drop' : 'refuse'
+    const { load, build } = await rebuildWarehouse(journal, runWorld(context), own)
     return {
       sections: [
         [
           ['replayed', loadText(load)],
           ['built', buildText(build)],
-          kept.length > 0 && ['kept', `of your own: ${kept.join(', ')}`],
           ['spent', '0 credits'],
         ],
       ],
-      values: { load: loadValues(load), build: buildValues(build), kept, credits: 0 },
+      values: { load: loadValues(load), build: buildValues(build), kept: [], credits: 0 },
     }
   })
 }

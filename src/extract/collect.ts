@@ -35,7 +35,7 @@ import { UnansweredError, noAttempts, respectStoredRetryAfter } from './retries.
 
 export interface CollectOptions extends Omit<
   ExtractOptions,
-  'ids' | 'only' | 'pagePrice' | 'mayBegin' | 'clocksBefore'
+  'ids' | 'only' | 'pagePrice' | 'clocksBefore'
 > {
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
@@ -104,10 +104,10 @@ class Collection {
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
-    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, clock, endpoint } = options
+    const { run, creditsLimit, monthlyCredits, clock, endpoint } = options
     this.#options = options
     this.#stop = AbortSignal.any([options.stop, this.#halt.signal])
-    this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
+    this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
     const prices = [...run.lookups.values()].map(
       ({ lookup }) => endpoint.price(lookup.request).most,
     )

@@ -68,20 +68,19 @@ class Extraction {
   #projection: Projection | null
   readonly #creditsBefore: number
   readonly #names: KnownNames
-  #isHeldBack = false
   #failure: { readonly error: unknown } | null = null
   #pages = 0
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, pagePrice = 0, clock } = options
+    const { run, creditsLimit, monthlyCredits, pagePrice = 0, clock } = options
     const { run_id: runId } = run.started
     this.#options = options
     this.#names = new KnownNames(options.run.batches.values(), options.ids)
     this.#batches = [...run.batches.values()].filter(isKept)
     this.#projection = project(this.#batches)
     this.#stop = AbortSignal.any([options.stop, this.#halt.signal])
-    this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
+    this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
     this.#budget = new Budget({
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
@@ -102,11 +101,12 @@ class Extraction {
     const wanted = this.#batches.filter(
       ({ state, batch }) => state === 'planned' && (only?.has(batch.batch_id) ?? true),
     )
+    // Before any is read: one that is stale then begins again.
+    const others = wanted.filter((one) => !isBegun(one))
     this.#report()
     // Unfinished batches come first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
     // The others come in random order: the first ones read show what the rest will cost.
-    const others = wanted.filter((one) => !isBegun(one))
     // URLs before ids: an id that they show is then not requested again.
     for (const isByUrl of [true, false]) {
       const next = others.filter(({ batch }) => hasUrls(batch) === isByUrl)
@@ -126,10 +126,6 @@ class Extraction {
   async #work(history: BatchHistory): Promise<void> {
     if (this.#stop.aborted) return
     try {
-      // Not `||=`, which would undo the answer that another worker got while this one waited for its own.
-      const isHeldBack = this.#isHeldBack || (await this.#options.mayBegin?.()) === false
-      if (isHeldBack) this.#isHeldBack = true
-      if (this.#isHeldBack) return
       this.#begun.add(history)
       await this.#read(history)
     } catch (error) {

@@ -39,10 +39,6 @@ export interface ExtractOptions extends BuyingOptions {
   readonly ids?: ReadonlyMap<string, string>
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
-  /**
-   * Credits that count against the limit and may have been spent under another run: this command's, before it yielded.
-   */
-  readonly creditsSpent?: number
   /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
   readonly monthlyCredits?: BudgetOptions['month']
   /** The last price of a page, in credits; default: the expected price. */
@@ -51,8 +47,6 @@ export interface ExtractOptions extends BuyingOptions {
   readonly concurrency: number
   /** Milliseconds since 1970 UTC before which the service accepts no request, from an earlier run; 0 for none. */
   readonly notBefore: number
-  /** Whether another batch may begin; unfinished batches are read to their end. Absent: always. */
-  readonly mayBegin?: () => Promise<boolean>
   readonly onProgress?: (progress: ExtractProgress) => void
 }
 

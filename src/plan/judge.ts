@@ -75,13 +75,12 @@ const GRACE_MS = HOUR
 // A run that follows the one that left a gap closes it.
 const OLD_GAP_MS = 2 * DAY
 
-/** How a run stands. A backfill gives the lock to others now and then, and goes on. */
+/** How a run stands. */
 export function runState(run: RunHistory, working: JudgingOptions['working']): RunState {
   if (run.finished !== null) return run.finished.outcome
   if (working === null) return 'killed'
-  const { pipeline, command } = run.started
-  const isAnother = working.pipeline !== null && working.pipeline !== pipeline
-  return isAnother && command !== 'backfill' ? 'killed' : 'running'
+  const isAnother = working.pipeline !== null && working.pipeline !== run.started.pipeline
+  return isAnother ? 'killed' : 'running'
 }
 
 /** The state of a pipeline's runs. */

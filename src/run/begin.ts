@@ -68,7 +68,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   await abandonOthers(
     options,
     how.kind === 'new' ? null : how.run,
-    'it was killed or yielded; none of it can be resumed, so it is planned again',
+    'it was killed; none of it can be resumed, so it is planned again',
   )
   if (how.kind === 'as-planned') {
     await resumeRun(options, how.run, [], sha256)

@@ -2,9 +2,7 @@
  * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
  * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran.
  *
- * A process that finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one
- * before each batch: it gives the lock back, and takes it again when no process waits anymore. A third file names the holder,
- * for messages only.
+ * A second file names the holder, for messages only.
  *
  * Where the lock's file is removed by hand, another process can take a new one of that name. So the holder checks its lock
  * before each request, and before it opens the warehouse.
@@ -12,7 +10,7 @@
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { listSegments } from '../journal/reader.ts'
 import { makeFolder, readJson } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
@@ -53,8 +51,6 @@ export interface LockRequest {
   readonly stop?: AbortSignal
   /** Called once, when the lock is not free at first. */
   readonly onWait?: (holder: LockedError) => void
-  /** Lets all others go first, and asks no backfill to stop. */
-  readonly givesWay?: boolean
 }
 
 /**
@@ -65,33 +61,21 @@ export interface LockRequest {
  * @throws StorageError when the disk refuses
  */
 export async function acquireLock(dataDir: string, request: LockRequest): Promise<DataLock> {
-  const { clock, maxWaitMs = 0, stop, onWait, givesWay = false } = request
+  const { clock, maxWaitMs = 0, stop, onWait } = request
   const paths = pathsIn(dataDir)
   makeFolders(dataDir)
   // A process that only checks the lock also holds it for some milliseconds; a second check tells the two apart.
   const giveUpAt = clock.monotonic() + Math.max(maxWaitMs, LOOK_AGAIN_MS)
-  let waiting: ProcessLock | null = null
-  try {
-    for (let looks = 0; ; looks += 1) {
-      const isFree = !givesWay || !(await isProcessLockHeld(paths.waiting))
-      const lock = isFree ? await tryProcessLock(paths.work) : null
-      if (lock !== null) return held(lock, dataDir, request)
-      const locked = new LockedError(`${dataDir} is in use by ${readHolder(paths.holder).text}`, {
-        hint: 'Wait until it ends, or use another folder with --data-dir.',
-      })
-      if (clock.monotonic() >= giveUpAt) throw locked
-      if (looks === 1) onWait?.(locked)
-      if (!givesWay && maxWaitMs > 0) waiting ??= await tryProcessLock(paths.waiting)
-      await clock.sleep(LOOK_AGAIN_MS, stop)
-    }
-  } finally {
-    waiting?.release()
+  for (let looks = 0; ; looks += 1) {
+    const lock = await tryProcessLock(paths.work)
+    if (lock !== null) return held(lock, dataDir, request)
+    const locked = new LockedError(`${dataDir} is in use by ${readHolder(paths.holder).text}`, {
+      hint: 'Wait until it ends, or use another folder with --data-dir.',
+    })
+    if (clock.monotonic() >= giveUpAt) throw locked
+    if (looks === 1) onWait?.(locked)
+    await clock.sleep(LOOK_AGAIN_MS, stop)
   }
-}
-
-/** Whether a process waits for the lock of `dataDir`, and a backfill should give it back. */
-export function hasWaiter(dataDir: string): Promise<boolean> {
-  return isProcessLockHeld(pathsIn(dataDir).waiting)
 }
 
 /** A process that works in a data directory. */
@@ -109,15 +93,14 @@ export async function holderOf(dataDir: string): Promise<Holder | null> {
 
 /** Whether a file is a lock of a data directory: it holds no data, and another process may have it open. */
 export function isLockFile(path: string): boolean {
-  const { work, waiting } = pathsIn(dirname(dirname(path)))
-  return path === work || path === waiting
+  // Versions up to 0.18 had a second one there.
+  return basename(dirname(path)) === LOCK_FOLDER && path.endsWith('.duckdb')
 }
 
 function pathsIn(dataDir: string) {
   const folder = join(dataDir, LOCK_FOLDER)
   return {
     work: join(folder, 'work.duckdb'),
-    waiting: join(folder, 'waiting.duckdb'),
     holder: join(folder, 'holder.json'),
   }
 }

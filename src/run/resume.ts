@@ -72,7 +72,7 @@ export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): Ru
   return latest.finished === null || isResumable(latest.finished.outcome) ? latest : null
 }
 
-/** Runs of the same pipeline that will not be resumed and were never closed: they were killed or yielded. */
+/** Runs of the same pipeline that will not be resumed and were never closed: they were killed. */
 export function runsToAbandon(
   history: History,
   pipeline: string,

@@ -29,7 +29,6 @@ import { eachOnce, knownBackups } from './backup/backup-target.ts'
 import { beginCollection, beginRun, closingOf, type BegunRun, type RunCommand } from './begin.ts'
 import { loadDatabases, problemIn, type DatabaseOutcome } from './databases.ts'
 import type { Job } from './job.ts'
-import { hasWaiter } from './lock.ts'
 import { withSession, type Session } from './session.ts'
 import {
   buildStage,
@@ -82,8 +81,7 @@ interface RunEnd extends ListVerdict {
 }
 
 /**
- * Runs a job. A problem that prevents publishing is in the report, and the run is closed as failed. A backfill yields: when
- * another process waits for the data directory, it finishes the batches in flight, lets that process work, and continues.
+ * Runs a job. A problem that prevents publishing is in the report, and the run is closed as failed.
  * @throws JobtideError whose exit code says which stage ended it and what to do
  */
 export async function runJob(
@@ -93,33 +91,10 @@ export async function runJob(
   world: RunWorld,
 ): Promise<RunReport> {
   const beganAt = world.clock.monotonic()
-  let bought = NOTHING_YET
-  for (let maxWaitMs = job.maxWaitMs; ; maxWaitMs = Number.POSITIVE_INFINITY) {
-    // Another day, or another run of the pipeline, makes a new run; the budget is that of this command.
-    const creditsSpent = bought.credits
-    const ended = await withSession(job, command, world, maxWaitMs, (session) =>
-      attempt({ job, command, service, world, session, creditsSpent }),
-    )
-    bought = together(bought, ended.extract)
-    if ('runId' in ended) {
-      return { ...ended, extract: bought, durationMs: world.clock.monotonic() - beganAt }
-    }
-    world.logger.info({ pages: bought.pages }, 'gave_way')
-  }
-}
-
-function together(before: ExtractProgress, after: ExtractProgress): ExtractProgress {
-  return {
-    ...after,
-    pages: before.pages + after.pages,
-    events: before.events + after.events,
-    credits: before.credits + after.credits,
-    unexpectedCharges: before.unexpectedCharges + after.unexpectedCharges,
-    listsCut: before.listsCut + after.listsCut,
-    filterErrors: [...new Set([...before.filterErrors, ...after.filterErrors])],
-    quarantined: [...before.quarantined, ...after.quarantined],
-    clockTrouble: after.clockTrouble ?? before.clockTrouble,
-  }
+  const ended = await withSession(job, command, world, (session) =>
+    attempt({ job, command, service, world, session }),
+  )
+  return { ...ended, durationMs: world.clock.monotonic() - beganAt }
 }
 
 const NOTHING_YET: ExtractProgress = {
@@ -144,16 +119,14 @@ interface Attempt {
   readonly service: Service
   readonly world: RunWorld
   readonly session: Session
-  readonly creditsSpent: number
   /** Of the snapshots, open since before anything was bought; null for a run that publishes nothing. */
   readonly store: ObjectStore | null
   readonly seconds: StageSeconds
 }
 
-/** @returns only the bought pages if a backfill yields: its run is not closed */
 async function attempt(
   given: Omit<Attempt, 'store' | 'seconds'>,
-): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
+): Promise<Omit<RunReport, 'durationMs'>> {
   const { job, command, world, session } = given
   const { clock } = world
   const { journal, writer, history: before, spentBefore } = session
@@ -183,7 +156,7 @@ async function attempt(
   world.onBegun?.(run.started.run_id)
   world.logger.info({ command, organizations, resumed, batches: run.batchesPlanned }, 'run_began')
   try {
-    const { report, endedEarly, givesWay } = await timed(
+    const { report, endedEarly } = await timed(
       parts,
       'extract',
       () => buy(parts, run),
@@ -195,7 +168,6 @@ async function attempt(
         credits,
       }),
     )
-    if (givesWay && endedEarly === null) return { extract: report }
     const end = await finish(parts, run, endedEarly)
     return {
       runId: run.started.run_id,
@@ -217,22 +189,15 @@ async function attempt(
 
 // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
 async function buy(parts: Attempt, run: RunHistory) {
-  const { command, world, creditsSpent } = parts
+  const { world } = parts
   const { clock, logger } = world
   let tellAt = clock.monotonic() + MINUTE
   let report: ExtractProgress = NOTHING_YET
   let endedEarly: JobtideError | null = null
-  let givesWay = false
   try {
     const { collection } = parts.job
     const buying = {
       ...extraction(parts, run),
-      creditsSpent,
-      mayBegin: async () => {
-        // Not `||=`, which would undo the answer of another worker that arrived during this wait.
-        if (command === 'backfill' && (await hasWaiter(world.directory.root))) givesWay = true
-        return !givesWay
-      },
       onProgress: (progress: ExtractProgress) => {
         report = progress
         if (clock.monotonic() >= tellAt) {
@@ -251,7 +216,7 @@ async function buy(parts: Attempt, run: RunHistory) {
     if (!endsEarly(error)) throw error
     endedEarly = error
   }
-  return { report, endedEarly, givesWay }
+  return { report, endedEarly }
 }
 
 function endsEarly(error: unknown): error is JobtideError {

@@ -32,7 +32,7 @@ export async function sampleRun(
   world: RunWorld,
 ): Promise<SampleReport> {
   const { clock, random } = world
-  return withSession(job, 'plan', world, job.maxWaitMs, async (session) => {
+  return withSession(job, 'plan', world, async (session) => {
     const { history, writer } = session
     const begun = await beginRun({ job, command: 'plan', history, writer, clock })
     const { run, organizations, leftBehind } = begun

@@ -59,7 +59,7 @@ export interface WarehouseBefore {
  */
 export async function withJournal<T>(
   world: BackupWorld,
-  request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
+  request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs'>,
   losses: 'refuse' | 'accept',
   work: (journal: Journal, lock: DataLock, before: WarehouseBefore) => Promise<T>,
 ): Promise<T> {
@@ -166,13 +166,12 @@ async function refuseUnreadable(
  * @throws StorageError when the journal of a warehouse is gone, unless the job begins again
  */
 export function withSession<T>(
-  { pipeline, acceptLoss, beginAgain, forgetPause, backups }: Job,
+  { pipeline, acceptLoss, beginAgain, forgetPause, backups, maxWaitMs }: Job,
   command: string,
   world: RunWorld,
-  maxWaitMs: number,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const request = { command, pipeline, maxWaitMs, givesWay: command === 'backfill' }
+  const request = { command, pipeline, maxWaitMs }
   return withJournal(
     world,
     request,

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { acquireLock, hasWaiter } from '../../src/run/lock.ts'
+import { acquireLock } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
@@ -57,12 +57,10 @@ describe('jobtide forget', () => {
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
     expect(await site.query('select * from people order by profile_id')).toEqual(before)
 
-    // It asks a backfill to give way, and waits for that.
-    const backfill = await acquireLock(site.dataDir, { command: 'backfill', clock: realClock })
-    const waiting = site.call([...args, '--yes'])
-    await vi.waitFor(async () => expect(await hasWaiter(site.dataDir)).toBe(true), 20_000)
-    backfill.release()
-    const erased = done(await waiting)
+    // It waits for a run in flight.
+    const run = await acquireLock(site.dataDir, { command: 'run', clock: realClock })
+    setTimeout(() => run.release(), 2_000)
+    const erased = done(await site.call([...args, '--yes']))
     expect(erased.stderr).not.toContain('jobtide:')
     expect(erased.stdout).toMatch(/^erased: 2 people\n/)
     expect(erased.stdout).toMatch(/proof +\d+ texts searched in [\d,]+ files \(.+\), found in 0/)

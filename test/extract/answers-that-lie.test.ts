@@ -65,9 +65,10 @@ describe('a pager that is stuck on page 1', () => {
       const service = aService((asked) => (isStuck ? stuck : honest(asked)))
       const run = aRun(service)
       for (let nth = 1; nth <= runs; nth += 1) {
-        const creditsSpent = run.ledger().total
-        const limits = { creditsLimit: creditsSpent + credits, creditsSpent }
-        expect(await errorOf(run.extract(limits))).toMatchObject({ exitCode: nth < runs ? 4 : 5 })
+        const creditsLimit = run.ledger().total + credits
+        expect(await errorOf(run.extract({ creditsLimit }))).toMatchObject({
+          exitCode: nth < runs ? 4 : 5,
+        })
       }
       expect(run.records('page_received')).toHaveLength(3)
       isStuck = false

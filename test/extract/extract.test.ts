@@ -135,20 +135,6 @@ describe('batches are read side by side, the pages of each in order', () => {
     await expect(run.extract({ creditsLimit: 300 })).rejects.toThrow('300 credits')
     expect(finished()).toEqual(['0000', '0001', '0002'])
   })
-
-  it('are begun no more once one worker was told so, also where another one hears of it late', async () => {
-    const { run, clock, finished } = severalBatches(4, 2)
-    let asked = 0
-    const mayBegin = async () => {
-      asked += 1
-      if (asked === 2) return false
-      await clock.sleep(100)
-      return true
-    }
-    await run.extract({ concurrency: 2, mayBegin })
-    expect(finished()).toEqual([])
-    expect(asked).toBe(2)
-  })
 })
 
 describe('a run that stops is resumed', () => {

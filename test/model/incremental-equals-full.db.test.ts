@@ -15,6 +15,7 @@ import {
   insertEvents,
   memoryWarehouse,
   temporariesOf,
+  type GivenEvent,
 } from '../helpers/warehouse.ts'
 import { anyHistory, Worlds } from './histories.ts'
 
@@ -69,36 +70,7 @@ describe('the first answers of endpoints', () => {
   })
 })
 
-describe('a second id of an organisation', () => {
-  it('flags the joinings of people of whom nothing is new, as a build from scratch does', async () => {
-    const joining = (person: string, organization: string) => ({
-      profile_id: person,
-      organization_id: organization,
-      changed_at: '2024-05-01T00:00:00Z',
-      organization_name: 'Acme Inc.',
-      organization_slug: 'acme',
-    })
-    const first = [joining('ada', 'org a')]
-    const second = [joining('bob', 'org b'), joining('cy', 'org b')]
-    await inMemory(async (warehouse) => {
-      await insertEvents(warehouse, first)
-      await build(warehouse)
-      await insertEvents(warehouse, second)
-      expect((await build(warehouse)).fullRefreshReason).toBeNull()
-      const [ada] = await warehouse.all(
-        `select duplicate_of_organization_id as kept from joiners where profile_id = 'ada'`,
-      )
-      expect(ada).toEqual({ kept: 'org b' })
-      await inMemory(async (scratch) => {
-        await insertEvents(scratch, [...first, ...second])
-        await build(scratch)
-        expect(await contentsOf(warehouse)).toEqual(await contentsOf(scratch))
-      })
-    })
-  })
-})
-
-describe('rates of three organisations', () => {
+describe('6 nights of three organisations, a second id of a fourth, and an announced leaving', () => {
   const person = (organization: string, place: number) => `${organization} ${place}`
   const change = (type: string, organization: string, place: number, day: string) => ({
     profile_id: person(organization, place),
@@ -116,84 +88,69 @@ describe('rates of three organisations', () => {
       change('left', organization, place * 4, `2023-${month(place)}-20`),
     ),
   ])
-  const late = change('left', 'acme', 5, '2023-02-14')
-  const nextMonth = change('joined', 'globex', 40, '2024-02-02')
+  const joiningOfHooli = (who: string, organization: string) => ({
+    ...change('joined', organization, 1, '2024-01-15'),
+    profile_id: who,
+    organization_name: 'Hooli Inc.',
+    organization_slug: 'hooli',
+  })
+  const announced = [
+    change('joined', 'umbrella', 1, '2020-01-01'),
+    { ...change('left', 'umbrella', 1, '2024-05-01'), detected_at: '2024-01-10' },
+  ]
 
-  it('are those of a build from scratch after a late leaving, a correction, a deletion and a new month', async () => {
+  it('give what a build from scratch gives', async () => {
     await inMemory(async (warehouse) => {
-      const night = async () => {
+      /** Builds, and says how many rows of attrition changed. */
+      const night = async (...events: readonly Partial<GivenEvent>[]) => {
+        await insertEvents(warehouse, events)
         const report = await build(warehouse)
         expect(report.fullRefreshReason).toBeNull()
         return report.models.find(({ name }) => name === 'attrition')?.rowsChanged
       }
-      const proveEqual = async () => {
-        const made = await ratesOf(warehouse)
-        await warehouse.run('delete from ops.build_state')
-        expect((await build(warehouse)).fullRefreshReason).not.toBeNull()
-        expect(made).toEqual(await ratesOf(warehouse))
+      const amend = async (who: string, sql: string) => {
+        await warehouse.run(sql)
+        await warehouse.run('insert into ops.changed_people values ($1)', [who])
       }
-      await insertEvents(warehouse, backfill)
+      const valueOf = async (sql: string) =>
+        (await warehouse.all<{ value: unknown }>(sql))[0]?.value
       // Who moved in the last month says up to when the other two were looked at.
-      await insertEvents(warehouse, [change('joined', 'globex', 39, '2024-01-20')])
+      const lastMonth = change('joined', 'globex', 39, '2024-01-20')
+      const first = joiningOfHooli('ada', 'hooli a')
+      await insertEvents(warehouse, [...backfill, lastMonth, first, ...announced])
       await build(warehouse)
-      expect((await ratesOf(warehouse)).length).toBeGreaterThan(100)
-      await insertEvents(warehouse, [late])
+
+      // A late leaving; and the joiners of the second id make it the one to go by, also for a person of whom nothing is new.
+      const second = ['bob', 'cy'].map((who) => joiningOfHooli(who, 'hooli b'))
+      expect(await night(change('left', 'acme', 5, '2023-02-14'), ...second)).toBeGreaterThan(0)
+      const kept = `select duplicate_of_organization_id as value from joiners where profile_id = 'ada'`
+      expect(await valueOf(kept)).toBe('hooli b')
+      // A correction, then a deletion.
+      await amend(
+        person('initech', 8),
+        `update job_change_events set changed_at = changed_at - interval 40 days
+         where profile_id = '${person('initech', 8)}' and event_type = 'left'`,
+      )
       expect(await night()).toBeGreaterThan(0)
-      await warehouse.run(`update job_change_events set changed_at = changed_at - interval 40 days
-        where profile_id = '${person('initech', 8)}' and event_type = 'left'`)
-      await warehouse.run(`insert into ops.changed_people values ('${person('initech', 8)}')`)
+      const gone = person('acme', 9)
+      await amend(gone, `delete from job_change_events where profile_id = '${gone}'`)
       expect(await night()).toBeGreaterThan(0)
-      await warehouse.run(`delete from job_change_events where profile_id = '${person('acme', 9)}'`)
-      await warehouse.run(`insert into ops.changed_people values ('${person('acme', 9)}')`)
-      expect(await night()).toBeGreaterThan(0)
-      await proveEqual()
-      await insertEvents(warehouse, [nextMonth])
-      expect(await night()).toBeGreaterThan(0)
+      // A new month; and what the data says of others makes an announced leaving come due.
+      const current = `select is_current as value from person_organizations where organization_id = 'umbrella'`
+      expect(await night(change('joined', 'globex', 40, '2024-02-02'))).toBeGreaterThan(0)
+      await night(change('joined', 'globex', 41, '2024-04-30'))
+      expect(await valueOf(current)).toBe(true)
+      await night(change('joined', 'globex', 42, '2024-05-01'))
+      expect(await valueOf(current)).toBe(false)
       expect(await night()).toBe(0)
-      await proveEqual()
+
+      const made = await contentsOf(warehouse)
+      expect(made.get('attrition')?.length).toBeGreaterThan(100)
+      await warehouse.run('delete from ops.build_state')
+      expect((await build(warehouse)).fullRefreshReason).not.toBeNull()
+      expect(made).toEqual(await contentsOf(warehouse))
     })
   }, 600_000)
-
-  const ratesOf = async (warehouse: Warehouse) => {
-    const contents = await contentsOf(warehouse)
-    const of = readModelFiles().filter(({ isByOrganization }) => isByOrganization)
-    return of.flatMap(({ name, schema }) =>
-      (contents.get(schema === 'main' ? name : `${schema}.${name}`) ?? []).map((row) => [
-        name,
-        row,
-      ]),
-    )
-  }
-})
-
-describe('an announced leaving', () => {
-  it('comes due by what the data says of others: the night on which it has happened, the person is gone', async () => {
-    await inMemory(async (warehouse) => {
-      const current = async () =>
-        (
-          await warehouse.all<{ is_current: boolean }>(
-            "select is_current from person_organizations where profile_id = 'ada'",
-          )
-        ).map((row) => row.is_current)
-      const about = { profile_id: 'ada', organization_id: 'acme', detected_at: '2024-03-01' }
-      await insertEvents(warehouse, [
-        { ...about, event_type: 'joined', changed_at: '2020-01-01' },
-        { ...about, event_type: 'left', changed_at: '2024-05-01' },
-      ])
-      await build(warehouse)
-      expect(await current()).toEqual([true])
-      for (const [day, isCurrent] of [
-        ['2024-04-30', true],
-        ['2024-05-01', false],
-      ] as const) {
-        const other = { profile_id: `seen ${day}`, organization_id: 'acme', detected_at: day }
-        await insertEvents(warehouse, [{ ...other, event_type: 'joined', changed_at: day }])
-        await warehouse.run('insert into ops.changed_people values ($1)', [other.profile_id])
-        expect((await build(warehouse)).fullRefreshReason).toBe(null)
-        expect(await current()).toEqual([isCurrent])
-      }
-    })
-  })
 })
 
 /** Compares, for some random worlds at a time, what `make` builds of them with a build from scratch. */

@@ -1,11 +1,8 @@
 /** A budget that is too small for one day: what later days go on with, and what they never buy again. */
 
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
-import { tryProcessLock } from '../../src/warehouse/process-lock.ts'
 import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import { jobOver, nightsOf } from './nights-fixture.ts'
 
@@ -81,40 +78,5 @@ describe('a budget of 100 credits a month', () => {
     expect(third.endedEarly).toBe(null)
     expect(third.extract.credits).toBe(100)
     expect(simulator.account().credits).toBe(PAGES * 10)
-  })
-})
-
-describe('a backfill with a budget of 80 credits that gives way over midnight', () => {
-  it('spends no more than that in all, although its batches are planned again', async () => {
-    const organizations = Array.from({ length: 120 }, (_, i) => `org_${i}`)
-    const simulator = await simulate(
-      organizations.flatMap((organization) =>
-        manyEvents(5, { organization, detectedDaysAgo: 100 }),
-      ),
-    )
-    const job = { ...jobOver(organizations, { window: 300 }), creditsLimit: 80, concurrency: 1 }
-    const nights = nightsOf(simulator, job)
-    const waitingFile = join(nights.root, 'locks', 'waiting.duckdb')
-    mkdirSync(join(nights.root, 'locks'), { recursive: true })
-    const file = await tryProcessLock(waitingFile)
-    file?.release()
-    let waiting: ReturnType<typeof tryProcessLock> | null = null
-    let gaveWay = 0
-    const ended = await nights.night(NOW, {
-      command: 'backfill',
-      onProgress: (step) => {
-        if (step.stage === 'extract' && step.batchesDone === 1)
-          waiting ??= tryProcessLock(waitingFile)
-      },
-      onGaveWay: () => {
-        gaveWay += 1
-        simulator.clock.nowMs += DAY
-        void waiting?.then((lock) => lock?.release())
-      },
-    })
-    expect(gaveWay).toBe(1)
-    expect(ended.endedEarly).toMatchObject({ exitCode: 4 })
-    expect(simulator.account().credits).toBeLessThanOrEqual(80)
-    expect(ended.extract.credits).toBe(simulator.account().credits)
   })
 })

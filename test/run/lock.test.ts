@@ -8,7 +8,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { acquireLock, holderOf, hasWaiter, type LockRequest } from '../../src/run/lock.ts'
+import { acquireLock, holderOf, type LockRequest } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -107,48 +107,20 @@ describe('the lock of a data directory', () => {
     lock.release()
   })
 
-  it('is waited for until it is given back, which is said once; a backfill sees that another process waits', async () => {
+  it('is waited for until it is given back, which is said once', async () => {
     const dataDir = temporaryFolder()
-    const backfill = await take(dataDir, 'backfill', { givesWay: true })
-    expect(await hasWaiter(dataDir)).toBe(false)
+    const backfill = await take(dataDir, 'backfill')
     const notices: string[] = []
     const nightly = take(dataDir, 'run', {
       maxWaitMs: 20_000,
       onWait: ({ message }) => notices.push(message),
     })
-    while (!(await hasWaiter(dataDir))) await pause(20)
     await pause(500)
     backfill.release()
-    // It lets the one that waits go first, although the lock is free.
-    const again = take(dataDir, 'backfill', { givesWay: true, maxWaitMs: 20_000 })
     const lock = await nightly
     expect(notices).toEqual([expect.stringContaining('is in use by `jobtide backfill`')])
-    expect(await hasWaiter(dataDir)).toBe(false)
     expect((await holderOf(dataDir))?.text).toContain('`jobtide run`')
     lock.release()
-    const last = await again
-    expect((await holderOf(dataDir))?.text).toContain('`jobtide backfill`')
-    last.release()
-  })
-
-  it('is looked at by several workers of a backfill at once, and none of them sees a process that is not there', async () => {
-    const dataDir = temporaryFolder()
-    const backfill = await take(dataDir, 'backfill', { givesWay: true })
-    // Makes the file of those who wait, which stays.
-    await expect(take(dataDir, 'run', { maxWaitMs: 300 })).rejects.toThrow('in use')
-    const looks = await Promise.all(Array.from({ length: 4 }, () => hasWaiter(dataDir)))
-    expect(looks).toEqual([false, false, false, false])
-    backfill.release()
-  })
-
-  it('that a backfill waits for is not asked for: only others stop a backfill', async () => {
-    const dataDir = temporaryFolder()
-    const first = await take(dataDir, 'backfill', { givesWay: true })
-    const second = take(dataDir, 'backfill', { givesWay: true, maxWaitMs: 600 })
-    await pause(400)
-    expect(await hasWaiter(dataDir)).toBe(false)
-    await expect(second).rejects.toMatchObject({ exitCode: EXIT.locked })
-    first.release()
   })
 
   it('is waited for no longer than max_wait, and not at all by who is told to stop', async () => {
@@ -159,7 +131,6 @@ describe('the lock of a data directory', () => {
     })
     const stop = AbortSignal.abort(new Error('stopped'))
     await expect(take(dataDir, 'run', { maxWaitMs: 60_000, stop })).rejects.toThrow('stopped')
-    expect(await hasWaiter(dataDir)).toBe(false)
     other.release()
   })
 
@@ -174,16 +145,11 @@ describe('the lock of a data directory', () => {
     })
   })
 
-  it.each([
-    ['work', 'damaged'],
-    ['work', ''],
-    ['waiting', 'damaged'],
-  ])('makes its file again where %s.duckdb is %j', async (name, damage) => {
+  it.each(['damaged', ''])('makes its file again where work.duckdb is %j', async (damage) => {
     const dataDir = temporaryFolder()
     ;(await take(dataDir, 'run')).release()
-    writeFileSync(join(dataDir, 'locks', `${name}.duckdb`), damage)
+    writeFileSync(join(dataDir, 'locks', 'work.duckdb'), damage)
     expect(await holderOf(dataDir)).toBeNull()
-    expect(await hasWaiter(dataDir)).toBe(false)
     const held = await take(dataDir, 'run', { maxWaitMs: 1 })
     expect((await holderOf(dataDir))?.text).toContain('jobtide run')
     held.release()

@@ -10,7 +10,7 @@ import type { Job } from '../../src/run/job.ts'
 import type { RunCommand } from '../../src/run/begin.ts'
 import { runJob, type RunReport } from '../../src/run/run.ts'
 import type { RunProgress, RunWorld } from '../../src/run/stages.ts'
-import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { silentLogger } from '../../src/support/logger.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { MINUTE } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -23,7 +23,6 @@ interface NightChoices {
   readonly stop?: AbortSignal
   readonly onProgress?: (step: RunProgress) => void
   readonly command?: RunCommand
-  readonly onGaveWay?: () => void
 }
 
 /** The job `nightly` over these organisations. */
@@ -82,9 +81,7 @@ export function nightsOf(simulator: Pick<TestSimulator, 'url' | 'clock'>, job: J
         // Lets other work go on, as no promise that is kept already does: waiting for a lock is a loop.
         clock: { ...clock, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
         random: () => 0.5,
-        logger: createLogger('info', createScrubber(), (line) => {
-          if (line.includes('"gave_way"')) choices.onGaveWay?.()
-        }),
+        logger: silentLogger,
         version: 'test',
         s3Endpoint: undefined,
         stop: choices.stop ?? new AbortController().signal,
