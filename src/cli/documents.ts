@@ -53,7 +53,7 @@ const extract = z.object({
   ...fields(left, 'quarantined skipped'),
 })
 const load = {
-  ...fields(count, 'events pages inserted updated rejected suppressed'),
+  ...fields(count, 'events pages answers inserted updated rejected suppressed'),
   new_unknown_fields: list(text),
 }
 const build = {
