@@ -46,9 +46,12 @@ export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
   /** Milliseconds until the permit. */
   readonly waitMs: number
-  constructor(waitMs: number) {
+  /** Whether it waits for the next trial, because requests failed, and the service ordered no such wait. */
+  readonly isForTrial: boolean
+  constructor(waitMs: number, isForTrial: boolean) {
     super(`the next request may be sent in ${waitMs} ms`)
     this.waitMs = waitMs
+    this.isForTrial = isForTrial
   }
 }
 
@@ -113,7 +116,7 @@ export class Pacer {
       if (at <= now) return this.#take(now)
       const waitMs = at - now
       if (waitMs > this.#maxWaitMs && waitMs !== Number.POSITIVE_INFINITY) {
-        throw new WaitTooLongError(waitMs)
+        throw new WaitTooLongError(waitMs, at === this.#openUntil && at > this.#pausedUntil)
       }
       await this.#nap(waitMs, signal)
     }

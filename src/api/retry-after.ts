@@ -3,7 +3,7 @@
  * (draft-ietf-httpapi-ratelimit-headers); dates are compared with the answer's own `Date`, never with our clock alone.
  */
 
-import { MINUTE, SECOND } from '../support/units.ts'
+import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { obeyedWait } from '../support/waits.ts'
 
 /** Header names in lower case; a repeated header is an array. */
@@ -52,9 +52,12 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
   return wait === undefined ? undefined : Math.max(wait, SHORTEST_WAIT_MS)
 }
 
+/** Hours, minutes and seconds, as Go (`1h0m5s`) or ISO 8601 (`PT1H`) writes them. */
+const DURATION = /^(?:PT)?(?=\d)(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,7}(?:\.\d+)?)s)?$/i
+
 /**
  * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to
- * 1e10), epoch milliseconds (1e12 to 1e13), a date; anything else is ignored.
+ * 1e10), epoch milliseconds (1e12 to 1e13), a duration with units, a date; anything else is ignored.
  */
 function parseWait(text: string | undefined, serverNow: number): number | undefined {
   if (text === undefined) return undefined
@@ -64,6 +67,11 @@ function parseWait(text: string | undefined, serverNow: number): number | undefi
     if (value >= 1e9 && value < 1e10) return notPast(value * SECOND, serverNow)
     if (value >= 1e12 && value < 1e13) return notPast(value, serverNow)
     return undefined
+  }
+  const duration = DURATION.exec(text)
+  if (duration !== null) {
+    const [hours = 0, minutes = 0, seconds = 0] = duration.slice(1).map((part) => Number(part ?? 0))
+    return hours * HOUR + minutes * MINUTE + seconds * SECOND
   }
   return notPast(parseDate(text), serverNow)
 }

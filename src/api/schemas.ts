@@ -146,6 +146,12 @@ export function errorMessage(body: Buffer): string {
   return shortened(onOneLine(text), LONGEST_MESSAGE) || 'no message'
 }
 
+/** Whether a JSON answer says that it has nothing, and that it was free: an error, whatever its status. */
+export function isFreeError(json: unknown): boolean {
+  if (json === null || typeof json !== 'object' || !('success' in json)) return false
+  return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
+}
+
 // A refusal may name 50 companies by their URLs; more words than that are of no use.
 const LONGEST_MESSAGE = 16 * KIB
 const LONGEST_SHOWN = 300

@@ -1,6 +1,5 @@
 /**
- * Defines the `--json` documents of every command. `jobtide schema` shows them as JSON Schema, and tests check every printed
- * document against them. Commands import only types from here.
+ * Defines the `--json` documents of all commands: `jobtide schema` prints them, and tests check all output against them.
  */
 
 import { z } from 'zod'
@@ -54,7 +53,7 @@ const extract = z.object({
   ...fields(left, 'quarantined skipped'),
 })
 const load = {
-  ...fields(count, 'events pages inserted updated rejected suppressed'),
+  ...fields(count, 'events pages answers inserted updated rejected suppressed'),
   new_unknown_fields: list(text),
 }
 const build = {
@@ -256,6 +255,7 @@ const find = withVersion({
   ...fields(text, 'endpoint run_id'),
   credits: amount,
   pages: count,
+  more: flag,
   filter_errors: list(text),
   output: orNull(text),
   ...fields(orNull(count), 'added removed'),

@@ -1,7 +1,7 @@
 /** `find` and `suggest`: runs one search now and keeps its answers like those of a pipeline. */
 
 import { existsSync } from 'node:fs'
-import { filterErrorsIn, type LookupRequest } from '../api/endpoints/endpoint.ts'
+import { filterErrorsIn, type Endpoint, type LookupRequest } from '../api/endpoints/endpoint.ts'
 import { filterValuesIn } from '../api/endpoints/people-filters.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
@@ -13,7 +13,7 @@ import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, type JobtideError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { countText } from '../support/numbers.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -109,6 +109,7 @@ export async function findCommand(
     return {
       found,
       pages: bodies.length,
+      isCut: hasMore(collection.declared, request, bodies),
       notFilters: [...new Set(bodies.flatMap((body) => filterErrorsIn(body)))],
     }
   })
@@ -123,11 +124,10 @@ export async function findCommand(
       table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
       [
         notFilterFact(notFilters),
-        found.length > 0 &&
-          read.pages >= pages && [
-            'more',
-            `not read: this list holds the first ${countText(pages, 'page')}; --pages reads more`,
-          ],
+        read.isCut && [
+          'more',
+          `not read: this list holds the first ${countText(read.pages, 'page')}; ${moreBy(read.pages, pages)}`,
+        ],
         file !== undefined &&
           !isWhole &&
           (before === null ? ['not written', file] : ['kept', `${file}, as it was`]),
@@ -144,12 +144,33 @@ export async function findCommand(
       credits: run.extract.credits,
       filterErrors: notFilters,
       pages: read.pages,
+      more: read.isCut,
       output: isWhole ? (file ?? null) : null,
       added: changes?.added ?? null,
       removed: changes?.removed ?? null,
     },
     problem,
   }
+}
+
+/** Whether the last page of a list asks for another one. */
+function hasMore(declared: Endpoint, request: LookupRequest, pages: readonly unknown[]): boolean {
+  let itemsBefore = 0
+  let next: unknown = null
+  for (const [at, body] of pages.entries()) {
+    const read = declared.read(body, { request, page: at + 1, itemsBefore, status: 200 })
+    if (typeof read === 'string') continue
+    itemsBefore += read.items
+    next = read.next
+  }
+  return next !== null
+}
+
+// A list that is kept is not read on: its items have moved since.
+function moreBy(read: number, allowed: number): string {
+  return allowed > read
+    ? `--refresh-days 0 reads it again, up to page ${numberText(allowed)}`
+    : '--pages N --refresh-days 0 reads more, from page 1'
 }
 
 export interface SuggestOptions extends OneOffOptions {
@@ -358,7 +379,8 @@ function jobOf({ directory, clock }: Context, collection: Collection, options: O
 
 /** The stored answer of a search, page by page. */
 async function bodiesOf(warehouse: Warehouse, key: string): Promise<unknown[]> {
-  const sql = 'select body from core.newest_answers where lookup_key = $1'
+  const sql =
+    'select body from core.newest_answers where lookup_key = $1 order by page, received_at'
   const bodies = await warehouse.all<{ body: string }>(sql, [key])
   return bodies.map(({ body }) => jsonOrNull(body))
 }

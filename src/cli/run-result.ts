@@ -200,7 +200,7 @@ export function loadValues({ sightings, ...load }: LoadReport): object {
 }
 
 export function loadText(load: LoadReport): string {
-  const { sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
+  const { answers, sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
   const seen = [
     `${numberText(sightings - inserted - updated)} already known`,
     rejected > 0 && `${numberText(rejected)} rejected (jobtide rejects)`,
@@ -208,6 +208,8 @@ export function loadText(load: LoadReport): string {
   ].filter(Boolean)
   const names = namesText(newUnknownFields, ' (ops.unknown_fields)')
   const unknown = names === '' ? '' : `; unknown fields, kept in the journal: ${names}`
+  const others = `${countText(answers, 'answer')} of other endpoints${unknown}`
+  if (answers > 0 && sightings === 0 && rejected === 0) return others
   return inserted === 0 && updated === 0
     ? `nothing new: no row changed (${seen.join(', ')})${unknown}`
     : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`

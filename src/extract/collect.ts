@@ -12,7 +12,7 @@ import {
 } from '../api/endpoints/endpoint.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { Failure, Patience } from '../api/retry-policy.ts'
-import { errorMessage, parseJson, shortened } from '../api/schemas.ts'
+import { errorMessage, isFreeError, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import {
   isLookupBegun,
@@ -265,7 +265,6 @@ class Collection {
       for (const one of filterErrorsIn(json)) this.#filterErrors.add(one)
       return this.#keep(asked, answer, read, this.#kept(body, json))
     }
-    // An error that says so costs nothing, whatever its status.
     if (status === 200 && isFreeError(json))
       return { kind: 'status', status: 500, headers, reason: read }
     return status === 200
@@ -354,12 +353,6 @@ class Collection {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
-}
-
-/** Whether an answer says that it has nothing, and that it was free. */
-function isFreeError(json: unknown): boolean {
-  if (json === null || typeof json !== 'object' || !('success' in json)) return false
-  return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
 /** Removes a member from a JSON value. @returns whether it was present and had content */

@@ -7,7 +7,7 @@
 import { BadRequestError } from '../api/errors.ts'
 import { SEARCH_PATH } from '../api/free-question.ts'
 import type { Failure } from '../api/retry-policy.ts'
-import { parsePage } from '../api/schemas.ts'
+import { errorMessage, isFreeError, parseJson, parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
@@ -143,7 +143,11 @@ export class PageBuyer {
   ): Promise<Bought<BoughtPage>> | Failure {
     const { batch, page, isFreeProbe, attempts } = question
     const envelope = parsePage(answer.body)
-    if (typeof envelope === 'string') return { kind: 'not-a-page', reason: envelope }
+    if (typeof envelope === 'string') {
+      if (!isFreeError(parseJson(answer.body))) return { kind: 'not-a-page', reason: envelope }
+      const { headers, body } = answer
+      return { kind: 'status', status: 500, headers, reason: `no success: ${errorMessage(body)}` }
+    }
     if (envelope.page !== page && !isFreeProbe) {
       attempts.wrongPages += 1
       return { kind: 'not-a-page', reason: `asked for page ${page}, got page ${envelope.page}` }

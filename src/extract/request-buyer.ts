@@ -140,10 +140,14 @@ export class RequestBuyer {
       return await pacer.permit(stop)
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error
-      const notBefore = Math.ceil(clock.now() + error.waitMs)
       const { trouble } = this.#retries
+      const words = trouble === null ? '' : `: ${trouble}`
+      // The service ordered nothing: the next command may try at once.
+      if (error.isForTrial)
+        throw new UnavailableError(`the service gave no usable answer${words}`, null)
+      const notBefore = Math.ceil(clock.now() + error.waitMs)
       throw new UnavailableError(
-        `the service accepts no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
+        `the service accepts no request before ${isoInstant(notBefore)}${words}`,
         notBefore,
       )
     }

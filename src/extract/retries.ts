@@ -193,7 +193,9 @@ export class Retries {
     if (decision.kind === 'refused') return refusalOf(decision.status, failure.reason, this.#url)
     const why = decision.kind === 'give-up' ? decision.why : 'page'
     const reason = decision.kind === 'pause-all' ? (decision.giveUp ?? why) : why
-    return giveUpError(reason, failure, { at, notBefore }, attempts, this.#options.maxWaitMs)
+    const others = this.#answeredAt > Number.NEGATIVE_INFINITY
+    const where = { ...attempts, others }
+    return giveUpError(reason, failure, { at, notBefore }, where, this.#options.maxWaitMs)
   }
 
   // The failure of a trial says nothing of its page; an answer that cannot be read does, and more of them would
@@ -230,7 +232,7 @@ function giveUpError(
   why: GiveUpReason,
   failure: Failure,
   { at, notBefore }: Pick<FailedAttempt, 'at' | 'notBefore'>,
-  { page, batchId, failures }: PageAttempts,
+  { page, batchId, failures, billable, others }: PageAttempts & { readonly others: boolean },
   maxWaitMs: number,
 ): JobtideError {
   const what = `page ${page} of batch ${batchId}`
@@ -259,7 +261,7 @@ function giveUpError(
       )
     case 'page':
       return unavailable(
-        `${what} failed in ${failures} attempts, while other requests were answered`,
+        `${what} failed in ${Math.max(failures, billable)} attempts${others ? ', while other requests were answered' : ''}`,
         PAGE_HINT,
       )
     case 'unreachable': {

@@ -13,6 +13,8 @@ import { loadSql } from './rows.ts'
 export interface LoadReport {
   /** Pages read from the journal. */
   readonly pages: number
+  /** Answers of other endpoints, and deliveries. */
+  readonly answers: number
   /** Events received, repeats included. */
   readonly sightings: number
   /** Events that were not in the warehouse. */
@@ -38,7 +40,15 @@ interface Position {
 /** Merges one chunk at a time: the events in `jobtide_load.staged_sightings`, and the facts of the other records. */
 export class Merger {
   readonly #warehouse: Warehouse
-  readonly #counts = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
+  readonly #counts = {
+    pages: 0,
+    answers: 0,
+    sightings: 0,
+    inserted: 0,
+    updated: 0,
+    rejected: 0,
+    suppressed: 0,
+  }
   readonly #newUnknownFields: string[] = []
   /** Settles when the chunk is merged, or rejects with the error that stopped it. */
   merging: Promise<void> = Promise.resolve()
@@ -78,6 +88,7 @@ export class Merger {
       await warehouse.run(loadSql('unstage'))
     })
     this.#counts.pages += chunk.received
+    this.#counts.answers += chunk.answers.length
     this.#counts.rejected += notes.rejects.length
     this.#counts.suppressed += suppressed
   }

@@ -51,6 +51,12 @@ function openSearches() {
         (context) => findCommand(context, 'people', [`location=${location}`], isAsked),
         [reply],
       ),
+    /** Reads at most so many pages, or what a search of the last days found. */
+    findPages: (pages: number, refreshDays: number, ...given: readonly Reply[]) =>
+      asked((context) => {
+        const limits = { ...isAsked, pages, refreshDays }
+        return findCommand(context, 'companies', [`keyword=${keyword}`], limits)
+      }, given),
     /** Runs a pipeline over the search. */
     run(...given: readonly Reply[]) {
       const file = join(site.folder, 'search.yaml')
@@ -139,6 +145,27 @@ describe('find', () => {
     expect(begun.text).toContain(`not written  ${site.output}`)
     const whole = await site.find('companies', first, second)
     expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
+  })
+
+  it('says of a list of 3 pages that 1 and then 2 were read, and how to read more, until all are', async () => {
+    const site = openSearches()
+    const pages = [1, 2, 3].map((id): Reply => [
+      200,
+      { data: { items: [{ id }], total: 3, total_pages: 3 }, credit_used: 5 },
+    ])
+    const more = (read: string) => `more     not read: this list holds the first ${read}`
+    const one = await site.findPages(1, 1, ...pages)
+    expect(one).toMatchObject({ requests: 1, document: { pages: 1, more: true } })
+    expect(one.text).toContain(`${more('1 page')}; --pages N --refresh-days 0 reads more`)
+    const kept = await site.findPages(2, 1, ...pages)
+    expect(kept).toMatchObject({ requests: 0, document: { pages: 1, more: true } })
+    const how = '--refresh-days 0 reads it again, up to page 2'
+    expect(kept.text).toContain(`${more('1 page')}; ${how}`)
+    const two = await site.findPages(2, 0, ...pages)
+    expect(two).toMatchObject({ requests: 2, document: { pages: 2, more: true } })
+    const all = await site.findPages(3, 0, ...pages)
+    expect(all).toMatchObject({ requests: 3, document: { pages: 3, more: false } })
+    expect(all.text).not.toContain('not read')
   })
 
   it('compares a list with its own: 0 more and 0 gone where names hold a tab, a semicolon and a #', async () => {

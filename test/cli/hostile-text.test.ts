@@ -89,7 +89,7 @@ describe('output', () => {
 describe('a load', () => {
   it('names 10 of 200,000 unknown fields, each in at most 60 characters', () => {
     const newUnknownFields = Array.from({ length: 200_000 }, (_, n) => `${n}${'x'.repeat(1_000)}`)
-    const counts = { sightings: 1, inserted: 1, updated: 0, rejected: 0, suppressed: 0 }
+    const counts = { sightings: 1, inserted: 1, updated: 0, rejected: 0, suppressed: 0, answers: 0 }
     const text = loadText({ ...counts, newUnknownFields } as unknown as LoadReport)
     expect(text).toContain('and 199,990 more (ops.unknown_fields)')
     expect(text.length).toBeLessThan(10 * 62 + 200)

@@ -41,6 +41,16 @@ function fifty(options: SimulatedOptions = {}) {
 /** A service that answers each request with this. */
 const always = (status: number, message: string) => aService(() => ({ status, message }))
 
+it('takes a 200 with success: false and 0 credits for a free error: 0 credits in doubt, and the words of the service', async () => {
+  const free = { success: false, message: 'upstream is away', data: null, credit_used: 0 }
+  const service = aService(() => ({ takesMs: 200, text: JSON.stringify(free) }))
+  const run = aRun(service, batchesOf(['org_1x']))
+  const error = await errorOf(run.extract())
+  expect(error).toMatchObject({ exitCode: 5 })
+  expect(error.message).toContain('no success: upstream is away')
+  expect(run.ledger()).toMatchObject({ total: 0, inDoubt: 0 })
+})
+
 describe('a refused key stops the run', () => {
   it.each([
     { status: 401, key: 'wrong-key', concurrency: 1, most: 1 },

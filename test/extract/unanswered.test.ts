@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { companySearch } from '../../src/api/endpoints/company-search.ts'
 import { jobDetails } from '../../src/api/endpoints/job-details.ts'
+import { Pacer } from '../../src/api/pacer.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'
 import { aCollection } from './collect-fixture.ts'
 import { aService, errorOf, type Answered } from './extract-fixture.ts'
@@ -87,6 +88,22 @@ describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
     const { run } = postings(1, () => true, bad)
     expect(await errorOf(run.collect())).toMatchObject({ exitCode })
   })
+})
+
+it('names 6 attempts where the only one fails 6 times, and does not say that others were answered', async () => {
+  const { run, asked } = postings(1, () => true, { status: null })
+  const { message } = await errorOf(run.collect())
+  expect(message).toBe('page 1 of batch 000001 failed in 6 attempts: connection reset')
+  expect(asked('1')).toBe(6)
+})
+
+it('does not say that the service named a time where a run of 20 s would wait for its own trial', async () => {
+  const { run, service } = postings(12, () => true, { status: 500, message: 'down', takesMs: 100 })
+  const maxWaitMs = 20 * SECOND
+  const pacer = new Pacer(service.clock, null, maxWaitMs)
+  const { message, hint } = await errorOf(run.collect({ maxWaitMs, pacer }))
+  expect(message).toBe('the service gave no usable answer: down')
+  expect(hint).toContain('Run the same command again later')
 })
 
 it('an outage of 8 minutes in the middle of 30 postings is waited for: all are answered', async () => {

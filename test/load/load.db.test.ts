@@ -119,6 +119,7 @@ describe('load', () => {
     ])
     expect(report).toEqual({
       pages: 2,
+      answers: 0,
       sightings: 4,
       inserted: 3,
       updated: 0,
