@@ -116,7 +116,8 @@ function withAdvice(all: readonly Kinded[]): Kinded[] {
 
 function actsOfEvent(one: Kinded, isSideOnly: boolean, earlier: readonly Kinded[]): Act[] {
   const { event, kind, before, isChange } = one
-  const isTurn = isChange && kind !== null && before !== null && kind !== before
+  const isTurn =
+    isChange && (kind === 'end' || (kind !== null && before !== null && kind !== before))
   const act = { event, isTurn, isSecond: false, previous: null, at: time(event) }
   const title = titleOf(event)
   const left = isChange ? (event.title_previous ?? null) : null
@@ -339,6 +340,7 @@ function factOf(sayings: readonly Placed[]): Fact {
   return Object.assign(counts, { said: sayings.map(({ act }) => act) })
 }
 
+        Number(a.type === 'left' && a.isTurn) - Number(b.type === 'left' && b.isTurn) ||
 /** A leaving in a month or a year comes after the changes of title in it, unless it names the title before. */
 function positionOf(one: Placed, next: Placed | undefined, changes: readonly Act[]) {
   const { act, first, last, sortAt } = one

@@ -383,7 +383,13 @@ function withoutOverlaps(timeline: readonly Fact[]): Fact[] {
 
 function isLeftAgain(fact: Fact, next: Fact | undefined, outlasting: ReadonlySet<Fact>): boolean {
   if (next === undefined || !isLeaving(fact) || !isLeaving(next)) return false
-  return days(fact, next) <= SAID_AGAIN_DAYS || outlasting.has(next)
+  if (outlasting.has(next)) return true
+  return days(fact, next) <= SAID_AGAIN_DAYS && !isNoticedLater(fact, next)
+}
+
+/** A change of title that shows that the job is over, after a leaving that said so with its day. */
+function isNoticedLater(left: Fact, change: Fact): boolean {
+  return change.isTurn && !left.isTurn
 }
 
 /** A leaving that is said long after another one, of somebody who has a job elsewhere, or whose job a change of title ended. */
@@ -394,7 +400,9 @@ function isLeftBefore(
   elsewhere: Elsewhere,
 ): boolean {
   if (before === undefined || !isLeaving(fact) || !isLeaving(before)) return false
-  if (outlasting.has(fact) || days(before, fact) <= SAID_AGAIN_DAYS) return false
+  if (outlasting.has(fact)) return false
+  if (isNoticedLater(before, fact)) return days(before, fact) <= TOLD_LATE_DAYS
+  if (days(before, fact) <= SAID_AGAIN_DAYS) return false
   if (before.isTurn) return true
   const isOther = before.title !== null && fact.title !== null && before.title !== fact.title
   if (fact.track !== 'main' || isOther || days(before, fact) > TOLD_LATE_DAYS) return false

@@ -27,7 +27,8 @@
 -- note: 7. Where a leaving names the role that the person came with, and an earlier leaving names the role they joined later,
 -- note:    with no other event in between, the stint ends with the later leaving, unless a joining elsewhere proves the earlier
 -- note:    one: a joining proves the nearer leaving.
--- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing.
+-- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing. Neither does such
+-- note: a change up to a year after a leaving.
 -- values: track: main | side
 -- values: event_type: joined | left | title_change | nothing
 -- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
@@ -84,8 +85,8 @@ jobs_left as (
         profile_id,
         organization_id,
         event_type,
-        changed_at as joined_at,
         title,
+        changed_at as joined_at,
         min(case when event_type = 'left' then changed_at end) over (
             partition by profile_id, organization_id order by changed_at, event_type
             rows between current row and unbounded following
@@ -285,8 +286,16 @@ followed as (
         coalesce(
             boundaries.event_type = 'left' and lag(boundaries.event_type) over sequence = 'left'
             and outlasting.event_key is null
-            and lag(boundaries.is_turn) over sequence
-            and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) > 62,
+            and (
+                (
+                    lag(boundaries.is_turn) over sequence
+                    and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) > 62
+                )
+                or (
+                    boundaries.is_turn and not lag(boundaries.is_turn) over sequence
+                    and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) <= 365
+                )
+            ),
             false
         ) as is_left_before,
         coalesce(
@@ -299,7 +308,10 @@ followed as (
         coalesce(
             boundaries.event_type = 'left' and lead(boundaries.event_type) over sequence = 'left'
             and (
-                days_between(boundaries.changed_at, lead(boundaries.changed_at) over sequence) <= 62
+                (
+                    days_between(boundaries.changed_at, lead(boundaries.changed_at) over sequence) <= 62
+                    and (boundaries.is_turn or not lead(boundaries.is_turn) over sequence)
+                )
                 or lead(outlasting.event_key) over sequence is not null
             ),
             false

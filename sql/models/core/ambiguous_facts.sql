@@ -11,7 +11,8 @@
 -- note:    leads from it to an executive office. An event without a title belongs to the main track, unless all titles of the
 -- note:    pair are side roles, or a change of title from the main job to a side role came before it with no main job since.
 -- note: 2. A joined event after a joined one, or left after left, with the same title and at most 62 days apart (or in the year
--- note:    that the first names) repeats the same fact: the one detected last counts.
+-- note:    that the first names) repeats the same fact: the one detected last counts, a leaving before a change of title
+-- note:    that shows it.
 -- note: 3. A date known to the month or the year can stand for any day of it, for the year up to the day of detection. Where
 -- note:    both a joining and a leaving can have been first, the leaving is first if the person was already there (the last
 -- note:    unambiguous boundary before is a joining), otherwise the joining is. With nothing before, the person was already
@@ -217,7 +218,7 @@ acting as (
             else title
         end as title,
         case when previous_kind = kind or previous_kind is null or kind is null then previous_title end as previous_title,
-        event_type = 'title_change' and kind <> previous_kind as is_turn
+        event_type = 'title_change' and coalesce(kind = 'end' or kind <> previous_kind, false) as is_turn
     from sorted
     union all
     select
@@ -572,7 +573,12 @@ every_event as (
         not facts.is_said_again as is_first_saying,
         row_number() over (
             partition by facts.profile_id, facts.organization_id, facts.track, facts.fact
-            order by facts.detected_at desc, facts.changed_at desc, facts.event_key desc
+            -- A leaving has a date; a change of title to Former or to a side role shows only when it was noticed.
+            order by
+                case when facts.event_type = 'left' and facts.is_turn then 1 else 0 end,
+                facts.detected_at desc,
+                facts.changed_at desc,
+                facts.event_key desc
         ) = 1 as counts
     from facts
     left join last_changes on last_changes.event_key = facts.event_key and last_changes.track = facts.track
