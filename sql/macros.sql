@@ -125,6 +125,12 @@ create or replace macro month_of_number(number) as
 create or replace macro is_founder_title(level, core) as
     coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false);
 
+-- Whether a title says that the job is held next to another one: by the hour, as a guest, or on loan from the employer who stays.
+-- A Visiting Assistant Professor has no other job.
+-- spark: is_held_beside(title string) returns boolean return coalesce(lower(title) rlike 'part[- ]time|adjunct|visiting (professor|scholar|fellow|lecturer|researcher|scientist)|guest (professor|lecturer|researcher)|honorary|sessional|per diem|freelanc|secondment|seconded|reservist|(army|naval|navy|air force) reserve|teilzeit|nebenberuflich|nebentätigkeit|minijob|freiberuflich|lehrbeauftragte|gastprofessor|gastdozent|abgeordnet|temps partiel|mi-temps|vacataire|professeure? invitée?|tiempo parcial|media jornada|profesora? visitante|comisión de servicio|tempo parcial|meio período|professora? visitante|tempo parziale|docente a contratto|deeltijd|detachering|gastdocent|deltid|gästprofessor|pół etatu|część etatu|совместительств|неполный рабочий|兼职|兼職|非常勤|アルバイト|客座|客員|시간제|겸임', false)
+create or replace macro is_held_beside(title) as
+    coalesce(regexp_matches(lower(title), 'part[- ]time|adjunct|visiting (professor|scholar|fellow|lecturer|researcher|scientist)|guest (professor|lecturer|researcher)|honorary|sessional|per diem|freelanc|secondment|seconded|reservist|(army|naval|navy|air force) reserve|teilzeit|nebenberuflich|nebentätigkeit|minijob|freiberuflich|lehrbeauftragte|gastprofessor|gastdozent|abgeordnet|temps partiel|mi-temps|vacataire|professeure? invitée?|tiempo parcial|media jornada|profesora? visitante|comisión de servicio|tempo parcial|meio período|professora? visitante|tempo parziale|docente a contratto|deeltijd|detachering|gastdocent|deltid|gästprofessor|pół etatu|część etatu|совместительств|неполный рабочий|兼职|兼職|非常勤|アルバイト|客座|客員|시간제|겸임'), false);
+
 -- The date some days after another one; before it where `days` is negative.
 -- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)
 create or replace macro days_later(from_on, days) as

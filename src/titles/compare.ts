@@ -373,10 +373,20 @@ function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
 
 /** "Deputy Manager" → "Manager", "Interim Head of X" → "Head of X": a step where both have one rank. */
 function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles | null {
-  const lift = after.job.deputy - before.job.deputy
   const isOnePost = before.job.leads || isEqual(before.job.words, after.job.words)
-  if (!isSame || !isOnePost || lift === 0) return null
-  return labelOf(lift, 'deputy_of_same_job', 0.8)
+  if (!isSame || !isOnePost) return null
+  const lift = after.job.deputy - before.job.deputy
+  if (lift !== 0) return labelOf(lift, 'deputy_of_same_job', 0.8)
+  return before.job.deputy < 0 ? stepOfActing(before, after) : null
+}
+
+/** "Deputy Headteacher" → "Acting Headteacher" rises; the way back is the end of an interim post. */
+function stepOfActing(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
+  const isActing = after.understood.isInterim
+  if (isActing === before.understood.isInterim) return null
+  return isActing
+    ? verdict('promotion', 'deputy_of_same_job', 0.8)
+    : verdict('lateral', 'end_of_acting', 0.8)
 }
 
 // Measured on labelled pairs (test/titles/labelled), set a little lower where there were few.

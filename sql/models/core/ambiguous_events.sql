@@ -22,12 +22,13 @@
 -- note: 6. A joining of a main job elsewhere proves a leaving here if it is as near to it as a move requires. A change of title
 -- note:    here up to a year after that leaving was reported late if the person is still elsewhere; so was a leaving more than
 -- note:    62 days after it that names nothing else. A person who joined and left elsewhere during an absence of at most 31
--- note:    days was really away. A leaving of the title before the last change of title ends the stint where it is the last
--- note:    event here.
+-- note:    days was really away, as was one who joined a main job elsewhere on a day that lies inside it for certain. A
+-- note:    leaving of the title before the last change of title ends the stint where it is the last event here.
 -- note: 7. Where a leaving names the role that the person came with, and an earlier leaving names the role they joined later,
 -- note:    with no other event in between, the stint ends with the later leaving, unless a joining elsewhere proves the earlier
 -- note:    one: a joining proves the nearer leaving.
--- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing.
+-- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing. Neither does such
+-- note: a change up to a year after a leaving.
 -- values: track: main | side
 -- values: event_type: joined | left | title_change | nothing
 -- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
@@ -67,7 +68,7 @@ involved as (
 
 -- Joinings and leavings of main jobs at employers, for all organisations of these people.
 boundaries as (
-    select events.profile_id, events.organization_id, events.event_type, events.changed_at
+    select events.profile_id, events.organization_id, events.event_type, events.changed_at, events.title
     from dated_events as events
     inner join involved on involved.profile_id = events.profile_id
     left join titles on titles.ladder = events.ladder and titles.title = events.title
@@ -84,6 +85,7 @@ jobs_left as (
         profile_id,
         organization_id,
         event_type,
+        title,
         changed_at as joined_at,
         min(case when event_type = 'left' then changed_at end) over (
             partition by profile_id, organization_id order by changed_at, event_type
@@ -93,7 +95,7 @@ jobs_left as (
 ),
 
 jobs as (
-    select profile_id, organization_id, joined_at, left_at
+    select profile_id, organization_id, title, joined_at, left_at
     from jobs_left
     where event_type = 'joined'
 ),
@@ -284,8 +286,16 @@ followed as (
         coalesce(
             boundaries.event_type = 'left' and lag(boundaries.event_type) over sequence = 'left'
             and outlasting.event_key is null
-            and lag(boundaries.is_turn) over sequence
-            and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) > 62,
+            and (
+                (
+                    lag(boundaries.is_turn) over sequence
+                    and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) > 62
+                )
+                or (
+                    boundaries.is_turn and not lag(boundaries.is_turn) over sequence
+                    and days_between(lag(boundaries.changed_at) over sequence, boundaries.changed_at) <= 365
+                )
+            ),
             false
         ) as is_left_before,
         coalesce(
@@ -298,7 +308,10 @@ followed as (
         coalesce(
             boundaries.event_type = 'left' and lead(boundaries.event_type) over sequence = 'left'
             and (
-                days_between(boundaries.changed_at, lead(boundaries.changed_at) over sequence) <= 62
+                (
+                    days_between(boundaries.changed_at, lead(boundaries.changed_at) over sequence) <= 62
+                    and (boundaries.is_turn or not lead(boundaries.is_turn) over sequence)
+                )
                 or lead(outlasting.event_key) over sequence is not null
             ),
             false
@@ -433,7 +446,8 @@ near as (
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
--- Rule 6: a person who joined and left elsewhere while away was really away, for however short a time.
+-- Rule 6: a person who joined elsewhere while away was really away, for however short a time: they left there before they came
+-- back, or certainly joined between the two days.
 worked_briefly as (
     select distinct here.event_key
     from near as here
@@ -441,10 +455,19 @@ worked_briefly as (
     where
         here.is_back_soon
         and here.track = 'main'
-        and days_between(here.before_at, jobs.joined_at) >= -31
-        and utc_date(jobs.joined_at) <= latest_date(here.changed_at)
-        and latest_date(jobs.left_at) >= utc_date(here.before_at)
-        and utc_date(jobs.left_at) <= latest_date(here.changed_at)
+        and (
+            (
+                days_between(here.before_at, jobs.joined_at) >= -31
+                and utc_date(jobs.joined_at) <= latest_date(here.changed_at)
+                and latest_date(jobs.left_at) >= utc_date(here.before_at)
+                and utc_date(jobs.left_at) <= latest_date(here.changed_at)
+            )
+            or (
+                utc_date(jobs.joined_at) >= latest_date(here.before_at)
+                and latest_date(jobs.joined_at) < utc_date(here.changed_at)
+                and not is_held_beside(jobs.title)
+            )
+        )
 ),
 
 neighbours as (

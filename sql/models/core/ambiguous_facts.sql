@@ -8,10 +8,11 @@
 -- note:    left, and the side role begins. A change from a side role to a main job joins the main job. A title that marks the
 -- note:    end of a job (Retired, Former CFO) is neither: a change of title to it leaves the job before, and a joining with it
 -- note:    counts for nothing. A title that may be outside advice (Technical Advisor) is a side role where a change of title
--- note:    leads from it to an executive office. An event without a title belongs to the main track, unless all titles of the
+-- note:    leads from it to an executive office, or where such an office is joined and nothing else was seen before. An event without a title belongs to the main track, unless all titles of the
 -- note:    pair are side roles, or a change of title from the main job to a side role came before it with no main job since.
 -- note: 2. A joined event after a joined one, or left after left, with the same title and at most 62 days apart (or in the year
--- note:    that the first names) repeats the same fact: the one detected last counts.
+-- note:    that the first names) repeats the same fact: the one detected last counts, a leaving before a change of title
+-- note:    that shows it.
 -- note: 3. A date known to the month or the year can stand for any day of it, for the year up to the day of detection. Where
 -- note:    both a joining and a leaving can have been first, the leaving is first if the person was already there (the last
 -- note:    unambiguous boundary before is a joining), otherwise the joining is. With nothing before, the person was already
@@ -102,13 +103,44 @@ ambiguous_pairs as (
         or count(case when kind <> previous_kind then 1 end) > 0
 ),
 
--- A title that may be outside advice is a side role where it leads to an executive office.
-advice as (
-    select titled.profile_id, titled.organization_id, titled.previous_title as title, max(titled.changed_at) as changed_at
+-- A title that may be outside advice is a side role where it leads to an executive office, by a change of title, or by a joining
+-- before which nothing else was seen.
+led as (
+    select
+        profile_id,
+        organization_id,
+        title,
+        event_type,
+        kind,
+        changed_at,
+        ladder,
+        previous_title,
+        previous_kind,
+        min(case when coalesce(kind <> 'advice' or previous_kind = 'main', kind is null) or event_type = 'left' then changed_at end) over (
+            partition by profile_id, organization_id
+        ) as other_at
     from titled
-    inner join titles on titles.ladder = titled.ladder and titles.title = titled.title
-    where titled.previous_kind = 'advice' and titled.kind = 'main' and titles.level = 'cxo'
-    group by titled.profile_id, titled.organization_id, titled.previous_title
+),
+
+advice as (
+    select profile_id, organization_id, title, max(changed_at) as changed_at
+    from (
+        select led.profile_id, led.organization_id, led.previous_title as title, led.changed_at
+        from led
+        inner join titles on titles.ladder = led.ladder and titles.title = led.title
+        where led.previous_kind = 'advice' and led.kind = 'main' and titles.level = 'cxo'
+        union all
+        select led.profile_id, led.organization_id, advised.title, led.changed_at
+        from led
+        inner join titles on titles.ladder = led.ladder and titles.title = led.title
+        inner join led as advised
+            on advised.profile_id = led.profile_id
+            and advised.organization_id = led.organization_id
+            and advised.changed_at < led.changed_at
+        where
+            led.event_type = 'joined' and led.kind = 'main' and titles.level = 'cxo' and led.changed_at = led.other_at
+    ) as ways
+    group by profile_id, organization_id, title
 ),
 
 resolved as (
@@ -217,7 +249,7 @@ acting as (
             else title
         end as title,
         case when previous_kind = kind or previous_kind is null or kind is null then previous_title end as previous_title,
-        event_type = 'title_change' and kind <> previous_kind as is_turn
+        event_type = 'title_change' and coalesce(kind = 'end' or kind <> previous_kind, false) as is_turn
     from sorted
     union all
     select
@@ -572,7 +604,12 @@ every_event as (
         not facts.is_said_again as is_first_saying,
         row_number() over (
             partition by facts.profile_id, facts.organization_id, facts.track, facts.fact
-            order by facts.detected_at desc, facts.changed_at desc, facts.event_key desc
+            -- A leaving has a date; a change of title to Former or to a side role shows only when it was noticed.
+            order by
+                case when facts.event_type = 'left' and facts.is_turn then 1 else 0 end,
+                facts.detected_at desc,
+                facts.changed_at desc,
+                facts.event_key desc
         ) = 1 as counts
     from facts
     left join last_changes on last_changes.event_key = facts.event_key and last_changes.track = facts.track

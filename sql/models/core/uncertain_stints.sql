@@ -3,9 +3,10 @@
 -- purpose: The people who may no longer be there: most leavings that are never reported show in a joining elsewhere.
 -- incremental_by: profile_id
 -- note: A joining is after everything seen here if its first possible day is later than the last possible day of the last event
--- note: here. People hold a side role, a part-time title or a job at an employer that is not an organisation (employer_kind of
--- note: stints) alongside a main job, so these do not count. An event here later than that joining shows that the person held
--- note: both jobs at once: only a joining after that event counts.
+-- note: here. People hold a side role, a title by the hour, as a guest or on loan, or a job at an employer that is not an
+-- note: organisation (employer_kind of stints) alongside a main job, so these do not count. An event here later than that
+-- note: joining shows that the person held both jobs at once: only a joining after that event counts. To join again an employer
+-- note: who was there before is such a joining if nothing else was seen there since the last event here.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
@@ -13,29 +14,42 @@
 --   uncertain_from_at: When the person joined elsewhere, UTC: from then on it is uncertain whether they are here.
 with
 
-joinings as (
+-- Each joining of a person who was already there, and the last event before it.
+role_starts as (
     select
-        stints.profile_id,
-        stints.organization_id,
-        stints.joined_at
+        profile_id,
+        organization_id,
+        stint_number,
+        part,
+        title,
+        changed_at,
+        lag(changed_at) over (
+            partition by profile_id, organization_id, stint_number order by changed_at, detected_at, event_key
+        ) as previous_at
+    from ambiguous_events
+),
+
+joinings as (
+    select profile_id, organization_id, joined_at, true as is_arrival, joined_at as previous_at
     from stints
+    where is_primary and joined_at is not null and employer_kind is null and not is_held_beside(first_title)
+    union all
+    select
+        role_starts.profile_id,
+        role_starts.organization_id,
+        role_starts.changed_at as joined_at,
+        false as is_arrival,
+        role_starts.previous_at
+    from role_starts
+    inner join stints
+        on stints.profile_id = role_starts.profile_id
+        and stints.organization_id = role_starts.organization_id
+        and stints.stint_number = role_starts.stint_number
     where
-        stints.is_primary
-        and stints.joined_at is not null
+        role_starts.part = 'role_start'
+        and stints.is_primary
         and stints.employer_kind is null
-        and not coalesce(
-            lower(stints.first_title) like '%part-time%'
-            or lower(stints.first_title) like '%part time%'
-            or lower(stints.first_title) like '%adjunct%'
-            or lower(stints.first_title) like '%teilzeit%'
-            or lower(stints.first_title) like '%temps partiel%'
-            or lower(stints.first_title) like '%tiempo parcial%'
-            or lower(stints.first_title) like '%tempo parcial%'
-            or lower(stints.first_title) like '%deeltijd%'
-            or lower(stints.first_title) like '%兼职%'
-            or lower(stints.first_title) like '%非常勤%',
-            false
-        )
+        and not is_held_beside(role_starts.title)
 ),
 
 followed as (
@@ -52,6 +66,7 @@ followed as (
     where
         here.is_open
         and here.is_primary
+        and (joinings.is_arrival or joinings.previous_at < here.last_event_at)
         and utc_date(joinings.joined_at)
         > latest_seen(here.last_event_at, date_precision(here.last_event_at), here.last_detected_at)
 )
