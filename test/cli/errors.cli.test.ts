@@ -234,8 +234,8 @@ describe('settings', () => {
   })
 
   const commandLines = [
-    ['a key as an option', ['run', 'test.yaml', '--api-key', KEY], /not taken as an argument/],
-    ['the key in any argument', ['query', `select '${KEY}'`], /not taken as an argument/],
+    ['a key as an option', ['run', 'test.yaml', '--api-key', KEY], /cannot be an argument/],
+    ['the key in any argument', ['query', `select '${KEY}'`], /cannot be an argument/],
     ['an unknown option', ['run', 'test.yaml', '--quick'], /unknown option '--quick'/],
     ['an unknown command', ['fly'], /unknown command 'fly'/],
     ['a missing argument', ['run'], /missing required argument 'pipeline'/],

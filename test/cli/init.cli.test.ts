@@ -178,6 +178,6 @@ describe('a file .env', () => {
       chownSync(file, 0, 0)
     }
     const told = await callCli(['query', `select '${KEY}'`], { cwd: folder })
-    expect(told.stderr).toContain('an API key is not taken as an argument')
+    expect(told.stderr).toContain('an API key cannot be an argument')
   })
 })
