@@ -259,7 +259,7 @@ describe('no worker sends before a time the service named', () => {
     })
     const error = await errorOf(run.extract({ concurrency: 1, maxWaitMs: 90 * DAY }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
-    expect(error.message).toContain('more than 24 hours away and taken for a mistake')
+    expect(error.message).toContain('more than 24 hours away and counts as a mistake')
     const { length } = service.account
     const tooEarly = await errorOf(run.extract())
     expect(tooEarly).toMatchObject({ exitCode: 5 })

@@ -96,7 +96,7 @@ it('a company that stands as URL in one batch and as id in another is bought onc
     expect([...coverage.keys()].toSorted()).toEqual(['org_a', 'org_b', 'org_c'])
     expect(ids.get('firm-b')).toBe('org_b')
     const reasons = run.records('batch_split').map(({ batch_id, reason }) => [batch_id, reason])
-    const reason = 'asked for under another name'
+    const reason = 'requested under another name'
     expect(Object.fromEntries(reasons)).toEqual({ ids: reason, only: reason })
     expect([...run.run().batches.values()].map(({ state }) => state)).not.toContain('planned')
   }
