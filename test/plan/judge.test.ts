@@ -83,7 +83,7 @@ describe('a pipeline', () => {
         since: THIS_NIGHT,
         message:
           'the last run of nightly ended at 2026-11-20 02:21 UTC with exit 3: the key is refused',
-        hint: 'Set the right key, or ask the provider about the plan, then `jobtide run nightly`.',
+        hint: 'Set the right key, or ask the provider about your plan, then `jobtide run nightly`.',
       },
     ])
     expect(ids(ran(failed, { at: THIS_NIGHT + HOUR }))).toEqual([])
