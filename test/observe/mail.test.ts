@@ -60,7 +60,7 @@ describe('a mail', () => {
     await sendMail(mailServer(url('p:ss/w@rd')), PEOPLE)
     expect(mails.length).toBe(1)
     const why = await refusal(mailServer(url('geheim-4711')))
-    expect(why).toMatch(/^127\.0\.0\.1:\d+ did not take a mail: .*535/)
+    expect(why).toMatch(/^127\.0\.0\.1:\d+ did not accept a mail: .*535/)
     expect(why).not.toContain('geheim-4711')
     expect(mails.length).toBe(1)
   })
@@ -70,7 +70,7 @@ describe('a mail', () => {
       onRcptTo: (_address, _session, done) => done(new Error('no such mailbox')),
     })
     expect(await refusal(mailServer(refusing.url))).toMatch(
-      /did not take a mail: .*no such mailbox/,
+      /did not accept a mail: .*no such mailbox/,
     )
     const after = await startMailServer({}, () => new Error('come back later'))
     expect(await refusal(mailServer(after.url))).toMatch(/come back later/)
@@ -82,7 +82,7 @@ describe('a mail', () => {
     const { port } = silent.address() as AddressInfo
     for (const scheme of ['smtp', 'smtps']) {
       const why = await refusal(mailServer(`${scheme}://127.0.0.1:${port}`), 200)
-      expect(why).toMatch(/did not take a mail: no answer within 0\.2 s/)
+      expect(why).toMatch(/did not accept a mail: no answer within 0\.2 s/)
     }
     const stuck = await startMailServer({ onRcptTo: () => undefined })
     expect(await refusal(mailServer(stuck.url), 200)).toMatch(/no answer within 0\.2 s/)
@@ -91,7 +91,7 @@ describe('a mail', () => {
   it('is not sent over a certificate that nobody vouches for, nor without TLS to another machine', async () => {
     const self = await startMailServer({ secure: true, ...selfSignedCertificate('localhost') })
     expect(await refusal(mailServer(`smtps://me:geheim@localhost:${self.port}`))).toMatch(
-      /^localhost:\d+ did not take a mail: self-signed certificate; NODE_EXTRA_CA_CERTS names more/,
+      /^localhost:\d+ did not accept a mail: self-signed certificate; NODE_EXTRA_CA_CERTS names further/,
     )
     let logins = 0
     const plain = await startMailServer({
