@@ -323,7 +323,7 @@ describe('the disk', () => {
       const pipeline = [site.pipeline, '--concurrency', '1']
       const first = what === 'journal' ? 'extract' : 'run'
       const result = await site.call([first, ...pipeline, ...there, '--json'])
-      expectProblem(result, { exitCode: 9, says, next: /Make room/ })
+      expectProblem(result, { exitCode: 9, says, next: /Free space/ })
       const charged = site.simulator.account().charged_pages
       // Half a warehouse is none: `status` says so in a sentence, and that the run failed.
       const status = await site.call(['status', ...there])

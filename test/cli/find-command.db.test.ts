@@ -160,8 +160,7 @@ describe('find', () => {
       { results: [], filter_errors },
     ])
     expect(answer.document).toMatchObject({ filter_errors: ['nowhere', '{"location":"nowhere"}'] })
-    const text =
-      'no filter  nowhere, {"location":"nowhere"}: the service does not know what that is'
+    const text = 'no filter  nowhere, {"location":"nowhere"}: the service does not recognise this'
     expect(answer.text).toContain(text)
   })
 })

@@ -168,7 +168,7 @@ describe('a pipeline without for_each', () => {
         ])
         const run = await site.run('endpoint: people-search', 'options: { location: nowhere }')
         expect(run.text).toContain(
-          'nowhere, {"location":"nowhere"}: the service does not know what',
+          'nowhere, {"location":"nowhere"}: the service does not recognise',
         )
         expect(run.document).toMatchObject({
           extract: { filter_errors: ['nowhere', '{"location":"nowhere"}'] },

@@ -103,7 +103,7 @@ describe('plan', () => {
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
     expect(document['windows']).toMatchObject([{ days_ago: 2, organizations: 100, batches: 2 }])
     expect(document['expected_credits']).toBeLessThan(13)
-    expect(text).toMatch(/^silent +50 organisations asked before without one event$/m)
+    expect(text).toMatch(/^silent +50 organisations asked before, but without an event$/m)
     expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
   })
 

@@ -187,9 +187,9 @@ describe('restore', () => {
     expect(text.split('\n')).toEqual([
       `restored: ${site.warehouse} from snapshot ${id} of ${at}`,
       '2 tables, 45,002 rows: all of them the rows that were published',
-      'Not in it: journal, ledger and coverage, and how often and when last an event',
-      'was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide',
-      'build` makes the tables again.',
+      'It has no journal, ledger or coverage, and does not know how often and when an',
+      'event was last seen. If the journal is left, `jobtide load` adds what it holds.',
+      '`jobtide build` makes the tables again.',
     ])
     expect(document).toMatchObject({
       snapshot_id: id,

@@ -75,7 +75,7 @@ describe('a snapshot of another journal', () => {
         warehouse_has: { journal_id: OTHER, rows: 1_750, events: 250, organizations: 8 },
       },
     })
-    expect(error?.hint).toMatch(/Is this the data directory you mean.* --adopt-destination/)
+    expect(error?.hint).toMatch(/Check that this is the right data directory.* --adopt-destination/)
     expect(refused({}, poor, { adoptDestination: true })).toBeNull()
   })
 

@@ -24,7 +24,7 @@ describe('asStorageError', () => {
     ['EIO', 'the disk reports an input/output error'],
     ['EACCES', 'permission denied', /^Check the owner/],
     ['EPERM', 'permission denied', /^Check the owner/],
-  ])('says of %s that %s, and exits with 9', (code, meaning, fix = /^Make room or fix/) => {
+  ])('says of %s that %s, and exits with 9', (code, meaning, fix = /^Free space, or fix/) => {
     const cause = systemError(code, 'write')
     expect(asStorageError(cause, 'journal data/journal')).toMatchObject({
       name: 'StorageError',

@@ -214,9 +214,9 @@ describe('erase', () => {
     expect(certificate?.is_complete).toBe(false)
     expect(certificate?.remaining).toEqual([
       `${away}: there is no such folder: mount it, or create an empty one in its place if it is gone for good`,
-      `${other} still names a person who was to be erased: it is another data directory: run forget there as well, with --data-dir`,
-      `${stranger} still names a person who was to be erased`,
-      `${site.directory.warehouse}, table main.own, still names a person who was to be erased`,
+      `${other} still names a person to be erased. It is another data directory: run forget there as well, with --data-dir`,
+      `${stranger} still names a person to be erased`,
+      `${site.directory.warehouse}, table main.own, still names a person to be erased`,
     ])
   }, 120_000)
 
