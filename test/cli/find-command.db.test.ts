@@ -81,7 +81,7 @@ describe('find', () => {
     [1, IS_SOAK ? OUTCOMES : FEW],
     [2, FEW],
   ] as const)(
-    'says why where page %i is refused or not to be had, and changes neither list nor table',
+    'says why page %i is refused or unavailable, and changes neither list nor table',
     async (at, outcomes) => {
       const site = await openSearches()
       const found =
@@ -105,7 +105,7 @@ describe('find', () => {
     },
   )
 
-  it('asks at once for what was refused before, which is free, and shows 2 rows of a list that ended after page 1', async () => {
+  it('requests what was refused before at once, for free, and shows 2 rows of a list that ended after page 1', async () => {
     const site = await openSearches()
     const [first, second] = PAGES
     for (let times = 1; times <= 2; times += 1) {
@@ -120,7 +120,7 @@ describe('find', () => {
     expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
   })
 
-  it('compares a list with its own: 0 more and 0 gone where names hold a tab, a semicolon and a #', async () => {
+  it('compares a list with itself: 0 new and 0 gone if names contain a tab, a semicolon and a #', async () => {
     const site = await openSearches()
     const names = ['Tab\tCo', 'Semi;Colon', '#1 Ltd', ' Blank', 'Plain']
     const items = names.map((name, id) => ({ id, name, network_url: `https://n.example/c/${id}` }))
@@ -134,7 +134,7 @@ describe('find', () => {
     )
   })
 
-  it('writes no formula and no link that runs into a list, which is compared with its own all the same', async () => {
+  it('writes no formula and no link into a list, and still compares the list with itself', async () => {
     const site = await openSearches()
     const items = [
       { id: 1, name: "-2+3+cmd|' /C calc'!A0", network_url: 'https://n.example/c/1' },
@@ -152,7 +152,7 @@ describe('find', () => {
     expect(again).toMatchObject({ exitCode: 0, document: { added: 0, removed: 0 } })
   })
 
-  it('names 2 filters that the service does not know where nothing is found, objects as JSON', async () => {
+  it('names 2 filters that the service does not recognise if nothing is found, objects as JSON', async () => {
     const site = await openSearches()
     const filter_errors = ['nowhere', { location: 'nowhere' }, 'nowhere']
     const answer = await site.find('people', 'location=nowhere', [
@@ -166,7 +166,7 @@ describe('find', () => {
 })
 
 describe('a pipeline over a search', () => {
-  it('changes no table where page 2 is refused or not to be had', async () => {
+  it('changes no table if page 2 is refused or unavailable', async () => {
     const site = await openSearches()
     const found =
       'select company_name from companies_found where position is not null order by position'
@@ -187,7 +187,7 @@ describe('a pipeline over a search', () => {
 })
 
 describe('suggest', () => {
-  it('says why where it is refused or not to be had, and shows nothing of what it once knew', async () => {
+  it('says why it is refused or unavailable, and shows no earlier results', async () => {
     const site = await openSearches()
     const labels = [200, { success: true, results: [{ label: 'Head of Data' }] }] as const
     expect(await site.suggest(labels)).toMatchObject({ exitCode: 0, requests: 1 })

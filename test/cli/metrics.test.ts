@@ -31,7 +31,7 @@ function scraped(history: ReturnType<typeof emptyHistory>, exitCode: number | nu
 }
 
 describe('metrics', () => {
-  it('tell the last end that is recorded, and a later run that could not even begin', () => {
+  it('report the last recorded end, and a later run that could not begin', () => {
     const history = emptyHistory()
     expect(scraped(history)('last_run_exit_code')).toBeUndefined()
     const end = (hoursAgo: number, exit_code: 0 | 4) => {
@@ -52,7 +52,7 @@ describe('metrics', () => {
     expect(refused('last_success_timestamp_seconds')).toBe((NOON - 30 * HOUR) / 1_000)
   })
 
-  it('are one text whatever a name holds; the reader of these tests refuses 8 texts that are none', () => {
+  it('are valid text whatever a name contains; the parser of these tests refuses 8 invalid texts', () => {
     const odd = 'a"b\\c\nd{},= é'
     const metric: Metric = {
       name: 'pages',
@@ -82,7 +82,7 @@ describe('metrics', () => {
 })
 
 describe('a unix socket for health', () => {
-  it('is for its owner alone from when it is there, whatever the mask of the process', async () => {
+  it('is private from its creation on, whatever the umask', async () => {
     const path = join(temporaryFolder(), 'health.sock')
     const mask = process.umask(0)
     onTestFinished(() => void process.umask(mask))
@@ -93,7 +93,7 @@ describe('a unix socket for health', () => {
     expect(process.umask()).toBe(0)
   })
 
-  it('answers its owner alone, refuses a second process and a file in its place, and replaces what a dead one left', async () => {
+  it('answers only its owner, refuses a second process or a file in its place, and replaces the socket of a dead process', async () => {
     const path = join(temporaryFolder(), 'health.sock')
     const listening = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     expect(spawnSync(process.execPath, ['-e', listening]).signal).toBe('SIGKILL')

@@ -15,7 +15,7 @@ const took = (span: OtlpSpan) =>
   (Number(span.endTimeUnixNano) - Number(span.startTimeUnixNano)) / 1e9
 
 describe('a run with OpenTelemetry', () => {
-  it('sends one trace below the one that started it and every figure of metrics.prom; a second run that failed says so', async () => {
+  it('sends one trace below its parent and every metric of metrics.prom; a second, failed run says so', async () => {
     const collector = await otlpServer()
     const site = await openSite({ companies: 2 })
     const env = {
@@ -81,7 +81,7 @@ describe('a run with OpenTelemetry', () => {
     expect(valuesOf(failed?.attributes ?? [])).toMatchObject({ 'jobtide.exit_code': 3 })
   })
 
-  it('ends as it does without, within 6 s more and with a warning, where the endpoint is away, refuses or never answers', async () => {
+  it('ends as without telemetry, at most 6 s later and with a warning, if the endpoint is down, refuses or never answers', async () => {
     const site = await openSite({ companies: 1 })
     const none = await site.run(['extract', site.pipeline])
     const ways = [
@@ -113,7 +113,7 @@ describe('a run with OpenTelemetry', () => {
     expect(stderr).not.toContain('opentelemetry')
   })
 
-  it('ends with the sentence of a failed run, also where the endpoint is away', async () => {
+  it('ends with the message of a failed run, even if the endpoint is down', async () => {
     const site = await openSite({ companies: 6 })
     const env = { ...JSON_OVER_HTTP, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
     const { exitCode, stderr } = await site.run(['extract', site.pipeline, '--credits', '20'], {
@@ -122,7 +122,7 @@ describe('a run with OpenTelemetry', () => {
     expect([exitCode, stderr]).toEqual([4, expect.stringMatching(/budget.*\n {2}→ .*\n$/)])
   })
 
-  it('is told what to install where the libraries are not', () => {
+  it('names what to install if the libraries are missing', () => {
     const folder = temporaryFolder()
     const dist = dirname(CLI)
     for (const part of ['observe', 'support']) {

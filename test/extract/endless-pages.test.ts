@@ -99,7 +99,7 @@ describe('a service whose pages do not end', () => {
     },
   )
 
-  it('with a budget of 200 credits costs no more than that, even where it cannot be told from a long list', async () => {
+  it('costs no more than a budget of 200 credits, even if it looks like a long list', async () => {
     const { run, service } = readFrom((asked) => (asked.daysAgo === 1 ? {} : fresh(50)(asked)))
     expect(await errorOf(run.extract({ creditsLimit: 200 }))).toMatchObject({ exitCode: 4 })
     expect(service.charged()).toBe(200)
@@ -197,7 +197,7 @@ describe('a service whose pages are odd, and do end', () => {
     { what: 'pages have 25 events, as it says', sizes: [25, 25, 25, 25, 25, 3], limit: 25 },
     { what: 'pages have 51 events', sizes: [51, 51, 51, 51, 12] },
   ]
-  it.each(cases)('is read to its end where $what', async ({ sizes, limit = 50 }) => {
+  it.each(cases)('is read to its end if $what', async ({ sizes, limit = 50 }) => {
     const { run, service } = readFrom(({ page }) => ({
       data: events(sizes[page - 1] ?? 0, page * 100),
       hasMore: page < sizes.length,

@@ -46,7 +46,7 @@ const NEVER: readonly (readonly [
 
 describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
   it.each([1, 4])(
-    `by 1 of 19 postings, asked for first by %i workers: the other 18 are answered, and it is asked ${most} times and noted`,
+    `by 1 of 19 postings, requested first by %i workers: the other 18 are answered, and it is requested ${most} times and recorded`,
     async (concurrency) => {
       const { run, answered, asked, service } = postings(19, (id) => id === 1, bad)
       const { quarantined, batchesDone } = await run.collect({ concurrency })
@@ -89,7 +89,7 @@ describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
   })
 })
 
-it('an outage of 8 minutes in the middle of 30 postings is waited for: all are answered', async () => {
+it('an outage of 8 minutes in the middle of 30 postings only delays the run: all are answered', async () => {
   const service = aService(({ body, afterMs }) =>
     afterMs > SECOND && afterMs < 8 * MINUTE
       ? { status: 500, message: 'down' }

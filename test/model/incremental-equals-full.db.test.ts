@@ -39,7 +39,7 @@ describe('a night', () => {
 })
 
 describe('the first answers of endpoints', () => {
-  it('bring their tables, which are not there before, without a full refresh; one with such a name is refused', async () => {
+  it('add their missing tables without a full refresh; an existing table with such a name is refused', async () => {
     await inMemory(async (warehouse) => {
       await insertEvents(warehouse, [{}])
       await build(warehouse)
@@ -70,7 +70,7 @@ describe('the first answers of endpoints', () => {
 })
 
 describe('a second id of an organisation', () => {
-  it('flags the joinings of people of whom nothing is new, as a build from scratch does', async () => {
+  it('flags the joinings of people without news, as a build from scratch does', async () => {
     const joining = (person: string, organization: string) => ({
       profile_id: person,
       organization_id: organization,
@@ -167,7 +167,7 @@ describe('rates of three organisations', () => {
 })
 
 describe('an announced leaving', () => {
-  it('comes due by what the data says of others: the night on which it has happened, the person is gone', async () => {
+  it('comes due by the data of others: on the night when it has happened, the person is gone', async () => {
     await inMemory(async (warehouse) => {
       const current = async () =>
         (

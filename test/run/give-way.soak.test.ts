@@ -12,7 +12,7 @@ import { done, openSite, pipelineText } from '../helpers/run-cli.ts'
 const LIMIT = 3
 
 describe('a nightly run while a backfill is going on', () => {
-  it('goes first at the next batch, then the backfill goes on; no page is bought twice, and at most one request of each hand-over is refused', async () => {
+  it('goes first at the next batch, then the backfill continues; no page is bought twice, and at most one request of each hand-over is refused', async () => {
     const site = await openSite({
       companies: 200,
       events: 1_500,

@@ -29,7 +29,7 @@ async function runIn(site: Site, statements: readonly string[]): Promise<void> {
   }
 }
 
-it('a replay keeps 4 tables, a key, an index, 10,000 rows and 2 views, of which the first is over the second', async () => {
+it('a replay keeps 4 tables, a key, an index, 10,000 rows and 2 views, the first one over the second', async () => {
   const site = await siteWith(
     'create schema "of mine"',
     `create table "of mine"."a table" (id integer primary key, note varchar not null default '-')`,
@@ -75,7 +75,7 @@ it('a replay keeps 4 tables, a key, an index, 10,000 rows and 2 views, of which 
   done(await site.call(['build']))
 })
 
-it('a replay refuses with 2 where a macro, a sequence and a type cannot be copied, and changes nothing; --drop-own drops them', async () => {
+it('a replay exits with 2 if a macro, a sequence and a type cannot be copied, and changes nothing; --drop-own drops them', async () => {
   const site = await siteWith(
     'create table plain as select 42 as answer',
     'create macro mine(a) as a + 1',
