@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// Says in one sentence that this Node.js is too old. So it has no import but the last two, which an older one never reaches,
-// and no word that Node.js 12 does not know: what the program itself needs fails before its first line there.
+// Checks the version of Node.js before anything else is loaded. This file must parse on Node.js 12: it imports nothing
+// before the check, and uses no newer syntax.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(
-    `jobtide: Node.js ${process.versions.node} is too old: Jobtide needs 20.19 or newer\n  → Install it from https://nodejs.org; cron and systemd often find another one than your shell: give the whole path there.\n`,
+    `jobtide: Node.js ${process.versions.node} is too old: Jobtide needs 20.19 or newer\n  → Install it from https://nodejs.org; cron and systemd may find another one than your shell does: give the full path there.\n`,
   )
   process.exitCode = 2
 } else if (isFolderGone()) {
   process.stderr.write(
-    'jobtide: the current folder is gone\n  → Go to another one: relative paths are read from there. Nothing was changed.\n',
+    'jobtide: the current folder no longer exists\n  → Change to another folder, because relative paths start there. Nothing was changed.\n',
   )
   process.exitCode = 2
 } else if (process.argv.slice(2).join(' ') === '--help' && isWide()) {

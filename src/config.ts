@@ -1,5 +1,5 @@
 /**
- * Reads and checks the environment: the only file that reads process.env. A secret is returned as a Secret with its source.
+ * Reads and checks the environment. Only this file reads process.env. It returns a secret as a Secret with its source.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -17,11 +17,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface ApiKey {
   readonly secret: Secret
   readonly source: string
-  /** True for a file that all others may read, or a group other than that of this account may write. */
+  /** True if every account may read the file, or a group other than this account's may write it. */
   readonly isWide: boolean
 }
 
-// All variables that are read; those of notify: end in _URL and are named by the user.
+// All variables that Jobtide reads. Those of notify: are named by the user, and end in _URL.
 const VARIABLES = [
   'API_KEY',
   'API_KEY_FILE',
@@ -40,7 +40,7 @@ const VARIABLES = [
 ]
 const PREFIX = 'JOBTIDE_'
 
-/** Warns about variables whose name is close to one that is read. */
+/** Warns about variables whose names are close to one that Jobtide reads. */
 export function misspelt(environment: Environment): string[] {
   const names = Object.keys(environment).filter((name) => name.startsWith(PREFIX))
   return names.flatMap((name) => {
@@ -55,21 +55,21 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
-/** Sets variables that the AWS SDK and the PostgreSQL client (PGPASSFILE) read, unless the process has them. */
+/** Sets the variables that the AWS SDK and the PostgreSQL client (PGPASSFILE) read, unless they are set. */
 export function exportSdkEnv(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     if (/^(?:AWS_|PG)/.test(name)) process.env[name] ??= value
   }
 }
 
-/** Keeps the AWS SDK from asking for a newer Node on stderr each time; its version is pinned in package.json. */
+/** Stops the AWS SDK from asking for a newer Node on stderr at each start; package.json pins its version. */
 export function quietSdk(): void {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 }
 
 /**
  * The folder for journal and warehouse: `--data-dir`, else JOBTIDE_DATA_DIR, else ./data.
- * @throws ConfigError where no warehouse could be: DuckDB takes what follows a `?` for no part of a path
+ * @throws ConfigError where no warehouse can be: DuckDB ends a path at a `?`
  */
 export function dataDirFrom(environment: Environment, option: string | undefined): string {
   const path = option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
@@ -80,7 +80,7 @@ export function dataDirFrom(environment: Environment, option: string | undefined
 }
 
 /**
- * The level of the log that is asked for: `--log-level`, else JOBTIDE_LOG; null where stderr is for people.
+ * The requested log level: `--log-level`, else JOBTIDE_LOG; null if stderr is for people.
  * @throws ConfigError
  */
 export function logLevelFrom(
@@ -93,7 +93,7 @@ export function logLevelFrom(
   if (level !== undefined) return level
   throw new ConfigError(
     `JOBTIDE_LOG: expected ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(text.slice(0, 40))}`,
-    { hint: 'Unset it for text that people read on stderr.' },
+    { hint: 'Unset it to get plain text on stderr.' },
   )
 }
 
@@ -110,7 +110,7 @@ export function expandVariables(environment: Environment, text: string): string 
   })
 }
 
-// The path is not repeated: a secret may have been put in its place.
+// The message leaves the path out, because it may be a misplaced secret.
 function namedFile(variable: string, path: string): string {
   try {
     refuseLong(statSync(path).size, variable)
@@ -137,15 +137,15 @@ const SIZE_STEPS = 'kmgt'
 const SIZES = {
   JOBTIDE_MEMORY_LIMIT: {
     least: 256e6,
-    hint: 'It limits the memory of the whole process; the default is the limit of the machine and its control groups.',
+    hint: 'It limits the memory of the whole process. The default is the limit of the machine and its control groups.',
   },
   JOBTIDE_TEMP_LIMIT: {
     least: 1e6,
-    hint: 'It limits how much a query or a build may spill to disk next to the warehouse; the default is half of the free space, at most 16 GiB.',
+    hint: 'It limits what a query or build may spill to disk next to the warehouse. The default is half of the free space, at most 16 GiB.',
   },
 }
 
-/** A size in bytes from one of these variables; null where it is not set. @throws ConfigError */
+/** The size in bytes from one of these variables; null if it is not set. @throws ConfigError */
 export function sizeFrom(environment: Environment, name: keyof typeof SIZES): number | null {
   const { least, hint } = SIZES[name]
   const text = environment[name]?.trim()
@@ -163,8 +163,9 @@ export function sizeFrom(environment: Environment, name: keyof typeof SIZES): nu
 const GROUPS_FILE = '/etc/group'
 
 /**
- * The group that may read the copy for analysts, from JOBTIDE_ANALYST_GROUP: a name in /etc/group or a number; null for none.
- * @throws ConfigError when this account cannot give files to it
+ * The group that may read the copy for analysts, from JOBTIDE_ANALYST_GROUP: a name in /etc/group or a number; null for
+ * none.
+ * @throws ConfigError if this account cannot give files to it
  */
 export function analystGroupFrom(environment: Environment): number | null {
   const group = environment['JOBTIDE_ANALYST_GROUP']?.trim()
@@ -188,7 +189,7 @@ export function s3EndpointFrom(environment: Environment): string | undefined {
   return environment['JOBTIDE_S3_ENDPOINT'] || undefined
 }
 
-/** Where the journal is backed up, whatever pipelines say; false for nowhere, undefined where nothing is said. */
+/** Where every pipeline backs the journal up; false for nowhere, undefined if pipelines decide. */
 export function journalBackupFrom(environment: Environment): string | false | undefined {
   const place = environment['JOBTIDE_JOURNAL_BACKUP'] || undefined
   return place === 'false' ? false : place
@@ -216,7 +217,7 @@ export function baseUrlFrom(environment: Environment): string {
   const safe =
     url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname))
   if (url === null || !safe) {
-    // Not the whole text: where two variables were mixed up it holds the key.
+    // Quotes only a part: if two variables were mixed up, the whole text holds the key.
     const got = url === null ? '' : `, got ${url.protocol}//${url.host}`
     throw new ConfigError(
       `JOBTIDE_BASE_URL must be an https address (http only for localhost)${got}`,
@@ -232,10 +233,11 @@ export function baseUrlFrom(environment: Environment): string {
 }
 
 /**
- * The proxies that lead to the service, from HTTPS_PROXY, else HTTP_PROXY, but for NO_PROXY; in small letters they win. A
- * service on this machine is reached without.
+ * The proxies to the service, from HTTPS_PROXY, else HTTP_PROXY, with the exceptions of NO_PROXY. Lower-case names win.
+ * A service on this machine is reached directly.
  * @param baseUrl as baseUrlFrom returns it
- * @returns addresses for http and https, empty for none, and the hosts reached without; undefined when there is none
+ * @returns addresses for http and https, empty for none, and the hosts that are reached directly; undefined without a
+ * proxy
  * @throws ConfigError naming the variable, never its value: it may hold a password
  */
 export function proxiesFrom(environment: Environment, baseUrl: string) {
@@ -254,7 +256,7 @@ function proxyFrom(environment: Environment, names: readonly string[]): string {
     const url = URL.canParse(text) ? new URL(text) : null
     if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '') return text
     throw new ConfigError(`${name} is not the address of a proxy`, {
-      hint: 'Write it as http://proxy.example.com:3128, or unset it; name and password may stand before an @. Nothing was sent.',
+      hint: 'Write it as http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128, or unset it. Nothing was sent.',
     })
   }
   return ''
@@ -262,7 +264,7 @@ function proxyFrom(environment: Environment, names: readonly string[]): string {
 
 /**
  * The API key, from JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE.
- * @throws ConfigError when there is none, or the file belongs to another account or can be written by all
+ * @throws ConfigError if there is none, or the file belongs to another account or every account may write it
  */
 export function apiKeyFrom(environment: Environment): ApiKey {
   const key = keyFrom(environment, 'JOBTIDE_API_KEY')
@@ -273,8 +275,8 @@ export function apiKeyFrom(environment: Environment): ApiKey {
 }
 
 /**
- * The secret by which deliveries of signals are signed, from JOBTIDE_WEBHOOK_SECRET or the file named by
- * JOBTIDE_WEBHOOK_SECRET_FILE; null where there is none.
+ * The secret that signs deliveries of signals, from JOBTIDE_WEBHOOK_SECRET or the file named by
+ * JOBTIDE_WEBHOOK_SECRET_FILE; null if there is none.
  * @throws ConfigError as {@link apiKeyFrom}
  */
 export function webhookSecretFrom(environment: Environment): Secret | null {
@@ -290,7 +292,7 @@ function keyFrom(environment: Environment, name: string): ApiKey | null {
 
 const OTHERS_MAY_READ = 0o004
 
-// Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444: no process can change that there.
+// Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444, and no process can change that.
 function keyFromFile(source: string, path: string): ApiKey {
   const key = namedFile(source, path)
   const found = statSync(path)
@@ -300,7 +302,7 @@ function keyFromFile(source: string, path: string): ApiKey {
   return { secret, source: `file ${path}`, isWide: isExposed || isGroups }
 }
 
-/** @throws ConfigError when a secret is too long to be looked for in what is printed */
+/** @throws ConfigError if a secret is too long to be searched for in output */
 function refuseLong(length: number, source: string): void {
   if (length <= LONGEST_SECRET) return
   throw new ConfigError(`${source} is too long: it may have ${LONGEST_SECRET} characters at most`, {
@@ -309,8 +311,9 @@ function refuseLong(length: number, source: string): void {
 }
 
 /**
- * The secrets among the variables, so that no output shows them. A key in a file is known once the file is read.
- * @throws ConfigError when one is too long to search for
+ * The secrets among the variables, so that output can be kept free of them. A key in a file becomes known when the file
+ * is read.
+ * @throws ConfigError if one is too long to search for
  */
 export function secretsOf(environment: Environment): string[] {
   const keys = [
@@ -328,13 +331,13 @@ export function secretsOf(environment: Environment): string[] {
   return [...own, ...mixedUp, ...proxySecrets(environment), ...postgresSecrets(environment)]
 }
 
-// A lost line end puts the key into the value of another variable, which an error may quote.
+// If a line break is lost, the key ends up in the value of another variable, which an error may quote.
 const KEY_IN_VALUE =
   /(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
 
 const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
 
-// Name and password of a proxy, together and each as written and as meant, also in an address that is malformed.
+// Name and password of a proxy, together and one by one, encoded and decoded, even from a malformed address.
 function proxySecrets(environment: Environment): string[] {
   return PROXY_VARIABLES.flatMap((name) => {
     const user = /^(?:[a-z\d+.-]*:\/\/)?(.*)@/is.exec(environment[name] ?? '')?.[1]
@@ -344,7 +347,7 @@ function proxySecrets(environment: Environment): string[] {
   })
 }
 
-// The password in the address of a database, also in one that is malformed.
+// The password in the address of a database, even a malformed one.
 function postgresSecrets(environment: Environment): string[] {
   return Object.values(environment).flatMap((value = '') => {
     const [, password, option] =
@@ -362,12 +365,12 @@ function decoded(text: string): string {
   }
 }
 
-// A header cannot carry line ends or control characters; the value itself never appears in the message.
+// A header cannot carry line breaks or control characters. The message never quotes the value.
 function checkedKey(key: string, source: string): Secret {
   refuseLong(key.length, source)
   if (/^(["'])[^]*\1$/.test(key)) {
     throw new ConfigError(`${source} begins and ends with a quote`, {
-      hint: 'The quotes are part of the value but not of the key: leave them out.',
+      hint: 'The quotes are not part of the key: remove them.',
     })
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -379,19 +382,19 @@ function checkedKey(key: string, source: string): Secret {
     throw new ConfigError(
       `${source} is too short: a key has at least ${SHORTEST_SECRET} characters`,
       {
-        hint: 'Paste the whole key as the provider gave it. A shorter one could not be kept out of logs.',
+        hint: 'Paste the whole key as the provider gave it. Jobtide could not keep a shorter one out of logs.',
       },
     )
   }
   return new Secret(key)
 }
 
-// `simulate --key` names a made-up key for the simulator to let in; the key in the environment is refused there too.
+// `simulate --key` names a made-up key that the simulator accepts. The key in the environment is refused there as well.
 const TAKES_A_KEY = 'simulate'
 const KEY_OPTION = /^--?(?:api[-_]?key|key|token|authorization|bearer)(?:=|$)/i
 
 /**
- * Refuses a key among the arguments: every user of the machine can read those.
+ * Refuses a key among the arguments, because every user of the machine can read them.
  * @throws ConfigError
  */
 export function refuseKeyInArguments(argv: readonly string[], environment: Environment): void {
@@ -403,20 +406,20 @@ export function refuseKeyInArguments(argv: readonly string[], environment: Envir
   )
   if (!found) return
   throw new ConfigError(
-    'an API key is not taken as an argument: others could read it in the process list',
+    'an API key cannot be an argument: other users could read it in the process list',
     {
       hint: 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
     },
   )
 }
 
-/** How this program was started, for commands to copy: npm names what it runs for `npx`. */
+/** How to start this program, in hints that users copy: `npx jobtide` if npx started it. */
 export function commandName(environment: Environment): string {
   return environment['npm_command'] === 'exec' ? 'npx jobtide' : 'jobtide'
 }
 
 /**
- * Whether a stream gets colours: as its reader says, else where it is a terminal. As in Node, FORCE_COLOR is stronger than
+ * Whether a stream gets colours: as the user says, else if it is a terminal. As in Node, FORCE_COLOR wins over
  * NO_COLOR.
  */
 export function hasColours(
@@ -427,7 +430,7 @@ export function hasColours(
   return no === '' && isTerminal && term !== 'dumb'
 }
 
-/** Whether lines may be drawn again: a log of a CI server that calls itself a terminal keeps each of them. */
+/** Whether lines may be redrawn: the log of a CI server that claims to be a terminal would keep each of them. */
 export function redraws({ CI: ci = '', TERM: term }: Environment): boolean {
   return (ci === '' || ci === 'false' || ci === '0') && term !== 'dumb'
 }

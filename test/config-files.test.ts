@@ -17,7 +17,7 @@ const LIST = 'config/organizations.csv'
 const UPDATE = process.env['UPDATE'] === '1'
 
 describe('config/pipeline.schema.json', () => {
-  it('is what the schema in src/plan/pipeline.ts says', async () => {
+  it('equals the schema in src/plan/pipeline.ts', async () => {
     const schema = {
       title: 'A Jobtide pipeline file',
       anyOf: [pipelineSchema, collectSchema].map((one) => z.toJSONSchema(one, { io: 'input' })),
@@ -66,7 +66,7 @@ describe('config/organizations.csv', () => {
 describe('pipelines', () => {
   const files = readdirSync(join(packageRoot, 'pipelines')).map((name) => `pipelines/${name}`)
 
-  it.each(files)('%s is valid, bears its own name and has a list', (file) => {
+  it.each(files)('%s is valid, has its own name and a list', (file) => {
     const pipeline = parsePipeline(read(file), file)
     expect(`${pipeline.name}.yaml`).toBe(basename(file))
     if (pipeline.kind === 'collect') return

@@ -27,7 +27,7 @@ it('the YAML files have no error', () => {
   expect(documents.flatMap(({ errors }) => errors)).toEqual([])
 })
 
-it('none tries again what another try cannot mend: usage, key, budget, a failed check, a damaged file', () => {
+it('none retries what a retry cannot fix: usage, key, budget, a failed check, a damaged file', () => {
   const { usage, refused, budget, checkFailed, storage } = EXIT
   const codes = [usage, refused, budget, checkFailed, storage].join(', ')
   for (const name of ['airflow/jobtide_nightly.py', 'dagster/jobtide_nightly.py'])

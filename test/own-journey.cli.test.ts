@@ -16,7 +16,7 @@ const CHECK = 'select * from joiners_by_level where joiners < 1'
 const PANEL = `select coalesce(sum(joiners), 0), count(distinct organization_id) from jobtide.joiners_by_level`
 
 it.skipIf(!hasPostgres)(
-  'a list of 3 organisations, a model, a night: the figures of a dashboard over PostgreSQL are those of the warehouse (skipped without a PostgreSQL)',
+  'a list of 3 organisations, a model, a night: a dashboard over PostgreSQL shows the figures of the warehouse (skipped without PostgreSQL)',
   { timeout: 240_000 },
   async () => {
     const server = await startPostgres()

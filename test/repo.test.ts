@@ -45,7 +45,7 @@ describe('imports', () => {
     cli: [...below, ...stages, 'report', 'observe', 'inbox', 'run', 'simulator', 'config'],
   }
 
-  it('knows the place of every folder of src', () => {
+  it('know the layer of every folder of src', () => {
     expect(new Set(source.map(layerOf))).toEqual(new Set(Object.keys(mayImport)))
   })
 
@@ -77,12 +77,12 @@ describe('imports', () => {
     expect(importers.filter((file) => !owners.test(file))).toEqual([])
   })
 
-  it('know no store: one file tells an address of a bucket from one of a folder', () => {
+  it('know no store: only one file tells the address of a bucket from that of a folder', () => {
     const telling = matching(source, /\.startsWith\(['"]s3:/)
     expect(telling).toEqual(['src/publish/store/open-store.ts'])
   })
 
-  it('of packages are those of the table in ARCHITECTURE.md, and the dependencies of the package', () => {
+  it('of packages match the table in ARCHITECTURE.md and the dependencies of the package', () => {
     const { dependencies } = packageJson()
     const imported = source
       .flatMap((file) => importsOf(file))
@@ -180,7 +180,7 @@ describe('SQL', () => {
     },
   )
 
-  it('models of core/ stand in core, others in their tier, about 16 in main; only marts/ is published', () => {
+  it('models of core/ are in core, others in their tier, about 16 in main; only marts/ is published', () => {
     const placed = new Set(
       models.map((one) =>
         [basename(dirname(one.path)), one.schema === 'core', one.isPublished].join(' '),
@@ -197,7 +197,7 @@ describe('SQL', () => {
     expect(new Set(models.map(({ schema }) => schema)).size).toBe(4)
   })
 
-  it('a table made of answers says by which endpoint it comes', () => {
+  it('a table made from answers names its endpoint', () => {
     const known = new Set([...ENDPOINTS.keys(), SIGNAL_DELIVERY])
     const ofEndpoints = models.filter(({ endpoints = [] }) => endpoints.length > 0)
     for (const { name, endpoints = [], schema } of ofEndpoints) {
@@ -249,15 +249,12 @@ describe('SQL', () => {
   // The day of the data is one for all cases: test/model/incremental-equals-full.db.test.ts and person_organizations show it,
   // the headcounts show its months.
   const ofOneCase = models.filter(({ name }) => !['as_of', 'calendar_months'].includes(name))
-  it.each(ofOneCase)(
-    'model $name has a case, and where it stores rows a check',
-    ({ name, kind }) => {
-      const word = new RegExp(`\\b${name}\\b`)
-      const named = checks.filter(({ sql }) => word.test(sql)).map((check) => check.name)
-      if (kind === 'table') expect(named).not.toEqual([])
-      expect(readdirSync(join(packageRoot, 'test', 'models', name))).not.toEqual([])
-    },
-  )
+  it.each(ofOneCase)('model $name has a case, and a check if it stores rows', ({ name, kind }) => {
+    const word = new RegExp(`\\b${name}\\b`)
+    const named = checks.filter(({ sql }) => word.test(sql)).map((check) => check.name)
+    if (kind === 'table') expect(named).not.toEqual([])
+    expect(readdirSync(join(packageRoot, 'test', 'models', name))).not.toEqual([])
+  })
 
   it('schema files are numbered from 1 without a gap', () => {
     const names = files
@@ -300,7 +297,7 @@ describe('the package', () => {
     expect(optional.filter((name) => !(`node_modules/${name}` in packages))).toEqual([])
   })
 
-  it('has no file over 200 kB, and over 800 kB none that an earlier version left', () => {
+  it('has no file over 200 kB, and no archive of an earlier version over 800 kB', () => {
     const mostOf = (path: string) => (/^test\/upgrade\/.*\.br$/.test(path) ? 800_000 : 200_000)
     const large = files.filter(
       (path) => readFileSync(join(packageRoot, path)).length > mostOf(path),
@@ -334,7 +331,7 @@ describe('nothing is left lying about', () => {
     expect(mentioning(others, /\b(?:TODO|FIXME|XXX|HACK)\b/)).toEqual([])
   })
 
-  it('no path of somebody’s machine', () => {
+  it('no path of a developer’s machine', () => {
     expect(mentioning(others, /(?<![\w.$}/])\/(?:work|home|root|Users)\//)).toEqual([])
     const outside = others.filter((path) => !path.startsWith('test/'))
     expect(mentioning(outside, /\.\.\/shared\b/)).toEqual([])
@@ -453,7 +450,7 @@ function mentioning(paths: readonly string[], pattern: RegExp): string[] {
 }
 
 describe('the build', () => {
-  it('leaves a command that can be executed, so that npx runs it also after a rebuild', () => {
+  it('leaves an executable command, so that npx runs it after a rebuild', () => {
     const { mode } = statSync(join(packageRoot, 'dist', 'cli.js'))
     // Windows has no such bit; npm makes a command file there.
     expect(process.platform === 'win32' ? 0o111 : mode & 0o111).toBe(0o111)

@@ -1,4 +1,4 @@
-/** Configures the connections of Jobtide, through proxies where there are any. */
+/** Configures Jobtide's connections, through a proxy if there is one. */
 
 import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici'
 import { messageOf } from '../support/errors.ts'
@@ -6,19 +6,19 @@ import { MIB, SECOND } from '../support/units.ts'
 import { NoTunnelError, isUnreachable } from './unreachable.ts'
 
 export interface AgentOptions {
-  /** Sockets, 1 or more. */
+  /** Most sockets, 1 or more. */
   readonly connections: number
-  /** From the request to the end of the answer's headers, in milliseconds; 30 s. */
+  /** Milliseconds from the request to the end of the response headers; 30 s. */
   readonly headersMs?: number
-  /** Between two pieces of the body, in milliseconds; 15 s. */
+  /** Milliseconds between two chunks of the body; 15 s. */
   readonly idleMs?: number
-  /** For a proxy to open the way to the service, in milliseconds; 12 s. */
+  /** Milliseconds for a proxy to open a tunnel; 12 s. */
   readonly tunnelMs?: number
   /** Proxies to go through; absent: none. */
   readonly proxies?: ProxySettings
 }
 
-/** Addresses of proxies for http and https, empty for none, and the hosts that are reached without, as in NO_PROXY. */
+/** Addresses of proxies for http and https, empty for none, and the hosts that are reached directly, as in NO_PROXY. */
 export interface ProxySettings {
   readonly http: string
   readonly https: string
@@ -28,9 +28,9 @@ export interface ProxySettings {
 const CONNECT_MS = 10 * SECOND
 const HEADERS_MS = 30 * SECOND
 const IDLE_MS = 15 * SECOND
-// The connection to the proxy, and its answer.
+// Connecting to the proxy, and its response.
 const TUNNEL_MS = 12 * SECOND
-// A page of 50 events is about 30 KB; this bounds what a broken service can make us hold.
+// A page of 50 events is about 30 KB. This bounds what a broken service can make us hold in memory.
 export const LARGEST_BODY_BYTES = 32 * MIB
 
 export function createAgent(options: AgentOptions): Dispatcher {

@@ -1,4 +1,4 @@
-/** Errors of the service, in the operator's terms. A key is never part of a message. */
+/** Errors of the service, in the operator's terms. No message contains a key. */
 
 import {
   ConfigError,
@@ -13,7 +13,7 @@ import type { Obstacle } from './unreachable.ts'
 
 /** The service is down, or asked us to retry later than we may wait. The run can be resumed. */
 export class UnavailableError extends JobtideError {
-  /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
+  /** Milliseconds since 1970 UTC before which no request may be sent; null if the service named no time. */
   readonly notBefore: number | null
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
     const time = notBefore === null ? null : isoInstant(notBefore)
@@ -27,33 +27,32 @@ export class UnavailableError extends JobtideError {
 }
 
 /**
- * No connection could be made, and the operator has to fix the cause. A certificate that is not accepted is a
- * configuration error (exit 2); a name or a connection may also be unavailable for a while (exit 5). Nothing was sent
- * in either case.
+ * No connection could be made, and the operator has to fix the cause. An untrusted certificate is a configuration error
+ * (exit 2). A host name or a connection may only be unavailable for a while (exit 5). Nothing was sent in either case.
  * @param reason names host and port
  */
 export function unreachableError(obstacle: Obstacle, reason: string): JobtideError {
   const context = { obstacle }
   if (obstacle === 'certificate') {
     return new ConfigError(reason, {
-      hint: 'Check JOBTIDE_BASE_URL, the clock of this machine, and NODE_EXTRA_CA_CERTS: it names a file with further certificates to trust, such as that of a proxy. Nothing was sent.',
+      hint: 'Check JOBTIDE_BASE_URL, the clock of this machine, and NODE_EXTRA_CA_CERTS, a file with further certificates to trust, such as that of a proxy. Nothing was sent.',
       context,
     })
   }
   return new UnavailableError(reason, null, {
-    hint: 'Check JOBTIDE_BASE_URL and, where a proxy leads out, HTTPS_PROXY and NO_PROXY; then run the same command again. Nothing was sent.',
+    hint: 'Check JOBTIDE_BASE_URL, and HTTPS_PROXY and NO_PROXY if you use a proxy; then run the same command again. Nothing was sent.',
     context,
   })
 }
 
 const NOT_ACCEPTED_HINT =
-  'Nothing was charged. Correct what the service names in the pipeline file, the list or the filters; if all are right, report this text.'
+  'Nothing was charged. Correct what the service names in the pipeline file, the list or the filters. If they are right, report this text.'
 
 function notAccepted(status: number): string {
   return `the service did not accept the request (${status})`
 }
 
-/** 400: the request itself is not acceptable. `serverMessage` names the problem. Never retried as it is. */
+/** 400: the service rejects the request. `serverMessage` names the problem. It is never retried unchanged. */
 export class BadRequestError extends JobtideError {
   /** In full. */
   readonly serverMessage: string
@@ -67,7 +66,7 @@ export class BadRequestError extends JobtideError {
 }
 
 /**
- * The error for an answer that is never asked for again: the request, the key, the account or the address is wrong.
+ * The error for an answer that is never retried: the request, the key, the account or the address is wrong.
  * @param url where the request went
  */
 export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
@@ -75,7 +74,7 @@ export function refusalOf(status: number, serverMessage: string, url: string): J
   const [exitCode, what, hint] = (status === 403 ? notInPlan(url) : REFUSALS[status]) ?? [
     EXIT.usage,
     `unexpected answer ${status} from ${url}`,
-    'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
+    'Check that JOBTIDE_BASE_URL is the address of the job-change service. Nothing was charged.',
   ]
   const context = { status }
   return new JobtideError(exitCode, `${what}: ${shortened(serverMessage)}`, { hint, context })
@@ -88,7 +87,7 @@ function notInPlan(url: string): Refusal {
   return [
     EXIT.refused,
     `the plan of this API key does not include ${data} (403)`,
-    'Ask the provider to add this data to the plan, or use another key; nothing was charged.',
+    'Ask the provider to add this data to the plan, or use another key. Nothing was charged.',
   ]
 }
 
@@ -96,13 +95,13 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: [
     EXIT.refused,
     'the service refused the API key (401)',
-    'Check JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE; nothing was charged.',
+    'Check JOBTIDE_API_KEY, or the file that JOBTIDE_API_KEY_FILE names. Nothing was charged.',
   ],
   402: [
     EXIT.budget,
     'the service requires payment (402)',
     'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it continues where it stopped.',
   ],
-  // Of validation, as most frameworks say it.
+  // The shape of validation errors in most frameworks.
   422: [EXIT.usage, notAccepted(422), NOT_ACCEPTED_HINT],
 }

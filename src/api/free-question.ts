@@ -1,6 +1,6 @@
 /**
- * A question that cannot cost a credit: the service refuses every value in it, and an error of this endpoint is free.
- * The kind of refusal shows whether the address is right, the key is accepted and the plan includes the data.
+ * Sends a request that cannot cost a credit: every value in it is invalid, and errors of this endpoint are free. The
+ * kind of refusal shows whether the address is right, the key is accepted and the plan includes the data.
  */
 
 import type { JobtideError } from '../support/errors.ts'
@@ -10,23 +10,23 @@ import { statedDate, unsaidWait, waitWanted } from './retry-after.ts'
 import { errorMessage } from './schemas.ts'
 import { NoAnswerError, type Transport } from './transport.ts'
 
-/** Where job changes are asked for. */
+/** The path of the job-changes endpoint. */
 export const SEARCH_PATH = '/api/v1/job-changes/search'
 
 const REFUSED = { event_type: 'none', days_ago: 0, page: 10_001, limit: 51 }
 
 export interface FreeAnswer {
-  /** Why a run would not get an answer; null where it would. */
+  /** Why a run would get no answer; null if it would. */
   readonly problem: JobtideError | null
-  /** In words, where there is no problem. */
+  /** In words, if there is no problem. */
   readonly words: string
-  /** The time before which the service accepts no request, milliseconds since 1970 UTC; null for no such time. */
+  /** The time before which the service accepts no request, milliseconds since 1970 UTC; null for none. */
   readonly notBefore: number | null
   /** The time by the service's clock and by ours, milliseconds since 1970 UTC; null without an answer or its `Date`. */
   readonly times: { readonly service: number; readonly ours: number } | null
 }
 
-/** Asks it, once. @throws the signal's reason when it aborts; NoAnswerError when an answer did not arrive whole */
+/** Sends the request once. @throws the signal's reason when it aborts; NoAnswerError when the answer is incomplete */
 export async function askForFree(
   transport: Transport,
   baseUrl: string,

@@ -1,12 +1,12 @@
 /**
- * Grants permits to send one request each, to all workers of this process, in the order in which they ask. A permit
- * waits for its slot in the rate, and while the service's own count says that it would refuse the request. All state is
- * in memory, because one process buys at a time; the journal also keeps an ordered pause.
+ * Grants permits for one request each to all workers of this process, in the order in which they ask. A permit waits
+ * for its slot in the rate, and as long as the service's own counter says that it would refuse the request. All state
+ * is in memory, because one process buys at a time; the journal also keeps a pause that the service ordered.
  *
- * The way to the service is a circuit breaker: `closed`, and requests pass; `paused` until a time that the service
- * ordered; `open` for 30 s after 5 consecutive failures; `half-open` after both: one request alone tests whether the
- * service answers again, and the others follow when it was answered. The more of the last requests failed, the fewer are
- * in flight at a time.
+ * A circuit breaker guards the service: `closed`lets requests pass; `paused` lasts until a time that the service named;
+ * `open` lasts 30 s after 5 consecutive failures; `half-open` follows both: one request tests whether the service
+ * answers again, and the others follow once it does. The more of the last requests failed, the fewer are in flight at a
+ * time.
  */
 
 import { onAbort } from '../support/abort.ts'
@@ -18,30 +18,29 @@ import type { RateReport } from './retry-after.ts'
 /**
  * The outcome of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not
  * work (a 5xx other than 503; no answer; a 200 that is not a page). `deferred`: it asks us to retry later (503).
- * `throttled`: we sent one request too many (429). `undecided`: unknown, because we aborted the request or never sent
- * it.
+ * `throttled`: we sent one request too many (429). `undecided`: unknown, because the request was aborted or never sent.
  */
 export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 'undecided'
 
-/** Failures in a row, of all workers, that open the circuit (reliability practice: graphql-hive, Finagle). */
+/** Consecutive failures, of all workers, that open the circuit (as in graphql-hive and Finagle). */
 const FAILURES_TO_OPEN = 5
 const TRIAL_EVERY_MS = 30 * SECOND
-/** The weight of one request in the share of failures: about the last 20 decide. */
+/** The weight of one request in the share of failures: about the last 20 count. */
 const FAILURE_WEIGHT = 0.05
 
 export interface Permit {
   /**
-   * True when this request alone finds out whether the service answers again: after a pause, or while the circuit is open. Its
-   * failure says nothing of the page that it asks for.
+   * True if this request alone tests whether the service answers again, after a pause or while the circuit is open. Its
+   * failure says nothing about the page that it asks for.
    */
   readonly isHalfOpen: boolean
-  /** Takes note of the headers of the answer. They count at once: what follows from it may wait for a disk. */
+  /** Takes the answer's headers into account, at once: what follows the answer may wait for the disk. */
   learn(report: RateReport): void
-  /** Gives the permit back; a second call does nothing. */
+  /** Returns the permit; a second call does nothing. */
   release(outcome: RequestOutcome): void
 }
 
-/** The permit would come later than the longest allowed wait. */
+/** The permit would take longer than the longest allowed wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
   /** Milliseconds until the permit. */
@@ -58,7 +57,7 @@ export class WaitTooLongError extends Error {
 interface InFlight {
   readonly sentAt: number
   readonly isHalfOpen: boolean
-  /** Whether a count of the service has it. */
+  /** Whether a report of the service's counter includes it. */
   isCounted: boolean
 }
 
@@ -70,19 +69,19 @@ export class Pacer {
   readonly #inFlight = new Set<InFlight>()
   #pausedUntil = Number.NEGATIVE_INFINITY
   #openUntil = Number.NEGATIVE_INFINITY
-  /** Until a trial is answered, no other request is sent. */
+  /** No other request is sent until a trial is answered. */
   #isHalfOpen = false
   #failuresInARow = 0
-  /** The share of requests that failed lately, 0 to 1; the newest count most. */
+  /** The share of recent requests that failed, 0 to 1; the newest count most. */
   #failureShare = 0
-  /** The permit that was asked for last: who asks waits for it first. */
+  /** The permit that was requested last: the next request waits for it first. */
   #last: Promise<unknown> = Promise.resolve()
-  /** Lets the first who waits look again. */
+  /** Wakes the first waiter. */
   #wakeFirst = () => {}
 
   /**
    * @param requestsPerSecond above 0; null for as fast as the service allows
-   * @param maxWaitMs the longest that a permit may let wait
+   * @param maxWaitMs the longest wait for a permit
    */
   constructor(clock: Clock, requestsPerSecond: number | null, maxWaitMs: number) {
     this.#clock = clock
@@ -92,9 +91,9 @@ export class Pacer {
   }
 
   /**
-   * Resolves when one request may be sent. Each permit must be given back.
+   * Resolves when one request may be sent. Each permit must be returned.
    * @throws the signal's reason when it aborts first
-   * @throws WaitTooLongError when the permit would come later than the pacer may let wait
+   * @throws WaitTooLongError when the permit would take longer than the longest wait
    */
   permit(signal: AbortSignal): Promise<Permit> {
     const permit = this.#last.then(() => this.#first(signal))
@@ -102,7 +101,7 @@ export class Pacer {
     return permit
   }
 
-  /** Gives no permit for `ms` milliseconds from now; of several pauses the latest end counts. */
+  /** Gives no permit for `ms` milliseconds from now; of several pauses the last to end counts. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms)
     this.#isHalfOpen = true
@@ -122,7 +121,7 @@ export class Pacer {
     }
   }
 
-  /** When the next request may be sent; infinity for when one in flight has ended. */
+  /** When the next request may be sent; infinity if a request in flight must end first. */
   #nextAt(now: number): number {
     const inFlight = this.#inFlight.size
     const uncounted = [...this.#inFlight].filter(({ isCounted }) => !isCounted).length
@@ -132,7 +131,7 @@ export class Pacer {
       this.#limiter?.nextSlotAt(this.#inFlight, now) ?? now,
       this.#quota.notBefore(uncounted, this.#limiter, now),
     )
-    // A trial is the only request in flight, so that its end cannot be confused with that of an older one.
+    // A trial is the only request in flight, so its result cannot be confused with that of an older request.
     const most = this.#isHalfOpen ? 1 : Math.max(1, Math.floor(1 / this.#failureShare))
     return at <= now && inFlight >= most ? Number.POSITIVE_INFINITY : at
   }
@@ -171,11 +170,11 @@ export class Pacer {
       if (isTrial && this.#pausedUntil <= now) this.#isHalfOpen = false
       return
     }
-    // The first order to wait says nothing about the service's health, nor do those to requests that were in flight
-    // with it. When the service orders each trial to wait again, we ask it less often than it allows.
+    // The first order to wait says nothing about the service's health, and neither do those to requests in flight with
+    // it. If the service answers each trial with another order to wait, we ask less often than it allows.
     if (outcome !== 'failed' && !isTrial) return
     this.#failuresInARow += 1
-    // Requests in flight when the circuit opened also fail; that does not delay the first trial.
+    // Requests that were in flight when the circuit opened fail as well. That does not delay the first trial.
     const beyond = this.#failuresInARow - FAILURES_TO_OPEN
     if (beyond < 0 || (beyond > 0 && !isTrial)) return
     this.#openUntil = now + TRIAL_EVERY_MS
@@ -192,7 +191,7 @@ export class Pacer {
         await new Promise<void>((resolve) => onAbort(waking.signal, resolve))
         return
       }
-      // Timers count whole milliseconds; one that is rounded down only wakes to sleep again.
+      // Timers count whole milliseconds. A wait that is rounded down would only wake up to sleep again.
       await this.#clock.sleep(Math.max(1, Math.ceil(ms)), waking.signal)
     } catch (error) {
       if (!waking.signal.aborted) throw error

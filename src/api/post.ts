@@ -1,4 +1,4 @@
-/** Sends a small request to another address than the service's, such as a webhook. */
+/** Sends a small request to an address other than the service's, such as a webhook. */
 
 import { untilAborted } from '../support/abort.ts'
 import { SECOND } from '../support/units.ts'

@@ -1,24 +1,23 @@
 /**
- * Two limits on how fast requests may follow each other: ours, and the count that the service keeps of us. All times
- * are milliseconds on the monotonic clock.
+ * Two limits on the pace of requests: our own, and the service's counter. All times are milliseconds on the monotonic
+ * clock.
  *
- * Ours is strict: at most a number of requests in any window, as the service counts them, and evenly spaced. The service
- * counts a request when it arrives, which is some time after it was sent and at the latest when it was answered. So a
- * request keeps its place in the window for as long, beyond the window itself, as its round trip took longer than the
- * shortest one known.
+ * Ours is strict: at most so many requests in any window, as the service counts them, and evenly spaced. The service
+ * counts a request on arrival: after it was sent, and at the latest when it was answered. So a request occupies the
+ * window longer than the window itself, by as much as its round trip exceeded the shortest known one.
  *
- * Of the service's count (`X-RateLimit-Remaining` and `-Reset`) only the last report is trusted, which works for windows
- * that begin at a fixed time and for sliding ones: how many more requests are accepted until when. At the reset one
- * request goes ahead and finds out what is taken now. Requests in flight may not be in a count yet, so all of them are
- * taken off it. Answers overtake each other: a report is out of date only when it had come before the request of a later
- * one was sent; of the others the lowest counts. Who keeps a limit as strict as the service's goes by that limit alone,
- * until a request is refused all the same.
+ * Of the service's count (`X-RateLimit-Remaining` and `-Reset`) only the last report is trusted: how many more requests
+ * are accepted until when. This works for fixed and for sliding windows. At the reset one request goes first and reads
+ * the new counter. Requests in flight may not be counted yet, so all of them are subtracted. Answers overtake each
+ * other: a report is outdated only if it arrived before the request of a later report was sent; of the others the
+ * lowest counts. If our own limit is as strict as the service's, it alone decides, until a request is refused
+ * nevertheless.
  */
 
 import { SECOND } from '../support/units.ts'
 import type { RateReport } from './retry-after.ts'
 
-/** So many requests in any window of that length. */
+/** At most `requests` in any window of `windowMs`. */
 export interface RateLimit {
   /** A whole number from 1. */
   readonly requests: number
@@ -30,13 +29,13 @@ export interface SentRequest {
   readonly sentAt: number
 }
 
-// The shortest round trip that is known is still a little longer than the shortest there can be.
+// The shortest known round trip is still a little longer than the shortest possible one.
 const SURE_SHARE = 0.01
-// One late answer (from a server that took long) must not hold its place forever.
+// One late answer, from a slow server, must not occupy the window forever.
 const LONGEST_HOLD_MS = SECOND
-// How late a request may be sent without delaying the next one: timers are late by some milliseconds each time.
+// How late a request may be sent without delaying the next one, because timers fire some milliseconds late.
 const CATCH_UP_MS = 50
-// Until this many round trips are known, the shortest may be one that opened its connection, and would be too long.
+// Until so many round trips are known, even the shortest may include opening its connection, and be too long.
 const ROUND_TRIPS_TO_TRUST = 20
 
 /**
@@ -51,20 +50,20 @@ export function rateLimitOf(requestsPerSecond: number): RateLimit {
 /** Keeps our limit. */
 export class RateLimiter {
   readonly limit: RateLimit
-  /** For each request that has ended and may still be in a window: when it can have arrived at the latest. */
+  /** For each ended request that may still be in a window: the latest time at which it can have arrived. */
   #arrived: number[] = []
   /** When the last request was due in a row of evenly spaced ones. */
   #dueAt = Number.NEGATIVE_INFINITY
   #roundTrips = 0
   #fastestMs = Number.POSITIVE_INFINITY
-  /** False once the service has refused a request that should have been within the limit. */
+  /** False once the service refused a request that was within the limit. */
   isTrusted = true
 
   constructor(limit: RateLimit) {
     this.limit = limit
   }
 
-  /** When the next request may be sent; minus infinity for at once. */
+  /** When the next request may be sent; minus infinity for immediately. */
   nextSlotAt(inFlight: Iterable<SentRequest>, now: number): number {
     const arriving = Array.from(inFlight, ({ sentAt }) => this.#arrivalOf(sentAt, now))
     const newestFirst = [...this.#arrived, ...arriving].toSorted((a, b) => b - a)
@@ -72,12 +71,12 @@ export class RateLimiter {
     return Math.max(nthNewest + this.#windowMs, this.#dueAt + this.#spacingMs)
   }
 
-  /** Takes note that a request is sent now. A little lateness is made up for by the requests after it. */
+  /** Records that a request is sent now. The requests after it make up for a little lateness. */
   sent(now: number): void {
     this.#dueAt = Math.max(this.#dueAt + this.#spacingMs, now - CATCH_UP_MS)
   }
 
-  /** Takes note that a request, sent at `sentAt`, has been answered or has failed now. */
+  /** Records that a request, sent at `sentAt`, was answered or failed now. */
   ended(sentAt: number, now: number): void {
     this.#roundTrips += 1
     this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
@@ -101,26 +100,26 @@ export class RateLimiter {
   }
 }
 
-// A reset "in 0 seconds" is one that was rounded down; one of some seconds may be rounded up.
+// A reset "in 0 seconds" was rounded down; one in some seconds may be rounded up.
 const RESET_ROUNDING_MS = SECOND
 
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null
-  /** Requests that it still accepts. */
+  /** Requests that the service still accepts. */
   readonly remaining: number
-  /** The time from which it accepts more. */
+  /** The time from which the service accepts more. */
   readonly endsAt: number
 }
 
-/** The count of the service, as its answers tell it. */
+/** The service's counter, as its answers report it. */
 export class ServiceQuota {
-  /** Reports that no later one has replaced; none when the service sends none. */
+  /** Reports that no later one has replaced; empty if the service sends none. */
   #reports: readonly CountReport[] = []
-  /** The longest reported time until a reset: no window is shorter. */
+  /** The longest reported time until a reset: a lower bound of the window. */
   #longestResetMs = 0
 
-  /** Learns from the answer to a request. @returns whether it tells a count, which has that request */
+  /** Learns from the answer to a request. @returns whether it reports a counter, which then includes that request */
   learn({ sentAt }: SentRequest, report: RateReport, receivedAt: number): boolean {
     const { limit, remaining, resetMs } = report
     if (remaining === null || resetMs === null) return false
@@ -133,19 +132,19 @@ export class ServiceQuota {
     return true
   }
 
-  /** Learns that a request ended without a count. */
+  /** Learns that a request ended without a report. */
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
-    // The service has stopped sending its count.
+    // The service no longer sends its counter.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
     // The service may still have counted the request.
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 
   /**
-   * When another request may be sent, as far as the service's count is known: minus infinity for at once, infinity for when one
-   * in flight has ended.
-   * @param inFlight requests that no count has yet
-   * @param own the limit that is kept anyway
+   * When another request may be sent by the service's counter: minus infinity for immediately, infinity if a request in
+   * flight must end first.
+   * @param inFlight requests that no report includes yet
+   * @param own our own limit
    */
   notBefore(inFlight: number, own: RateLimiter | null, now: number): number {
     const remaining = Math.min(...this.#reports.map((report) => report.remaining))

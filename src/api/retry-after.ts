@@ -9,7 +9,7 @@ import { obeyedWait } from '../support/waits.ts'
 /** Header names in lower case; a repeated header is an array. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The plan's limit, as the service reports it (`X-RateLimit-*`). */
+/** The plan's rate limit, as the service reports it (`X-RateLimit-*`). */
 export interface RateReport {
   /** Requests per window, when it said so. */
   readonly limit: number | null
@@ -19,7 +19,7 @@ export interface RateReport {
   readonly resetMs: number | null
 }
 
-// "0 seconds" is taken as a moment, so that a service that says it does not get a storm.
+// The shortest wait, so that a service that says "0 seconds" does not get a storm.
 const SHORTEST_WAIT_MS = SECOND
 
 export function headerOf(headers: Headers, name: string): string | undefined {
@@ -28,14 +28,14 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return first?.trim()
 }
 
-/** The answer's `Date`, milliseconds since 1970 UTC; null where it is missing or unreadable. */
+/** The answer's `Date`, milliseconds since 1970 UTC; null if it is missing or unreadable. */
 export function statedDate(headers: Headers): number | null {
   return parseDate(headerOf(headers, 'date') ?? '') ?? null
 }
 
 /**
- * How long the service wants us to wait: `Retry-After`, the longest where a gateway added its own, else `X-RateLimit-Reset`,
- * both in any shape that `parseWait` knows. Undefined when it says nothing that can be understood.
+ * How long the service wants us to wait: `Retry-After`, the longest if a gateway added its own, else
+ * `X-RateLimit-Reset`, each in any shape that `parseWait` knows. Undefined if it says nothing that we understand.
  * @param nowMs our own time, for answers without a `Date`
  * @returns milliseconds from the receipt of the answer, 1 s or more; see obeyedWait
  */
@@ -43,7 +43,7 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
   const serverNow = statedDate(headers) ?? nowMs
   const ordered = [headers['retry-after'] ?? []]
     .flat()
-    // Several numbers in one header are several headers that a gateway has joined.
+    // Several numbers in one header are several headers that a gateway joined.
     .flatMap((text) => (/^[\d.,\s]+$/.test(text) ? text.split(',') : [text]))
     .flatMap((text) => parseWait(text.trim(), serverNow) ?? [])
   const wait =
@@ -76,18 +76,18 @@ function parseWait(text: string | undefined, serverNow: number): number | undefi
   return notPast(parseDate(text), serverNow)
 }
 
-// A time in the past does not say how long to wait: it is ignored.
+// A time in the past is ignored: it does not say how long to wait.
 function notPast(at: number | undefined, serverNow: number): number | undefined {
   return at === undefined || at < serverNow ? undefined : at - serverNow
 }
 
-// Date.parse guesses at nearly any text with a number in it ("wait 2030" is a date to it) and reads a date without a
-// zone as local time, so only known shapes get to it, and those without a zone get one.
+// Date.parse accepts nearly any text with a number in it ("wait 2030"), and reads a date without a zone as local time.
+// So it gets only known shapes, always with a zone.
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?/
 const NAMED_DATES = [
   // The preferred form of RFC 9110 §5.6.7 and the obsolete one of RFC 850.
   /^[a-z]{3,9}, \d{1,2}[ -][a-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2}/i,
-  // asctime, and what JavaScript prints.
+  // The form of asctime, and that of JavaScript.
   /^[a-z]{3} [a-z]{3} {1,2}\d{1,2} \d{2}:\d{2}:\d{2} \d{4}/i,
   /^[a-z]{3} [a-z]{3} \d{2} \d{4} \d{2}:\d{2}:\d{2}/i,
 ]
@@ -105,9 +105,9 @@ function parseDate(text: string): number | undefined {
 }
 
 /**
- * The wait after a 429 or 503 without any header: 60 s, then 2 min. It is our own guess and no order, so it stays well below
- * the time after which a run gives up.
- * @param inARow orders to wait in a row, this one included
+ * The wait after a 429 or 503 without a header: 60 s, then 2 min. It is our guess rather than an order, so it stays
+ * well below the time after which a run gives up.
+ * @param inARow consecutive orders to wait, including this one
  */
 export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE

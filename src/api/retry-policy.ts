@@ -1,6 +1,6 @@
 /**
- * Decides what follows an attempt, whatever was asked: the only place that does. Pure. The pacer carries out pauses and
- * trials, src/extract/retries.ts counts, and src/extract/page-limit.ts knows pagination that never ends.
+ * Decides what follows an attempt at any request. This is the only place that does. Pure. The pacer carries out pauses
+ * and trials, src/extract/retries.ts counts attempts, and src/extract/page-limit.ts stops pagination that never ends.
  *
  * | outcome | others are answered | nothing is answered | exhausted: the run ends, or one item |
  * | --- | --- | --- | --- |
@@ -26,8 +26,8 @@ export type Failure =
       readonly reason: string
     }
   /**
-   * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why no connection
-   * was made; null when there was one, or it is unknown.
+   * No usable answer. `inDoubt`: the service may have charged for it. `obstacle`: why no connection was made; null if
+   * one was made, or the reason is unknown.
    */
   | {
       readonly kind: 'no-answer'
@@ -39,7 +39,7 @@ export type Failure =
   | { readonly kind: 'not-a-page'; readonly reason: string; readonly headers?: Headers }
 
 /**
- * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are not pages, and
+ * Why a run gives up. `page`: this request fails while others are answered. `unreadable`: answers are not pages, and
  * each may be billed. `outage`: the service answered nothing for as long as a run may wait. `long-wait`: the service
  * ordered a longer wait than that. `mistaken-wait`: it ordered a wait of more than a day. `unreachable`: no connection
  * was ever made.
@@ -63,28 +63,28 @@ export type RetryDecision =
 
 export interface RetryState {
   /**
-   * Failed attempts at this request so far, including this one. Orders to wait do not count, nor does a failed trial,
-   * unless its answer is not a page or the service was never reached.
+   * Failed attempts at this request so far, including this one. Orders to wait do not count. A failed trial counts only
+   * if its answer is not a page or the service was never reached.
    */
   readonly attempts: number
-  /** Of these, how many may have been billed. */
+  /** How many of these may have been billed. */
   readonly billable: number
   /**
-   * Consecutive answers, to all requests, that were not pages, including this one; answers that came together count
+   * Consecutive answers to all requests that were not pages, including this one; answers that arrived together count
    * once.
    */
   readonly unreadableInARow: number
   /** Answers to this request that were another page, or about others. */
   readonly wrongPages: number
-  /** Waits ordered by the service in a row, over all requests, this one included if it is one; from 1. */
+  /** Consecutive orders to wait, over all requests, including this one if it is one; from 1. */
   readonly pausesInARow: number
-  /** How long nothing was answered, in milliseconds from the first request that failed since. */
+  /** Milliseconds without an answer, counted from the first request that failed since the last one. */
   readonly outageMs: number
-  /** Failures in that time, one after another: those of requests that were in flight together count once. */
+  /** Failures in that time; those of requests that were in flight together count once. */
   readonly failuresInARow: number
-  /** Whether there was any connection since this attempt at the run began. */
+  /** Whether this attempt at the run ever had a connection. */
   readonly wasReached: boolean
-  /** The longest wait, in milliseconds: for an answer at all, and that the service may order. */
+  /** The longest wait in milliseconds, both for any answer and as ordered by the service. */
   readonly maxWaitMs: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly nowMs: number
@@ -95,40 +95,40 @@ export interface RetryState {
 }
 
 /**
- * Attempts at one request, as long as others are answered: a faulty page is given up after some minutes. Where every
- * second request fails by chance, a run of 400 pages reaches this bound once in 2,600 times.
+ * Attempts at one request while others are answered: a faulty page is given up after some minutes. If every second
+ * request fails by chance, one run of 400 pages in 2,600 reaches this bound.
  */
 export const ATTEMPTS_MAX = 20
 /**
- * Of these, attempts that may be billed: a faulty page costs 60 credits in doubt at most. Where each seventh request
- * fails by chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
+ * The same for attempts that may be billed: a faulty page costs at most 60 credits in doubt. If every seventh request
+ * fails by chance, half of them billable, one run of 400 pages in 12,000 reaches this bound.
  */
 export const BILLABLE_MAX = 6
 const SPREAD_FROM = 3
 /**
- * A service that answers everything with other content is retried for less time than one that is down: each answer may
- * be billed.
+ * A service that answers with something else is retried for less time than one that is down, because each answer may be
+ * billed.
  */
 export const UNREADABLE_IN_A_ROW_MAX = 5
-/** A wrong address, proxy or certificate does not fix itself; a service that is being started gets this long. */
+/** A wrong address, proxy or certificate does not fix itself. A service that is starting gets this long. */
 const UNREACHABLE_MS = 8 * SECOND
 const UNREACHABLE_ATTEMPTS = 2
-/** Time in which no request was sent tells nothing of the service: it must have been asked meanwhile. */
+/** Time without a request says nothing about the service: it must have been asked so often meanwhile. */
 const OUTAGE_FAILURES_LEAST = 3
 const UNREACHABLE_BACKOFF_CAP_MS = 2 * SECOND
 const BACKOFF_BASE_MS = SECOND
 const BACKOFF_CAP_MS = 30 * SECOND
-// A service that answers with another page than the asked one twice will not do better the third time.
+// A service that sends the wrong page twice will not send the right one the third time.
 const WRONG_PAGES_MAX = 2
-// One answer that cannot be read may be cut on its way; the second one is the service's.
+// One unreadable answer may be damaged on its way; a second one is the service's fault.
 const UNREADABLE_PATIENCE = 2
-/** About the service rather than the question. */
+/** Failures of the service rather than of the request. */
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
-// 400 ends its request alone anyway (BadRequestError). Other refusals may be due to the address, but then nothing is
-// answered.
+// A 400 ends its request alone anyway (BadRequestError). Other refusals may be due to a wrong address, but then nothing
+// at all is answered.
 const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
-/** What an attempt says: a row of the table above. */
+/** The row of the table above that an attempt falls into. */
 export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachable'
 
 export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
@@ -139,14 +139,14 @@ export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
   const { status, headers } = failure
   if (status >= 200 && status < 300) return 'unreadable'
   if (status === 429 || status === 503) return 'order'
-  // Every 5xx: gateways have their own in addition to 500, 502 and 504 (520 to 530), and all of them are free.
+  // Every 5xx, all of them free: gateways also send 520 to 530.
   if (status < 500 && !PASSING_4XX.has(status)) return 'refused'
   return headers['retry-after'] === undefined ? 'failed' : 'order'
 }
 
 /**
- * Whether it may have been charged. Errors of this endpoint are free. A page that came damaged was sent, and so probably
- * charged; so may be what came with a status that says success but is not 200.
+ * Whether the attempt may have been charged. Errors of this endpoint are free. A damaged page was sent, and so probably
+ * charged, and so may be an answer with another 2xx status than 200.
  */
 export function isInDoubt(failure: Failure): boolean {
   if (failure.kind === 'no-answer') return failure.inDoubt
@@ -155,7 +155,7 @@ export function isInDoubt(failure: Failure): boolean {
 
 /** The failure as evidence of the service's health. */
 export function healthOf(failure: Failure, outcome: Outcome): RequestOutcome {
-  // A request that never left says nothing of the service.
+  // A request that never left says nothing about the service.
   if (outcome === 'unreachable') return 'undecided'
   if (outcome === 'refused') return 'answered'
   const status = failure.kind === 'status' ? failure.status : 0
@@ -179,26 +179,26 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   if (attempts >= ATTEMPTS_MAX || billable >= BILLABLE_MAX) return { kind: 'give-up', why: 'page' }
   const wasAsked = state.failuresInARow >= OUTAGE_FAILURES_LEAST
   if (wasAsked && outageMs >= maxWaitMs) return { kind: 'give-up', why: 'outage' }
-  // An answer that is not a page may still name a time.
+  // An answer that is not a page may still name a time to wait.
   if (headers['retry-after'] !== undefined) return pauseAll(status, headers, state)
-  // While nothing is answered, the attempts that may be billed are spread over the time that a run may wait.
+  // While nothing is answered, billable attempts are spread over the time that a run may wait.
   const isSpread = billable >= SPREAD_FROM && outageMs >= BACKOFF_CAP_MS
   const leastMs = isSpread ? maxWaitMs / BILLABLE_MAX : 0
   return { kind: 'retry', waitMs: Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)) }
 }
 
-/** How often one item is requested before the others are, whatever its failures. */
+/** How often one item is requested before the others get their turn. */
 export interface Patience {
   /** Attempts; null for as many as the retry policy allows. */
   readonly attempts: number | null
-  /** Whether anything was answered: where nothing is, the service is at fault. */
+  /** Whether anything was answered: if nothing is, the service is at fault. */
   readonly isWell: boolean
   /** Whether every item was requested before. */
   readonly isAgain: boolean
 }
 
 /**
- * Whether a failure is due to the requested item, so that no other item has to wait for it.
+ * Whether a failure is due to the requested item, so that no other item waits for it.
  * @param tries attempts at it, including those that test whether the service answers again
  */
 export function isOfOneThing(
@@ -242,8 +242,8 @@ function backoff({ previousWaitMs, random }: RetryState, capMs: number): number 
 const JITTER_SHARE = 0.1
 const JITTER_CAP_MS = 2 * SECOND
 
-// The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day: anything longer
-// counts as a mistake.
+// The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day, because anything
+// longer counts as a mistake.
 function withJitter(waitMs: number, random: number): number {
   return Math.min(DAY, waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random)
 }

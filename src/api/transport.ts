@@ -22,15 +22,15 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: Buffer
-  /** When the last byte was here, milliseconds since 1970 UTC on our clock. */
+  /** When the last byte arrived, milliseconds since 1970 UTC by our clock. */
   readonly receivedAt: number
 }
 
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
-  /** True when the request may have reached the service, which may have charged for it. */
+  /** True if the request may have reached the service, which may have charged for it. */
   readonly inDoubt: boolean
-  /** Why there was no connection; null when there was one, or it is unknown. */
+  /** Why there was no connection; null if there was one, or the reason is unknown. */
   readonly obstacle: Obstacle | null
   constructor(reason: string, inDoubt: boolean, cause: unknown, obstacle: Obstacle | null = null) {
     super(reason, { cause })
@@ -54,18 +54,18 @@ export interface TransportOptions extends AgentOptions {
   /** Origin and optional path prefix, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: Secret
-  /** A secret that requests may carry: as the key, it is taken out of what an answer repeats. */
+  /** A secret that requests may carry. Like the key, it is removed from answers that repeat it. */
   readonly webhookSecret?: Secret
   readonly clock: Clock
-  /** For the whole of one request, in milliseconds; 60 s. */
+  /** Milliseconds for one whole request; 60 s. */
   readonly deadlineMs?: number
   readonly userAgent?: string
 }
 
-// bodyTimeout is per chunk: a body that drips never trips it, so the whole request has a deadline of its own.
+// bodyTimeout is per chunk, and a dripping body never trips it. So the whole request has its own deadline.
 const DEADLINE_MS = 60 * SECOND
 
-// The request could not even be written.
+// The request could not be written.
 const NEVER_SENT = 'UND_ERR_INVALID_ARG'
 const TOO_LONG = `the answer has more than ${LARGEST_BODY_BYTES / MIB} MiB`
 const WORDS = new Map([
@@ -73,7 +73,7 @@ const WORDS = new Map([
   ['UND_ERR_RES_EXCEEDED_MAX_SIZE', TOO_LONG],
   ['ERR_BUFFER_TOO_LARGE', TOO_LONG],
 ])
-// Node's message for a connection that ends before it could carry a request.
+// Node's message for a connection that ended before it carried a request.
 const BEFORE_TLS = 'before secure TLS connection was established'
 
 export function createTransport(options: TransportOptions): Transport {
@@ -104,11 +104,11 @@ export function createTransport(options: TransportOptions): Transport {
           ? { method: 'GET' as const }
           : { method: 'POST' as const, body: JSON.stringify(body) }),
       })
-      // undici goes on with a request that waits for a proxy to answer CONNECT, whatever its signal says.
+      // undici ignores the abort signal while it waits for a proxy to answer CONNECT.
       const response = await untilAborted(answered, either)
       const { statusCode: status, headers } = response
       const whole = async () => decode(Buffer.from(await response.body.arrayBuffer()), headers)
-      // The headers hold an order to wait: it counts, whatever happens to the body.
+      // An order to wait in the headers counts whatever happens to the body.
       const words = await (isOrder(status) ? whole().catch(() => Buffer.alloc(0)) : whole())
       signal.throwIfAborted()
       return { status, headers, body: withoutKey(words, scrubber), receivedAt: clock.now() }
@@ -145,12 +145,12 @@ async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw new Error(`content-encoding ${encoding} was not asked for`)
   }
-  // Strict: a stream that ends early or fails its checksum throws instead of giving what there is.
+  // Strict: a stream that ends early or fails its checksum throws instead of returning a part.
   return gunzipAsync(raw, { maxOutputLength: LARGEST_BODY_BYTES })
 }
 
-// A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. As
-// latin1, because that gives every other byte back as it came.
+// A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. latin1
+// preserves every other byte.
 function withoutKey(body: Buffer, scrubber: Scrubber): Buffer {
   const text = body.toString('latin1')
   const clean = scrubber.scrub(text)

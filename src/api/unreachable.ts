@@ -1,6 +1,6 @@
 /**
- * Explains why a connection failed, from the message of the system or the HTTP client. Pure. Before any of these the
- * request never left, so nothing can have been charged.
+ * Explains why a connection failed, from the message of the system or the HTTP client. Pure. In all these cases the
+ * request never left, so nothing was charged.
  */
 
 import { messageOf, systemCode } from '../support/errors.ts'
@@ -13,7 +13,7 @@ export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' 
 
 export interface Unreachable {
   readonly obstacle: Obstacle
-  /** In words, with the host and port where the way ended when that is known. */
+  /** In words, with the host and port that failed, if known. */
   readonly reason: string
 }
 
@@ -27,9 +27,9 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   UND_ERR_PRX_TLS: 'certificate',
   ERR_NO_TUNNEL: 'proxy',
 }
-// A certificate that is refused ends the connection before the request.
+// An untrusted certificate ends the connection before the request.
 const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
-// For the address of a thread or the place in OpenSSL's sources only the last part, the reason, is useful.
+// OpenSSL's messages also name a thread and a line of its source. Only the last part, the reason, is useful.
 const OPENSSL = /^[0-9A-F]+:error:(?:[^:]*:){3}([^:]+):[^]*$/
 // undici's message when the answer to CONNECT is not 200.
 const PROXY_ANSWER = /^Proxy response \((\d+)\)/

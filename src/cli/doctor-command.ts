@@ -142,7 +142,7 @@ async function answerFindings(
 
 function holdFinding({ until, pause }: Hold): Finding {
   const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
-  const found = `not checked: it wants no request before ${isoInstant(until)}${why}`
+  const found = `not checked: the service accepts no request before ${isoInstant(until)}${why}`
   return finding('service', 'warning', found, 'If that is a mistake, run with --forget-pause.')
 }
 

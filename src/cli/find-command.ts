@@ -189,7 +189,7 @@ export async function suggestCommand(
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {
     throw new ConfigError('the type to suggest is missing', {
-      hint: 'Name a type and how it begins: jobtide suggest job_title "head of"; or take --filters. Nothing was sent.',
+      hint: 'Name a type and the first letters: jobtide suggest job_title "head of". Or use --filters. Nothing was sent.',
     })
   }
   const collection = collectOnce('suggest', 'suggest', { suggest_type: type, q: text }, SUGGESTING)
@@ -308,7 +308,7 @@ async function ask<T>(
 
 const FILTER = /^(\+?[a-z_]+)(!?)=(.+)$/s
 const HINT =
-  'Write filters as name=value, name!=value to exclude, one argument each; the same name again for several values.'
+  'Write each filter as one argument: name=value, or name!=value to exclude. Repeat a name for several values.'
 
 /** Turns filters into members of a request: several values into a list, an excluded value into the service's notation. */
 function requestOf(filters: readonly string[]): LookupRequest {

@@ -127,8 +127,8 @@ function planReport(plan: ErasurePlan): Report {
       ...(plan.goes_on ? ['This includes what an earlier `forget` left undone.'] : []),
       ...notHereText(unknown),
       isNowhere(plan)
-        ? 'None of it is here. With --yes it is still kept out from now on.'
-        : 'Nothing was changed. With --yes all that is written again without it, for good. Readers see a new snapshot of the warehouse in place of those dropped.',
+        ? 'None of it is here. --yes still keeps it out from now on.'
+        : 'Nothing was changed. With --yes, Jobtide rewrites all of this without it, for good. Readers get a new snapshot in place of those dropped.',
     ],
     data: { is_done: false, ...plan },
   }
@@ -164,7 +164,7 @@ function notHereText(ids: readonly string[]): string[] {
   if (ids.length === 0) return []
   const who = countText(ids.length, 'person', 'people')
   return [
-    `NOT HERE: ${who}, erased before or written otherwise:`,
+    `NOT HERE: ${who}, erased before or spelled differently:`,
     ...firstTexts(ids, SHOWN).map((id) => `  ${id}`),
   ]
 }

@@ -106,7 +106,7 @@ function outputFailure(error: NodeJS.ErrnoException): unknown {
   if (error.code !== 'EBADF') return asStorageError(error, 'standard output')
   // It is closed, or open for reading only.
   return new ConfigError('standard output cannot be written', {
-    hint: 'Give it a terminal, a pipe or a file. The command itself is done.',
+    hint: 'Use a terminal, a pipe or a file. The command itself is done.',
   })
 }
 

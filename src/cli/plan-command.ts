@@ -118,8 +118,8 @@ function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fac
     countFact(label, count, 'organisation', what)
   return [
     fact('new', openRun === null ? plan.neverAsked : 0, 'never asked before'),
-    fact('silent', plan.silent, 'asked before without one event'),
-    fact('left out', plan.quarantined.length, 'refused by the service lately'),
+    fact('silent', plan.silent, 'asked before, but without an event'),
+    fact('left out', plan.quarantined.length, 'recently refused by the service'),
     fact('twice', duplicates, 'named twice in the list'),
     fact('by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS),
   ]
@@ -318,7 +318,7 @@ export async function collectionReport(
       [
         ['expected', bill],
         ...budgetFacts(job, spent, most),
-        plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered lately`],
+        plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered recently`],
         plan.absent > 0 && [
           'absent',
           `${numberText(plan.absent)} of them that the service does not have`,

@@ -265,7 +265,7 @@ export async function describeAsBuilt(
 }
 
 const NOT_IN_IT =
-  'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables again.'
+  'It has no journal, ledger or coverage, and does not know how often and when an event was last seen. If the journal is left, `jobtide load` adds what it holds. `jobtide build` makes the tables again.'
 
 function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople: number): Report {
   const { snapshotId, path: warehouse, tables, rows } = restored

@@ -42,7 +42,7 @@ export function readRecipe(name: string): Recipe {
   const names = recipeNames()
   if (!names.includes(name)) {
     throw new ConfigError(`there is no recipe ${name}`, {
-      hint: `${didYouMean(name, names)}There are: ${names.join(', ')}.`,
+      hint: `${didYouMean(name, names)}Recipes: ${names.join(', ')}.`,
     })
   }
   const sql = readFileSync(join(FOLDER, `${name}.sql`), 'utf8')

@@ -90,7 +90,7 @@ export function notFilterFact(filters: readonly string[]): Fact {
   return (
     filters.length > 0 && [
       'no filter',
-      `${namesText(filters)}: the service does not know what that is`,
+      `${namesText(filters)}: the service does not recognise this`,
     ]
   )
 }
@@ -179,7 +179,7 @@ export function clocksText({
     const since = voidAfter === 0 ? 'all coverage' : `coverage after ${minuteText(voidAfter)}`
     return (
       `the service's clock had reached ${minuteText(before)}, and now said ${minuteText(date)} ` +
-      `(here ${minuteText(ours)}): ${since} is void, and the next run reads it again; is the clock right now?`
+      `(here ${minuteText(ours)}): ${since} is void, and the next run reads it again; check both clocks`
     )
   }
   const ahead = `${durationText(Math.abs(date - ours))} ${date > ours ? 'ahead of' : 'behind'}`
@@ -191,7 +191,7 @@ export function clocksText({
 
 /** Pages of an earlier run with another question. */
 export function leftBehindFact(label: string, pages: number): Fact {
-  const rest = 'of an unfinished run did not fit this one: kept, and asked for again'
+  const rest = 'of an unfinished run did not fit this one: kept, but requested again'
   return countFact(label, pages, 'page', rest)
 }
 
@@ -280,7 +280,7 @@ export function databaseValues({ problem, ...outcome }: DatabaseOutcome): object
 
 /** The copy for analysts in one line; null where it is as it should be. */
 export function analystCopyText({ path, problem }: AnalystCopyReport): string | null {
-  return problem && `${path} is that of the publish before: ${problem.message}`
+  return problem && `${path} is still that of the previous publish: ${problem.message}`
 }
 
 const QUARANTINED_SHOWN = 5

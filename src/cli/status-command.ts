@@ -191,7 +191,7 @@ function waitingFacts(notBefore: Date | null, quarantined: number, files: number
   return [
     notBefore !== null && [
       'wait',
-      `the service wants no request before ${notBefore.toISOString()}`,
+      `the service accepts no request before ${notBefore.toISOString()}`,
       'warning',
     ],
     quarantined > 0 && [

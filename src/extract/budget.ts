@@ -1,6 +1,6 @@
 /**
- * The credits of a run and of the calendar month, which hold at any concurrency: the most a request can cost is reserved
- * before it is sent, and given back or kept when its answer is known. Knows nothing of requests.
+ * The credit limits of a run and of the calendar month. They hold at any concurrency: the most that a request can cost
+ * is reserved before it is sent, and released or kept when its answer is known. Knows nothing about requests.
  */
 
 import { isoInstant } from '../support/clock.ts'
@@ -9,9 +9,9 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
 export interface BudgetOptions {
-  /** Of this run. `limit` in credits, null for none; `spent` before it was killed or resumed. */
+  /** For this run. `limit` in credits, null for none; `spent` before it was killed or resumed. */
   readonly run: { readonly limit: number | null; readonly spent: number }
-  /** Of each calendar month in UTC; `spentBy` month, such as `2026-11`. Absent: no limit. */
+  /** For each calendar month in UTC; `spentBy` month, such as `2026-11`. Absent: no limit. */
   readonly month?: {
     readonly limit: number | null
     readonly spentBy: ReadonlyMap<string, number>
@@ -20,36 +20,36 @@ export interface BudgetOptions {
   readonly price?: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly now: () => number
-  /** The service's time, once it was heard; else null. A month has to have room by both clocks. */
+  /** The service's time, once known; else null. The month must have room by both clocks. */
   readonly serviceNow?: () => number | null
 }
 
-/** The price of one request, reserved. */
+/** The reserved price of one request. */
 export interface Reservation {
   /**
-   * Decides right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
-   * then, or the price may have risen. When it may not leave, the credits are given back: reserve again.
+   * Decides, right before the request leaves, whether it may. While it waited, a new month may have begun, which it
+   * then counts in, or the price may have risen. If it may not leave, the credits are released: reserve again.
    */
   canDispatch(): boolean
-  /** Ends the reservation with what was charged, 0 or more. A second call does nothing. */
+  /** Ends the reservation with the actual charge, 0 or more. A second call does nothing. */
   settle(charged: number): void
 }
 
-/** A limit, what counts against it, and its month; null for the run's. */
+/** A limit, what counts against it, and its month; the month is null for the limit of the run. */
 interface Limit {
   readonly limit: number
   readonly spent: number
   readonly month: string | null
 }
 
-/** No further page may be bought: the run, or the month, has spent its limit. */
+/** No further page may be bought: the limit of the run or of the month is spent. */
 export class BudgetReachedError extends JobtideError {
   constructor({ limit, spent, month }: Limit, price: number) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
     const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a request may cost ${price}`}`
     if (month === null) {
       super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
-        hint: 'Finished batches are kept. Run again to continue with a fresh budget, or raise it with --credits.',
+        hint: 'Finished batches are kept. Run the command again to continue with a new budget, or raise it with --credits.',
         context,
       })
       return
@@ -68,7 +68,7 @@ export class Budget {
   readonly #settled = new Condition()
   #reserved = 0
   #spent: number
-  /** The most that a page has cost so far: a service that charges more than expected is believed. */
+  /** The most that a page has cost so far: if the service charges more than expected, the budget reserves more. */
   #price: number
 
   constructor(options: BudgetOptions) {
@@ -84,8 +84,8 @@ export class Budget {
   }
 
   /**
-   * Reserves the price of one page; waits while other requests may still give theirs back.
-   * @throws BudgetReachedError when no request in flight can free enough
+   * Reserves the price of one page. Waits while other requests may still release theirs.
+   * @throws BudgetReachedError when no request in flight can release enough
    * @throws the signal's reason when it aborts first
    */
   async reserve(signal: AbortSignal): Promise<Reservation> {
@@ -98,7 +98,7 @@ export class Budget {
     }
   }
 
-  /** The limit that this many requests would exceed. */
+  /** The limit that so many more requests would exceed. */
   #reachedBy(requests: number): Limit | undefined {
     const { run, month } = this.#options
     const limits = [
@@ -110,7 +110,7 @@ export class Budget {
     return limits.find(({ limit, spent }) => spent + requests * this.#price > limit)
   }
 
-  /** One, or two where clocks disagree. */
+  /** One month, or two if the clocks disagree. */
   #months(): string[] {
     const { now, serviceNow } = this.#options
     return [...new Set([now(), serviceNow?.() ?? now()].map(monthOf))]

@@ -1,6 +1,6 @@
 /**
- * Spends the money in a run of `kind: collect`: asks an endpoint for one item after another, several at a time, the
- * pages of each in order. It never asks for data that is in the journal. It knows endpoints only by their declaration.
+ * Spends the money in a run of `kind: collect`: asks an endpoint for several items at a time, and for the pages of each
+ * in order. It never asks for data that is in the journal, and knows endpoints only by their declaration.
  */
 
 import PQueue from 'p-queue'
@@ -44,7 +44,7 @@ export interface CollectOptions extends Omit<
   readonly pages: number
 }
 
-/** An item without an answer, the reason, and how the run ends if nothing is answered. */
+/** An item without an answer, the reason, and the error that ends the run if nothing is answered. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
@@ -56,17 +56,17 @@ const NOT_YET = 'the service has no answer yet'
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
   readonly page: number
-  /** Of the requests for pages of the list that may be sent. */
+  /** How many requests for pages of the list may be sent. */
   readonly isLast: boolean
   readonly credits: number
 }
 
-// An item without an answer is requested again at the end of the run, and then by the next one.
+// An item without an answer is requested again at the end of the run, and again by the next run.
 const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
-/** Attempts at one item before the others are requested; in each later round it is one. */
+/** Attempts at one item in the first round. Each later round makes one. */
 const PATIENCE = 3
-/** Consecutive items without an answer, none of them alone at fault: the run ends, because each may be billed. */
+/** So many consecutive items without an answer end the run: the fault is not theirs, and each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
 /**
@@ -85,12 +85,12 @@ class Collection {
   readonly #halt = new AbortController()
   readonly #stop: AbortSignal
   #failure: { readonly error: unknown } | null = null
-  /** Items that are requested again. */
+  /** Items to request again in this run. */
   #later: Unanswered[] = []
-  /** Items that the next run requests. */
+  /** Items to leave to the next run. */
   readonly #left: Unanswered[] = []
   #round = 1
-  /** How many items this round requests, and how many in a row were not answered. */
+  /** How many items this round requests, and how many consecutive ones were not answered. */
   #wanted = 0
   #unansweredInARow = 0
   #isAnswered = false
@@ -136,10 +136,10 @@ class Collection {
       this.#later = []
     }
     stop.throwIfAborted()
-    // Where nothing at all is answered, the service is at fault, and its error ends the run.
+    // If nothing at all is answered, the service is at fault, and its error ends the run.
     const [first] = this.#left.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
-    // The next run would buy its first pages again: this one is resumed in its place.
+    // The next run would buy its first pages again, so this run is resumed instead.
     const begun = this.#left.find(({ history }) => isLookupBegun(history))
     if (begun !== undefined) {
       const { lookup, pages } = begun.history
@@ -156,12 +156,12 @@ class Collection {
     if (this.#failure !== null) throw this.#failure.error
   }
 
-  /** Whether any item of the run was answered, now or before it was resumed. */
+  /** Whether any item of the run was answered, now or before the run was resumed. */
   #isWell(): boolean {
     return this.#isAnswered || this.#done > 0
   }
 
-  // Alone, or where nothing is answered, an item is retried for as long as a run may wait: the service may be down.
+  // A single item, or one while nothing is answered, is retried for as long as a run may wait: the service may be down.
   #patience(): Patience {
     const isWell = this.#isWell()
     const isAgain = this.#round > 1
@@ -170,7 +170,7 @@ class Collection {
     return { attempts: isOneOfMany ? attempts : null, isWell, isAgain }
   }
 
-  // The first error stops the others and is thrown when all have ended.
+  // The first error stops the others, and is thrown when all have ended.
   async #work(history: LookupHistory): Promise<void> {
     if (this.#stop.aborted) return
     try {
@@ -193,9 +193,7 @@ class Collection {
     this.#halt.abort(error)
   }
 
-  /**
-   * Leaves one thing for later, or for the next run. @returns false when too many are unanswered and the run must end
-   */
+  /** Leaves one item for later, or for the next run. @returns false if too many are unanswered and the run must end */
   #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
     const { attempts, isAgain } = this.#patience()
     this.#unansweredInARow += 1
@@ -243,7 +241,9 @@ class Collection {
     }
   }
 
-  /** Where a request for a page goes, and with what body. @param next what asks for the page; null for the first one */
+  /**
+   * The address and body of a request for a page. @param next the value that asks for the page; null for the first page
+   */
   #sentTo(request: LookupRequest, next: LookupHistory['next']) {
     const { endpoint, webhookSecret } = this.#options
     const { path, target, pages: member, secret } = endpoint
@@ -272,7 +272,7 @@ class Collection {
       : { kind: 'status', status, headers, reason: errorMessage(body) }
   }
 
-  // When the append resolves the answer is on the disk, and bought.
+  // When the append resolves, the answer is on the disk and counts as bought.
   async #keep(
     asked: AskedPage,
     { body, status, receivedAt: at }: Answer,
@@ -285,7 +285,7 @@ class Collection {
     const isExpected = sent === null && credits <= price.most
     const sha256 = sha256Hex(body)
     const counted = { page: asked.page, items, ...(total === null ? {} : { total }) }
-    // Gaps are looked at when the list was read to its end: several are then on one page, as a rule.
+    // Gaps are closed after the list was read to its end, because several of them are usually on one page.
     const goesOn = asked.page > pages ? next : null
     const wanted = goesOn ?? pageWithGap(listAfter(list, counted))
     const record: AnswerReceived = {
@@ -306,7 +306,7 @@ class Collection {
       credits_used: credits,
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
-      // One page repeated forever is not a list.
+      // A single page that is repeated forever is not a list.
       next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : wanted,
       body_sha256: sha256,
     }
@@ -323,7 +323,7 @@ class Collection {
     return { bought: record, charged: credits }
   }
 
-  /** The body without members that are not kept; as it came where it has none of them. */
+  /** The body without members that are not kept; unchanged if it has none of them. */
   #kept(body: Buffer, json: unknown): Buffer {
     const isCut = (this.#options.endpoint.notKept ?? []).map((path) => cutMember(json, path))
     return isCut.some(Boolean) ? Buffer.from(JSON.stringify(json)) : body

@@ -1,6 +1,6 @@
 /**
- * Spends the money: reads every batch of a run to its end into the journal, the pages of a batch in order, several
- * batches at a time. It never asks for data that is in the journal; an unfinished batch continues where it stopped. It
+ * Spends the money: reads every batch of a run to its end into the journal, several batches at a time, and the pages of
+ * each in order. It never asks for data that is in the journal: an unfinished batch continues where it stopped. It
  * knows nothing about the warehouse.
  */
 
@@ -43,7 +43,7 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
 const DISORDERED =
   'more than a fifth of its events came on two pages, again when it was read once more'
 
-// Where no batch was read to its end, the service causes a large number of organisations that are not coverable.
+// If no batch was read to its end, so many organisations that are not coverable are the service's fault.
 const NOT_COVERABLE_MAX = 2
 
 const NOT_TRACKED = 'company not tracked'
@@ -55,16 +55,16 @@ class Extraction {
   readonly #untracked: UntrackedCompanies
   readonly #budget: Budget
   readonly #halt = new AbortController()
-  /** The signal of what ends the run, from outside or because of an error. */
+  /** Aborted by whatever ends the run, from outside or by an error. */
   readonly #stop: AbortSignal
-  /** Batches that are being read, in the order in which they began. */
+  /** Batches being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
   readonly #quarantined: Quarantined[] = []
   #notCoverable = 0
-  /** The batches of the run, but for those that were replaced by others. */
+  /** The batches of the run, without those that others replaced. */
   #batches: BatchHistory[]
-  /** Made again when a batch ends: it looks at all of them, and there are many pages. */
+  /** Computed when a batch ends instead of for each page, because it reads all batches. */
   #projection: Projection | null
   readonly #creditsBefore: number
   readonly #names: KnownNames
@@ -106,8 +106,8 @@ class Extraction {
     this.#report()
     // Unfinished batches come first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
-    // The others come in random order: the first ones read show what the rest will cost.
-    // URLs before ids: an id that they show is then not requested again.
+    // The others come in random order, so that the first ones show what the rest will cost.
+    // URLs before ids, so that an id that a URL reveals is not requested again.
     for (const isByUrl of [true, false]) {
       const next = others.filter(({ batch }) => hasUrls(batch) === isByUrl)
       for (const history of shuffled(next, this.#options.random)) this.#enqueue(history)
@@ -137,15 +137,15 @@ class Extraction {
     }
   }
 
-  /** Reads a batch to its end, or replaces it by others. */
+  /** Reads a batch to its end, or replaces it with other batches. */
   async #read(history: BatchHistory): Promise<void> {
     const { batch } = history
-    // For pages that another process read only the cost is known: they may show another company of that name.
+    // Only the cost is known of pages that another process read: they may show another company of that name.
     const isContinued = isBegun(history)
     const unread = isContinued ? batch.organizations : this.#names.unread(batch)
     if (unread.length < batch.organizations.length) {
       const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
-      return this.#replace(history, instead, 'asked for under another name')
+      return this.#replace(history, instead, 'requested under another name')
     }
     const limit = new PageLimit(history, this.#buyer)
     if (history.drift.fault !== null)
@@ -164,8 +164,7 @@ class Extraction {
           throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
-        // Its pages are not one list: a later attempt that continued after them would miss events that the service has
-        // by then.
+        // Its pages are not one list: an attempt that continued after them would miss events.
         if (error instanceof EndlessListError && history.state === 'planned') {
           await this.#split(history, fromPage1(batch), error.message)
         }
@@ -174,12 +173,12 @@ class Extraction {
     }
   }
 
-  /** Finishes a batch that was read to its end; one whose order changed meanwhile is read once more. */
+  /** Finishes a batch that was read to its end. If its order changed meanwhile, it is read once more. */
   async #end(history: BatchHistory, isContinued: boolean): Promise<void> {
     if (!isDisordered(history)) return this.#finish(history, isContinued)
     const { batch, pages } = history
     if (batch.was_endless === true) throw new EndlessListError(DISORDERED, batch.batch_id)
-    // A begun batch is read on by a later run. What replaces it would be planned again, and its pages bought a third time.
+    // A later run continues a begun batch, but would plan its replacement again and buy the pages a third time.
     const reservation = await this.#budget.reserve(this.#stop)
     reservation.settle(0)
     this.#options.logger.warn({ batch: batch.batch_id, pages }, 'list_read_again')
@@ -191,13 +190,13 @@ class Extraction {
     const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) restartBatch(history)
-    // Not believed, after 1, 4 and 9 seconds: a momentary fault may be over.
+    // Requested again after 1, 4 and 9 seconds: a momentary fault may be over by then.
     const waitMs = again === null ? refetchCount(history) ** 2 * SECOND : SECOND
     if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#stop)
     return history.pages === 0 ? 1 : (again ?? history.pages + 1)
   }
 
-  /** Waits until the remaining budget is expected to last for the batches that began before, and for this one. */
+  /** Waits until the remaining budget is expected to cover the batches that began before, and this one. */
   async #untilPayable(history: BatchHistory): Promise<void> {
     while (!this.#isPayable(history)) await this.#progressed.wait(this.#stop)
   }
@@ -240,7 +239,7 @@ class Extraction {
     )
   }
 
-  /** Quarantines the companies that make the service refuse a batch, and continues with the others. */
+  /** Quarantines the companies for which the service refuses a batch, and continues with the others. */
   async #withoutUntracked(history: BatchHistory, refusal: BadRequestError): Promise<void> {
     const { batch } = history
     const reason = shortened(refusal.serverMessage)
@@ -269,7 +268,7 @@ class Extraction {
     instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
-    // The replacement of a batch is read before other batches begin, the smallest part first.
+    // The parts that replace a batch are read before other batches begin, the smallest first.
     for (const one of await this.#split(history, instead, reason)) {
       this.#enqueue(one, one.batch.batch_id.split('.').length)
     }
@@ -335,7 +334,7 @@ class Extraction {
   }
 }
 
-/** Replaces a batch whose pages were not one list. */
+/** Replaces a batch whose pages do not form one list. */
 function fromPage1(batch: BatchRecord): BatchRecord[] {
   return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }

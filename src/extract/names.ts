@@ -1,10 +1,10 @@
 /**
- * The names of companies in one run. A list may name a company by its page and by its id, and only events show that both
- * are the same; it is found faster by its id, and under any later name. The ids of a batch are learnt when it has been
- * read to its end: a slug that two companies share must not be taken for one of them. A URL with a number, and the old
- * URL of a renamed company, are answered under another slug. An id that remains when all others of a batch are known may
- * therefore belong to a company that was not requested, so it is accepted only where an event confirms it or where the
- * batch asks for nothing else.
+ * The names of companies in one run. A list may name a company by its page and by its id, and only events show that
+ * both are the same. By its id a company is found faster, and under any later name. Ids are learnt when a batch has
+ * been read to its end, because a slug that two companies share must not be taken for one of them. A URL with a number,
+ * and the old URL of a renamed company, are answered under another slug. If one id remains when all others of a batch
+ * are known, it may therefore belong to a company that was not requested. It is accepted only if an event confirms it,
+ * or if the batch asks for nothing else.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
@@ -18,7 +18,7 @@ export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_i
 
 /** Collects the ids of one run over the pages of its batches. */
 export class IdLearner {
-  /** By batch_id: ids by slug, and under '' all of them. */
+  /** By batch_id: ids by slug, and all ids under ''. */
   readonly #seen = new Map<string, Map<string, Set<string>>>()
   readonly #learnt = new Set<string>()
 
@@ -36,8 +36,7 @@ export class IdLearner {
   }
 
   /**
-   * The ids that the pages of a batch have shown, each company once in a run. Call it when the batch was read to its
-   * end.
+   * The ids that the pages of a batch showed, each company once in a run. Call it when the batch was read to its end.
    */
   learn(batch: BatchRecord): LearntId[] {
     const ids = this.#seen.get(batch.batch_id)
@@ -54,10 +53,10 @@ export class IdLearner {
   }
 }
 
-/** The batches that a run has read to their end, by the names known by then. */
+/** The batches that a run has read to their end, under the names known by now. */
 export class KnownNames {
   readonly #ids: Map<string, string>
-  /** By event types and filters: how far back each was read, in days. */
+  /** By event types and filters: how many days back each organisation was read. */
   readonly #read = new Map<string, Map<string, number>>()
 
   /** @param ids learnt before, by the requested URL or slug */
@@ -78,7 +77,7 @@ export class KnownNames {
     }
   }
 
-  /** The organisations of a batch that were not read for its event types and its window. */
+  /** The organisations of a batch that were not read yet for its event types and window. */
   unread(batch: BatchRecord): readonly OrganizationRef[] {
     const read = this.#readOf(batch)
     return batch.organizations.filter(

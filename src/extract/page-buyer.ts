@@ -1,7 +1,7 @@
 /**
- * Buys the pages of job changes: builds the request for a page of a batch, and checks its answer before it goes into
- * the journal and any decision. Free probes work the same way: they request the last page that the service counts,
- * which is empty unless a list is too long.
+ * Buys the pages of job changes: builds the request for a page of a batch, and checks the answer before it is
+ * journalled and used. Free probes work the same way: they request the last page that the service counts, which is
+ * empty unless a list is too long.
  */
 
 import { BadRequestError } from '../api/errors.ts'
@@ -24,7 +24,7 @@ import { isAboutCompany } from './untracked.ts'
 export interface BoughtPage {
   readonly record: PageReceived
   readonly page: number
-  /** Events in a page, as the service says it counted; null when it does not say. */
+  /** Events on the page by the service's own count; null if it does not say. */
   readonly limit: number | null
 }
 
@@ -35,7 +35,7 @@ interface Question {
   readonly attempts: PageAttempts
 }
 
-/** Buys the pages of one run; what it learns of the service's state is shared by all workers. */
+/** Buys the pages of one run. All workers share what it learns about the service's state. */
 export class PageBuyer {
   readonly #runId: string
   readonly #options: BuyingOptions
@@ -51,17 +51,17 @@ export class PageBuyer {
     this.#serviceClock = new ServiceClock(options)
   }
 
-  /** Pages so far that cost something else than expected. */
+  /** Pages so far with another charge than expected. */
   get unexpectedCharges(): number {
     return this.#unexpectedCharges
   }
 
-  /** Where the service's clock and this machine's did not agree; null where they did. */
+  /** The disagreement of the service's clock and this machine's; null for none. */
   get clockTrouble(): ClockTrouble | null {
     return this.#serviceClock.trouble
   }
 
-  /** As {@link serviceTime}, by the answers to this process alone; null before the first. */
+  /** Like {@link serviceTime}, but only by the answers to this process; null before the first. */
   get heardTime(): number | null {
     return this.#serviceClock.heard()
   }
@@ -72,8 +72,8 @@ export class PageBuyer {
   }
 
   /**
-   * Buys page `page` (from 1) of `batch`, asking again as often as the retry policy allows.
-   * @throws BadRequestError when the service does not accept the question
+   * Buys page `page` (from 1) of `batch`, with as many attempts as the retry policy allows.
+   * @throws BadRequestError when the service refuses the request
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
@@ -82,8 +82,8 @@ export class PageBuyer {
   }
 
   /**
-   * Asks for free whether the service accepts these companies of `batch`; null when it does not say.
-   * @throws what buy() throws, but for BadRequestError
+   * Asks for free whether the service accepts these companies of `batch`; null if it does not say.
+   * @throws what buy() throws, except BadRequestError
    */
   async accepts(
     batch: BatchRecord,
@@ -95,9 +95,9 @@ export class PageBuyer {
   }
 
   /**
-   * Asks for a page of `batch` to find something out, for free where the page is empty; it is not taken as read. Null when
-   * the service refuses the question or answers with another page.
-   * @throws what buy() throws, but for BadRequestError
+   * Probes a page of `batch`, for free if the page is empty. The page does not count as read. Null if the service
+   * refuses the request or answers with another page.
+   * @throws what buy() throws, except BadRequestError
    */
   async probePage(batch: BatchRecord, page: number): Promise<PageReceived | null> {
     const answer = await this.#probe(batch, page)
@@ -114,8 +114,8 @@ export class PageBuyer {
   }
 
   /**
-   * Notes the ids that the pages of `batch` have shown. Call it when the batch was read to its end.
-   * @returns the ids, with the URL or slug that each was learnt for
+   * Records the ids that the pages of `batch` showed. Call it when the batch was read to its end.
+   * @returns the ids, each with the URL or slug that it was learnt for
    * @throws StorageError when the journal cannot be written
    */
   learnIds(batch: BatchRecord): readonly LearntId[] {
@@ -150,12 +150,12 @@ export class PageBuyer {
     }
     if (envelope.page !== page && !isFreeProbe) {
       attempts.wrongPages += 1
-      return { kind: 'not-a-page', reason: `asked for page ${page}, got page ${envelope.page}` }
+      return { kind: 'not-a-page', reason: `requested page ${page}, got page ${envelope.page}` }
     }
     const events = envelope.events.map(eventFacts)
     const shown = shownIn(batch, events)
     if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
-      // It answers another question.
+      // It is the answer to another request.
       attempts.wrongPages += 1
       const reason = `none of the ${events.length} events of page ${page} is about a requested organisation`
       return { kind: 'not-a-page', reason }
@@ -163,7 +163,7 @@ export class PageBuyer {
     return this.#keep({ ...question, ...sent }, answer, { envelope, events, shown })
   }
 
-  // When the append resolves the page is on the disk, and bought.
+  // When the append resolves, the page is on the disk and counts as bought.
   async #keep(
     asked: Question & SentRequest,
     answer: Answer,

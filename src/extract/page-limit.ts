@@ -1,8 +1,8 @@
 /**
  * Stops pagination that never ends. A service that repeats pages under other numbers, or sends nearly empty pages that
- * promise more, would be paid until the budget is spent. Full pages of new events look the same in a long list and in a
- * made-up one, so no list is cut for its length: a long one makes the service answer questions for empty, free pages,
- * where its lists end.
+ * promise more, would be paid until the budget is spent. Full pages of new events look the same in a long list and in
+ * an endless one, so no list is cut for its length. Instead, a long list is probed with free requests for pages far
+ * behind its end, which must be empty.
  */
 
 import { UnavailableError } from '../api/errors.ts'
@@ -15,18 +15,19 @@ import { LAST_PAGE } from './question.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
 const LONG_FROM = 8
-// A batch with this many pages may have more than the service counts.
+// A batch with so many pages may have more than the service counts.
 const WIDE_FROM = 64
-// 499,950 events of one organisation in one day. Not the last page itself: a service may cut an endless list there.
+// 499,950 events of one organisation in one day. Not the last page itself, because a service may cut an endless list
+// there.
 const CONTROL_PAGE = LAST_PAGE - 1
-// Chosen. One page that was cut by accident must not stop the run, and the events of others can fill a page when some
-// arrive above, but hardly three times.
+// Chosen. One page that was cut by accident must not stop the run. New events at the top can push known ones onto a
+// page once, but hardly three times.
 const FILLED_SHARE = 0.5
 const ODD_PAGES_MAX = 3
-// Wrong clocks may make page 1 the next one again; each time the pages below are paid for again.
+// Wrong clocks may lead back to page 1. Each time the pages after it are paid for again.
 const FIRST_PAGES_MAX = 20
 
-/** A service pages without end: nothing of the batch counts as read. */
+/** The service pages without end: nothing of the batch counts as read. */
 export class EndlessListError extends UnavailableError {
   constructor(what: string, batchId: string) {
     super(`batch ${batchId}: ${what}`, null, {
@@ -35,7 +36,7 @@ export class EndlessListError extends UnavailableError {
   }
 }
 
-/** Watches one batch while one process reads it: events that arrived since an earlier day are not a fault. */
+/** Watches one batch while one process reads it. Across days, new events would look like a fault. */
 export class PageLimit {
   readonly #history: BatchHistory
   readonly #buyer: PageBuyer
@@ -43,7 +44,7 @@ export class PageLimit {
   #isCounted = false
   #repeats = 0
   #firstPages = 0
-  /** Events of the latest pages in a row that promise more although they are not half full, by page. */
+  /** Event counts of the latest consecutive pages that promise more although they are less than half full, by page. */
   readonly #unfilled = new Map<number, number>()
 
   constructor(history: BatchHistory, buyer: PageBuyer) {
@@ -66,9 +67,9 @@ export class PageLimit {
   }
 
   /**
-   * Checks a page before it is taken. The same page requested again is not a repeat.
-   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page that
-   *   only has events of other pages, and when page 1 came 21 times
+   * Checks a page before it is accepted. The same page requested again is not a repeat.
+   * @throws EndlessListError at the third consecutive page that promises more while less than half full, at the third
+   * page that only repeats events of other pages, and when page 1 was read 21 times
    */
   look({ record, limit }: BoughtPage): void {
     const { page } = record
@@ -89,11 +90,11 @@ export class PageLimit {
     const { size } = this.#unfilled
     if (size < ODD_PAGES_MAX) return
     const isEmpty = [...this.#unfilled.values()].every((count) => count === 0)
-    const what = isEmpty ? 'empty pages' : 'pages that are not half full'
+    const what = isEmpty ? 'empty pages' : 'pages that are less than half full'
     this.#end(`${size} ${what} promise more, the last of them page ${page}`)
   }
 
-  // A service that has this page has any page.
+  // A service that has this page has every page.
   async #control(page: number): Promise<void> {
     const { batch } = this.#history
     const organizations = batch.organizations.slice(0, 1)
@@ -105,7 +106,7 @@ export class PageLimit {
     this.#isControlled = true
   }
 
-  /** Whether the page is there and promises more. */
+  /** Whether the page exists and promises more. */
   async #goesOnAt(batch: BatchRecord, page: number): Promise<boolean> {
     const answer = await this.#buyer.probePage(batch, page)
     return answer !== null && answer.has_more && answer.events > 0
@@ -117,8 +118,8 @@ export class PageLimit {
 }
 
 /**
- * Whether its events were in this order on a page and the next one: so they appear again when others arrived above. A
- * service that goes round in circles sends the same pages with the same boundaries.
+ * Whether its events were in this order across the end of one page and the start of the next, as when new events at the
+ * top push them down. A service that goes round in circles repeats pages with the same boundaries.
  */
 function isPushedDown(pages: readonly number[]): boolean {
   const [first = 0] = pages

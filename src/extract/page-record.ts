@@ -1,6 +1,6 @@
 /**
- * The journal's record of a page that was received. Its header says so much of the events that paging and planning never
- * need the body. Pure.
+ * The journal's record of a received page. Its header says enough about the events that paging and planning never need
+ * the body. Pure.
  */
 
 import {
@@ -22,9 +22,9 @@ import { receivedJson } from '../support/json.ts'
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 
-/** An event as far as headers speak of it. */
+/** An event as headers describe it. */
 export interface EventFacts extends MarkedEvent {
-  /** Null when the event does not name it properly. */
+  /** Null if the event does not name it properly. */
   readonly organization: EventOrganization | null
 }
 
@@ -38,7 +38,7 @@ export function eventFacts(value: unknown): EventFacts {
   return { identity: receivedJson(value), detectedAt, organization }
 }
 
-// The natural key: the same in all versions of an event.
+// The natural key, which is the same in all versions of an event.
 function identityOf({ person, organization, event_type, changed_at, title }: JobChangeEvent) {
   const newTitle = event_type === 'title_change' ? title.current : null
   const { organization_id } = organization
@@ -66,7 +66,7 @@ export function pageRecord(received: ReceivedPage): PageReceived {
   const { own, foreign } = received.shown
   const charge = chargeOfPage(envelope.creditsSent, events.length)
   const isOnlyPage = page === 1 && !envelope.hasMore
-  // Of the last page some services say how many events it has.
+  // Some services state the number of events only on the last page.
   const isOwnCount = !envelope.hasMore && envelope.limit === events.length
   const isUsual = envelope.limit === null || envelope.limit === PAGE_EVENTS || isOwnCount
   return {
@@ -87,14 +87,14 @@ export function pageRecord(received: ReceivedPage): PageReceived {
     ...(isUsual ? {} : { counted_by: envelope.limit }),
     body_sha256: sha256Hex(answer.body),
     ...(received.isFreeProbe ? { free_probe: true } : {}),
-    // Of a page that is the only one, paging needs to know nothing.
+    // Paging needs to know nothing about a page that is the only one.
     ...(isOnlyPage ? {} : { keys: encodeMarks(events) }),
     seen: seenOrganizations(own, time.at),
     ...(foreign.size === 0 ? {} : { foreign: [...foreign] }),
   }
 }
 
-/** The events of each organisation in a page, and how many of these were detected in the 365 days before `serverAt`. */
+/** The events of each organisation on a page, and how many of these were detected in the 365 days before `serverAt`. */
 function seenOrganizations(events: readonly EventFacts[], serverAt: number): SeenOrganization[] {
   const seen = new Map<string, { all: number; recent: number }>()
   for (const { organization, detectedAt } of events) {
@@ -107,9 +107,9 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
   return [...seen].map(([id, { all, recent }]) => [id, all, recent])
 }
 
-/** The ids that a page shows of its batch, and those of other organisations. */
+/** The ids on a page that belong to its batch, and those of other organisations. */
 export interface ShownEvents {
-  /** Events that are not of foreign organisations. */
+  /** Events of requested organisations. */
   readonly own: readonly EventFacts[]
   /** Ids of organisations that the batch does not ask for. */
   readonly foreign: ReadonlySet<string>
@@ -122,10 +122,9 @@ export function shownIn(batch: BatchRecord, events: readonly EventFacts[]): Show
 }
 
 /**
- * Ids in a page that its batch did not ask for. Until the id of a company that was requested by URL is known, any id
- * may be its own, also under another name, because companies are renamed. But a URL means one company: a page that has
- * more ids with other names than there are URLs shows companies that were not requested, and no rule can tell them
- * apart.
+ * Ids on a page that its batch did not ask for. Until the id of a company requested by URL is known, any id may be its
+ * own, even under another name, because companies are renamed. But a URL means one company: if a page has more ids with
+ * other names than there are URLs, some companies were not requested, and no rule can tell which.
  */
 function foreignOrganizations(
   events: readonly EventFacts[],

@@ -1,11 +1,11 @@
 /**
- * How much of a run is done, and what it costs in all, judged by the pages of its batches. Pure.
+ * Estimates how much of a run is done and what it costs in total, from the pages of its batches. Pure.
  *
- * The bill is projected from the batches that were read to their end. The rest is taken to be like what was read, in
- * proportion to the pages that were expected of it. The 90 % range is Student's t of that ratio, and above it an allowance
- * for giants: one in n + 1 of the other batches is larger than all n that were read, and lists of companies have long
- * tails. On random lists of 150 to 5,000 of 39,163 real organisations it held in 89 to 97 % of 1,000 draws
- * each or more, for samples of 2 to 40 batches.
+ * The bill is projected from the batches that were read to their end. The rest is assumed to be like them, in
+ * proportion to its expected pages. The 90 % range is Student's t of that ratio, plus an allowance for giants: one in n
+ * + 1 of the other batches is larger than all n that were read, and lists of companies have long tails. On random lists
+ * of 150 to 5,000 of 39,163 real organisations, with samples of 2 to 40 batches, it held in 89 to 97 % of at least
+ * 1,000 draws each.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
@@ -15,16 +15,16 @@ import { sum } from '../support/numbers.ts'
 /** A bill that is not known yet, in credits. */
 export interface Projection {
   readonly expected: number
-  /** The whole bill is within these in nine cases of ten. */
+  /** The whole bill is within these bounds in nine of ten cases. */
   readonly low: number
   readonly high: number
 }
 
-// How much larger than the largest batch that was read such a giant is taken to be; the more were read, the longer the tail
-// that is left. Both were fitted to the real events.
+// How much larger than the largest batch read such a giant is assumed to be. The more batches were read, the longer the
+// remaining tail. Both numbers were fitted to the real events.
 const GIANT = 1.2
 const TAIL = 0.25
-// Two batches alike say little of how much others differ.
+// Two similar batches say little about how much others differ.
 const FEW = 0.3
 const LEAST_PAGES = 1
 
@@ -41,7 +41,7 @@ export function project(batches: readonly BatchHistory[]): Projection | null {
   const ratio = bought / expected
   const residuals = read.map((batch) => paidPages(batch) - ratio * expectedPages(batch))
   const variance = sum(residuals.map((one) => one ** 2)) / (count - 1)
-  // How far off the ratio is, for all of the rest; and how far each batch of the rest is off it.
+  // The error of the ratio for all the rest, and the spread of each batch around the ratio.
   const ofRatio = (variance * count * expectedRest ** 2) / expected ** 2
   const wider = 1 + FEW / (count - 1) ** 2
   const half = wider * studentT(count - 1) * Math.sqrt(ofRatio + variance * rest.length)
@@ -56,14 +56,14 @@ export function project(batches: readonly BatchHistory[]): Projection | null {
   )
 }
 
-// Reading more than expected shows that a batch goes on, not that it is done.
+// Reading more than expected shows that a batch is longer, not that it is done.
 const NEARLY = 0.95
 
-/** How much of the batches is read, from 0 to 1; one with many pages is worth more than one with few. */
+/** The share of the batches that is read, from 0 to 1, weighted by their pages. */
 export function fractionOf(batches: readonly BatchHistory[]): number {
   let planned = 0
   let read = 0
-  // Without lists: each page needs it, and there are many batches.
+  // Builds no lists, because it runs for each page and there are many batches.
   for (const history of batches) {
     const pages = expectedPages(history)
     planned += pages
@@ -72,14 +72,14 @@ export function fractionOf(batches: readonly BatchHistory[]): number {
   return planned === 0 ? 1 : Math.min(1, read / planned)
 }
 
-/** Pages that a batch still has, as far as that is known: at least 1. One longer than expected is taken to be half read. */
+/** Pages left in a batch, as far as known: at least 1. A batch longer than expected counts as half read. */
 export function pagesToBuy(history: BatchHistory): number {
   const { pages, hasMore } = history
   const expected = expectedPages(history)
   return Math.max(1, expected > pages ? expected - pages : hasMore ? pages : 0)
 }
 
-/** Pages that a batch is expected to have: one that is expected to be empty still takes a request. */
+/** The expected pages of a batch, at least 1: even an empty batch takes a request. */
 function expectedPages({ batch }: BatchHistory): number {
   return Math.max(batch.expected_pages ?? LEAST_PAGES, LEAST_PAGES)
 }

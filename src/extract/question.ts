@@ -3,7 +3,7 @@
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 
-/** The service counts pages to here; a batch with more was too wide. */
+/** The service counts pages up to this number; a batch with more was too wide. */
 export const LAST_PAGE = 10_000
 
 /** The JSON body that asks for one page of a batch. */
@@ -34,7 +34,7 @@ export function halve(batch: BatchRecord): BatchRecord[] {
   ]
 }
 
-/** The batch with some of its organisations, under a name of its own: `0012` becomes `0012.<number>`. */
+/** The batch with some of its organisations, under a new name: `0012` becomes `0012.<number>`. */
 export function partOf(
   batch: BatchRecord,
   number: number,

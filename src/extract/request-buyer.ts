@@ -1,5 +1,5 @@
 /**
- * Sends requests that cost: reserves the price, waits for a permit, records the request, sends it, and records the
+ * Sends billable requests: reserves the price, waits for a permit, records the request, sends it, and records the
  * outcome. retries.ts decides what follows a failed request. It knows no endpoint: the request and the reader of its
  * answer are arguments.
  */
@@ -24,21 +24,21 @@ import {
   type PageAttempts,
 } from './retries.ts'
 
-// An answer takes a second or so. An operator who starts a run by hand learns within ten seconds that none comes, even
-// on a slow machine.
+// An answer takes about a second. An operator who starts a run by hand should learn within ten seconds that none comes,
+// even on a slow machine.
 const SILENT_MS = 5 * SECOND
 
 /** The request, repeated until it is answered. */
 export interface PaidRequest {
   readonly path: string
-  /** Null for a request by GET. */
+  /** Null for a GET request. */
   readonly body: object | null
-  /** The most that it may cost: what a request in doubt is counted with. */
+  /** The most that it may cost, which a request in doubt counts as. */
   readonly credits: number
   /** Statuses other than 200 that `read` knows. */
   readonly statuses?: readonly number[]
   readonly attempts: PageAttempts
-  /** Whether others are to be requested, whatever happens to this one; absent: a run ends with its error. */
+  /** Whether the run continues with other requests if this one fails; absent: its error ends the run. */
   readonly patience?: () => Patience
 }
 
@@ -49,15 +49,15 @@ export interface SentRequest {
   readonly requestedAt: number
 }
 
-/** A bought page that is on the disk, and how it is counted. */
+/** A bought page that is on the disk, and how it counts. */
 export interface Bought<T> {
   readonly bought: T
   readonly charged: number
 }
 
 /**
- * Reads an answer with status 200, or another that the request names, and keeps it; or returns the reason why it cannot
- * be used.
+ * Reads an answer with status 200, or another status that the request names, and journals it; or returns the reason why
+ * it is not usable.
  */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
 
@@ -67,16 +67,16 @@ interface Attempt extends PaidRequest, SentRequest {
   readonly sentAt: number
 }
 
-/** The requests of one run; what it learns of the service's state is shared by all workers. */
+/** The requests of one run. All workers share what it learns about the service's state. */
 export class RequestBuyer {
   readonly #runId: string
   readonly #budget: Budget
   readonly #options: BuyingOptions
   readonly #retries: Retries
-  /** Whether it was said that nothing is answered. */
+  /** Whether the operator was informed that nothing is answered. */
   #isSilenceSaid = false
 
-  /** @param path where requests go, for messages */
+  /** @param path of the requests, for messages */
   constructor(runId: string, budget: Budget, options: BuyingOptions, path: string) {
     this.#runId = runId
     this.#budget = budget
@@ -85,9 +85,9 @@ export class RequestBuyer {
   }
 
   /**
-   * Asks as often as the retry policy allows.
-   * @throws UnansweredError when only this thing is not answered
-   * @throws BadRequestError when the service does not accept the question
+   * Makes as many attempts as the retry policy allows.
+   * @throws UnansweredError when only this item gets no answer
+   * @throws BadRequestError when the service refuses the request
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
@@ -118,7 +118,7 @@ export class RequestBuyer {
         try {
           if (!reservation.canDispatch()) continue
           const attempt = this.#dispatch(request, permit)
-          // The request is on its way whatever happens next: it is in doubt until its answer is on the disk.
+          // From here on the request may be under way: it is in doubt until its answer is on the disk.
           charged = request.credits
           const result = await this.#ask(attempt, read)
           const isBought = 'bought' in result
@@ -153,7 +153,7 @@ export class RequestBuyer {
     }
   }
 
-  /** Notes that a request leaves: handed to the operating system, which a killed process survives. */
+  /** Records that a request leaves. The record is handed to the operating system, so it survives a killed process. */
   #dispatch(request: PaidRequest, permit: Permit): Attempt {
     const { clock, writer } = this.#options
     const requestedAt = clock.now()
@@ -195,12 +195,12 @@ export class RequestBuyer {
       const { message, inDoubt, obstacle } = error
       return { kind: 'no-answer', reason: message, inDoubt, obstacle }
     } finally {
-      // With a reason: without one it would create an error and its stack for each page.
+      // With a reason, because abort() without one creates an error with a stack for each page.
       answered.abort('answered')
     }
   }
 
-  /** Says once, for all workers, that the service is silent. */
+  /** Reports once, for all workers, that the service is silent. */
   async #sayWhenSilent(page: number, answered: AbortSignal): Promise<void> {
     const { clock, logger, baseUrl } = this.#options
     await clock.sleep(SILENT_MS, answered).catch(() => undefined)
@@ -209,8 +209,8 @@ export class RequestBuyer {
     logger.warn({ page, waited_ms: SILENT_MS, url: baseUrl }, 'still_waiting')
   }
 
-  // Retry-After wins over the counters. When a page used up the plan's requests, the service has named a time: it is
-  // kept across restarts. An order to wait is noted with its own time; see #fail().
+  // Retry-After wins over the counters. If a page used up the plan's requests, the service named a time, which is kept
+  // across restarts. An order to wait is recorded with its own time; see #fail().
   #learnPace({ permit }: Attempt, { status, headers, receivedAt }: Answer): void {
     if (headers['retry-after'] !== undefined) return
     const report = rateReport(headers, receivedAt)
@@ -220,8 +220,8 @@ export class RequestBuyer {
     this.#notePause(at, Math.ceil(at + report.resetMs), 'requests of the plan used up')
   }
 
-  // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being
-  // written down. One fsync puts the failure and the pause on the disk.
+  // Decides before anything is awaited, so that a pause holds from the moment when its order was read, even while it is
+  // being recorded. One fsync puts the failure and the pause on the disk.
   async #fail(attempt: Attempt, failure: Failure, status: number | null): Promise<FailedAttempt> {
     const { writer, pacer } = this.#options
     const { attempts, requestedAt, permit, sentAt } = attempt
@@ -255,7 +255,7 @@ export class RequestBuyer {
     return { run_id: this.#runId, batch_id: batchId, page, request_id: requestId }
   }
 
-  /** Notes a time before which no request may leave. */
+  /** Records a time before which no request may leave. */
   #notePause(at: number, notBefore: number, reason: string): void {
     const { clock, writer } = this.#options
     const uptime = clock.uptime?.() ?? null

@@ -1,6 +1,6 @@
 /**
- * Counts the requests of a run that brought no page, for all workers together, and carries out what the retry policy
- * decides about them. It knows what happened since this attempt at the run began, but nothing of earlier attempts.
+ * Counts the failed requests of a run, for all workers together, and carries out what the retry policy decides about
+ * them. It knows what happened since this attempt at the run began, but nothing about earlier attempts.
  */
 
 import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
@@ -36,12 +36,12 @@ export function noAttempts(batchId: string, page: number): PageAttempts {
   return { page, batchId, failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
 }
 
-/** A request that brought no page, and the decision about it. */
+/** A failed request, and the decision about it. */
 export interface FailedAttempt {
   readonly failure: Failure
   readonly decision: RetryDecision
   readonly health: RequestOutcome
-  /** When it happened and when the wait ends that was decided, milliseconds since 1970 UTC. */
+  /** When it happened, and when the wait that was decided ends, in milliseconds since 1970 UTC. */
   readonly at: number
   readonly notBefore: number
 }
@@ -49,7 +49,7 @@ export interface FailedAttempt {
 export interface FailedRequest {
   /** On the monotonic clock. */
   readonly sentAt: number
-  /** It alone was to find out whether the service answers again. */
+  /** Whether it was the single request that tests whether the service answers again. */
   readonly isHalfOpen: boolean
 }
 
@@ -59,13 +59,13 @@ export function wordsOf(failure: Failure): string {
 }
 
 /**
- * One item gets no answer, while others may: a run of `kind: collect` continues without it. Its cause is the error that
- * ends a run in which nothing is answered.
+ * One item gets no answer, but others may: a run of `kind: collect` continues without it. Its cause ends the run if
+ * nothing else is answered.
  */
 export class UnansweredError extends JobtideError {
   /** In the words of the service or the network. */
   readonly reason: string
-  /** Whether it may be answered in a moment: an error that passes, and that may not be billed. */
+  /** Whether it may soon be answered: the error is temporary and free. */
   readonly isPassing: boolean
 
   constructor({ failure, decision }: FailedAttempt, ending: JobtideError) {
@@ -78,7 +78,7 @@ export class UnansweredError extends JobtideError {
 
 /**
  * Lets no request leave before a time that the service named to an earlier run.
- * @throws UnavailableError when that is longer than the run may wait
+ * @throws UnavailableError if that is longer than the run may wait
  */
 export function respectStoredRetryAfter(
   options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
@@ -89,7 +89,7 @@ export function respectStoredRetryAfter(
   const time = isoInstant(notBefore)
   if (waitMs > maxWaitMs) {
     throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
-      hint: `Run the same command again after ${time}: it continues where it stopped. Where that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
+      hint: `Run the same command again after ${time}: it continues where it stopped. If that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
       context: { not_before: time },
     })
   }
@@ -97,7 +97,10 @@ export function respectStoredRetryAfter(
   pacer.pause(waitMs)
 }
 
-/** Failures in a row. Requests that were in flight together got the same order, or the same rubbish: they count once. */
+/**
+ * Consecutive failures. Requests that were in flight together got the same order or the same broken answer, so they
+ * count once.
+ */
 class Streak {
   count = 0
   #lastAt = Number.NEGATIVE_INFINITY
@@ -114,23 +117,26 @@ class Streak {
 export class Retries {
   readonly #options: BuyingOptions
   readonly #url: string
-  /** Whether there was a connection, whatever came of it. */
+  /** Whether there ever was a connection. */
   #wasReached = false
   #answeredAt = Number.NEGATIVE_INFINITY
-  /** The first request that failed since was sent then, or was on its way when another one was answered. */
+  /**
+   * When the first request that failed since the last answer was sent; it may have been in flight when that answer
+   * came.
+   */
   #troubleSince: number | null = null
   #trouble: string | null = null
   readonly #failures = new Streak()
   readonly #pauses = new Streak()
   readonly #unreadable = new Streak()
 
-  /** @param url where requests go, for messages */
+  /** @param url address of the requests, for messages */
   constructor(options: BuyingOptions, url: string) {
     this.#options = options
     this.#url = url
   }
 
-  /** The message of the last failure since the last answer; null when all is well. */
+  /** The message of the last failure since the last answer; null if there was none. */
   get trouble(): string | null {
     return this.#trouble
   }
@@ -143,7 +149,7 @@ export class Retries {
     for (const streak of [this.#failures, this.#pauses, this.#unreadable]) streak.count = 0
   }
 
-  /** Decides what follows. Nothing is awaited, so that an order to wait holds from the moment it was read. */
+  /** Decides what follows. Nothing is awaited, so that an order to wait holds from the moment when it was read. */
   decide(failure: Failure, attempts: PageAttempts, request: FailedRequest): FailedAttempt {
     const { clock, maxWaitMs, random } = this.#options
     const outcome = outcomeOf(failure, this.#wasReached)
@@ -171,7 +177,7 @@ export class Retries {
 
   /**
    * Carries out the decision, and returns when the page may be requested again.
-   * @throws JobtideError when it may not; BadRequestError when only its batch must end
+   * @throws JobtideError if it may not; BadRequestError if only its batch must end
    */
   async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {
     const { clock, logger, stop } = this.#options
@@ -180,7 +186,7 @@ export class Retries {
     const reason = wordsOf(failure)
     if (decision.kind === 'pause-all') {
       logger.warn({ status: decision.status, ...wait, message: reason }, 'paused')
-      // The pacer waits for the end of it, with all other workers.
+      // The pacer makes all workers wait for its end.
       if (decision.giveUp === null) return
     }
     if (decision.kind !== 'retry') throw this.endingOf(failed, attempts)
@@ -188,7 +194,7 @@ export class Retries {
     await clock.sleep(decision.waitMs, stop)
   }
 
-  /** The error that ends the run, or the batch (BadRequestError), where nothing else is answered. */
+  /** The error that ends the run or, as a BadRequestError, the batch. */
   endingOf({ decision, failure, at, notBefore }: FailedAttempt, attempts: PageAttempts) {
     if (decision.kind === 'refused') return refusalOf(decision.status, failure.reason, this.#url)
     const why = decision.kind === 'give-up' ? decision.why : 'page'
@@ -198,8 +204,8 @@ export class Retries {
     return giveUpError(reason, failure, { at, notBefore }, where, this.#options.maxWaitMs)
   }
 
-  // The failure of a trial says nothing of its page; an answer that cannot be read does, and more of them would
-  // be paid for; and before the service was reached there is nothing to probe.
+  // A failed trial says nothing about its page, with two exceptions: an unreadable answer, because more of them would
+  // be paid for, and a service that was never reached, where there is nothing to probe.
   #count(
     failure: Failure,
     outcome: Outcome,
@@ -224,9 +230,9 @@ function waitOf(decision: RetryDecision): number {
 }
 
 const PAGE_HINT =
-  'Run the same command again later: it continues where it stopped. When this page fails again, report it to the provider.'
+  'Run the same command again later: it continues where it stopped. If this page fails again, report it to the provider.'
 const UNREADABLE_HINT =
-  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, or does a proxy answer in its place? Run the same command again later: it continues where it stopped.'
+  'Each of these answers may have been billed. Check that JOBTIDE_BASE_URL is the address of the service, and that no proxy answers in its place. Then run the same command again: it continues where it stopped.'
 
 function giveUpError(
   why: GiveUpReason,
@@ -246,7 +252,7 @@ function giveUpError(
     }
     case 'mistaken-wait': {
       const wantedMs = ('headers' in failure && waitWanted(failure.headers ?? {}, at)) || 0
-      const text = `the service asks for no request before ${isoInstant(at + wantedMs)}, which is more than 24 hours away and taken for a mistake: ${words}`
+      const text = `the service asks for no request before ${isoInstant(at + wantedMs)}, which is more than 24 hours away and counts as a mistake: ${words}`
       return new UnavailableError(text, notBefore)
     }
     case 'outage': {

@@ -1,4 +1,7 @@
-/** The service's clock as one process sees it: each answer's `Date`, held against the answers before and our own clocks. */
+/**
+ * The service's clock as one process sees it: the `Date` of each answer, compared with earlier answers and our own
+ * clocks.
+ */
 
 import { statedDate, type Headers } from '../api/retry-after.ts'
 import {
@@ -17,12 +20,12 @@ interface ServiceClockOptions extends Pick<BuyingOptions, 'clocksBefore'> {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Tells the service's time of answers, and remembers where clocks did not agree. */
+/** Derives the service's time from answers, and remembers where the clocks disagreed. */
 export class ServiceClock {
   readonly #options: ServiceClockOptions
   #believed: { readonly at: number; readonly monotonic: number } | null = null
   readonly #reached: number[]
-  /** Up to where coverage holds, once clocks say less than they had reached. */
+  /** How far coverage holds, once the clocks are behind what they had reached. */
   #soundUntil: number | null = null
   #trouble: ClockTrouble | null = null
 
@@ -36,21 +39,21 @@ export class ServiceClock {
   }
 
   /**
-   * The service's time now: by the answers to this process, which a clock of this machine that is wrong does not change;
-   * before the first of them by what the runs before know.
+   * The service's time now. The answers to this process decide, whatever this machine's clock says; before the first
+   * answer, what earlier runs know.
    */
   now(): number {
     const { clock, clocksBefore } = this.#options
     return this.heard() ?? clock.now() + (clocksBefore?.serverAheadMs ?? 0)
   }
 
-  /** The service's time now by the answers to this process; null before the first. */
+  /** The service's time now, by the answers to this process; null before the first. */
   heard(): number | null {
     const believed = this.#believed
     return believed && believed.at + this.#options.clock.monotonic() - believed.monotonic
   }
 
-  /** @param ours this machine's time when the answer was here */
+  /** @param ours this machine's time when the answer arrived */
   read(headers: Headers, ours: number): ServiceTime {
     const { clock, clocksBefore } = this.#options
     const monotonic = clock.monotonic()
@@ -68,7 +71,7 @@ export class ServiceClock {
       if (dispute !== null) this.#note(dispute, ours)
       return { at, dispute }
     }
-    // The same for all answers: which of the clocks is wrong is not known before the next run.
+    // The same for all answers, because the next run decides which of the clocks is wrong.
     const last = this.#reached.at(-1) ?? 0
     this.#soundUntil ??= trustedUntil(this.#reached, last, dispute.wentBack.to)
     const wentBack = { ...dispute, earliest: this.#soundUntil }
@@ -80,7 +83,7 @@ export class ServiceClock {
     const known = this.#trouble ?? { answers: 0, notBelieved: 0, wentBack: null }
     const notBelieved = known.notBelieved + (jump ? 1 : 0)
     const times = { service: isoInstant(date), here: isoInstant(ours) }
-    // Said once for each kind: a wrong clock is wrong in every answer.
+    // Reported once for each kind, because a wrong clock is wrong in every answer.
     if (wentBack !== undefined) {
       const since = { before: isoInstant(wentBack.from), void_after: isoInstant(earliest) }
       if (known.wentBack === null)

@@ -1,7 +1,7 @@
 /**
- * The inbox: a folder of received deliveries that are not yet in the journal. A file holds the deliveries that arrived while
- * the previous file was written. It is on the disk before any of them is acknowledged, and never changes. So a receiver needs
- * no lock and continues during a run, which reads whole files and removes them.
+ * The inbox: a folder of received deliveries that are not yet in the journal. A file holds the deliveries that arrived
+ * while the previous file was written. It is on the disk before any of them is acknowledged, and never changes. So a
+ * receiver needs no lock and continues during a run, which reads complete files and removes them.
  */
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 import { MIB, MINUTE, SECOND } from '../support/units.ts'
 
-/** One delivery, as it came. */
+/** One delivery, as received. */
 export interface Delivery {
   /** A ULID. */
   readonly id: string
@@ -22,7 +22,7 @@ export interface Delivery {
 }
 
 const SUFFIX = '.ndjson'
-// Files are read whole, so several long deliveries at once become several files.
+// Each file is read into memory, so several long deliveries at once become several files.
 const FILE_LENGTH = 16 * MIB
 const UNFINISHED = '.tmp'
 
@@ -31,9 +31,9 @@ export type Inbox = ReturnType<typeof openInbox>
 /** Receives deliveries into a folder. */
 export function openInbox(folder: string, clock: Clock) {
   let waiting: Delivery[] = []
-  /** Settles when the current file is written; never rejects. */
+  /** Resolves when the current file is written; never rejects. */
   let writing: Promise<unknown> = Promise.resolve()
-  /** Settles when all waiting deliveries are on the disk; null if none waits. */
+  /** Resolves when all waiting deliveries are on the disk; null if none waits. */
   let next: Promise<void> | null = null
 
   const writeFiles = async (deliveries: readonly Delivery[]) => {
@@ -81,7 +81,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** The files of an inbox, in the order in which they came. */
+/** The files of an inbox, oldest first. */
 export function filesOfInbox(folder: string): string[] {
   return filesIn(folder, SUFFIX)
 }
@@ -129,7 +129,7 @@ const fileIn = (folder: string) => join(folder, 'refused.json')
 
 /** The rejections of receivers with this inbox folder. */
 export function readRefused(folder: string): Refused {
-  // A file that was edited by hand counts as empty, so that status can show the rest.
+  // A damaged file counts as empty, so that status can show the rest.
   return (readJson(fileIn(folder)) as Refused | null) ?? NONE
 }
 

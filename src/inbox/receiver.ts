@@ -22,7 +22,7 @@ export interface ReceiverOptions {
   readonly inbox: Inbox
   /** The path that deliveries are sent to. */
   readonly path: string
-  /** If absent, deliveries from anyone who reaches the port are accepted. */
+  /** Absent: accepts deliveries from anyone who reaches the port. */
   readonly signature?: Signature
   /** Maximum size of a body in bytes; default {@link MOST_BYTES}. */
   readonly mostBytes?: number
@@ -71,7 +71,7 @@ export function createReceiver(options: ReceiverOptions): Server {
     },
   )
   server.maxConnections = 1_000
-  // For a connection that never sent a byte; the limits above start with the first byte.
+  // For connections that never sent a byte, because the limits above start with the first byte.
   server.timeout = options.silentMs ?? HEADERS_MS
   return server
 }
@@ -125,7 +125,7 @@ async function bodyOf(
   const tooLong = () => new Refusal(413, `a body may have ${mostBytes} bytes`)
   if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw tooLong()
   const pieces: Buffer[] = []
-  // Not `for await`: leaving that would destroy the connection before it is answered.
+  // Not `for await`: leaving that loop would destroy the connection before the answer.
   await new Promise<void>((resolve, reject) => {
     request.on('data', (piece: Buffer) => {
       own.bytes += piece.length

@@ -1,6 +1,6 @@
 /**
- * Records of the journal → rows to be staged, gathered until a chunk is worth a transaction: the ledger of requests,
- * batches, snapshots, and the bodies of pages. facts.ts stores their totals (runs, coverage, ids).
+ * Turns records of the journal into rows to be staged: the ledger of requests, batches, snapshots, and the bodies of
+ * pages. They are gathered until a chunk is worth a transaction. facts.ts stores the totals (runs, coverage, ids).
  */
 
 import { coveredBy } from '../journal/coverage.ts'
@@ -28,19 +28,20 @@ import { rowsOfDelivery } from './deliveries.ts'
 import type { PageBody } from './read-events.ts'
 import type { Suppression } from './suppression.ts'
 
-// An answer counts by its size. A page of job changes has six times as much of an event: of answers JavaScript and the engine
-// hold several copies until they are merged. With 512 MB, 100,000 activities took 467 MB of the process so, and 701 MB with 600.
+// Bytes of an answer that count as one event. A page of job changes has six times as many for an event, but JavaScript
+// and the engine hold several copies of an answer until it is merged. With 512 MB, 100,000 activities took 467 MB of
+// the process, and 701 MB if this was 600.
 const BYTES_OF_AN_EVENT = 100
 
-/** A row of table answers. */
+/** A row of the table answers. */
 export type AnswerRow = Row & { readonly body: string }
 
-/** Rows waiting to be merged; by key where a later record replaces an earlier one. */
+/** Rows waiting to be merged; keyed if a later record replaces an earlier one. */
 export class Chunk {
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
-  /** Of the table answers. */
+  /** Rows of the table answers. */
   readonly answers: AnswerRow[] = []
   /** Columns of ops.page_organizations. */
   readonly pageOrganizations = {
@@ -48,14 +49,14 @@ export class Chunk {
     organization_id: [] as string[],
     events: [] as number[],
   }
-  /** Pages received, and events in them. */
+  /** Pages received, and the events on them. */
   received = 0
   events = 0
-  /** Bytes of the bodies that wait to be taken. */
+  /** Bytes of the bodies waiting to be taken. */
   waiting = 0
   #bodies: PageBody[] = []
   #answerSize = 0
-  /** Items of answers that were left out, because they name people who are not kept. */
+  /** Items of answers that were left out because they name people who are not kept. */
   suppressed = 0
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
@@ -66,7 +67,7 @@ export class Chunk {
     this.#suppression = suppression
   }
 
-  /** Rows gathered, roughly: what decides when to merge. */
+  /** Roughly the rows gathered, which decide when to merge. */
   get size(): number {
     return this.events + this.pages.size + this.batches.size + this.#answerSize
   }
@@ -161,7 +162,7 @@ export class Chunk {
 
   #addRequest(record: RequestSent | RequestFailed): void {
     const failed = record.kind === 'request_failed' ? record : null
-    // The outcome of a request replaces the record that it was sent, in whatever order the two come.
+    // The outcome of a request replaces the record of its sending, whichever comes first.
     if (failed === null && this.pages.has(record.request_id)) return
     const inDoubt = failed?.in_doubt ?? true
     this.#setPage(record, {

@@ -1,18 +1,18 @@
 /**
- * Removes the people named in the answer of an endpoint: from a list the item that names them, such as one of 25 people
- * that a search found; outside a list, the whole answer. Pure.
+ * Removes people from an endpoint's answer: from a list the item that names them, such as one of 25 people found by a
+ * search; if they are named outside a list, the whole answer. Pure.
  */
 
 import type { CutBody } from '../journal/erase-events.ts'
 import { jsonOrNull } from '../support/json.ts'
 
-/** Whether a text, without escapes, names a person who is not kept. @param member whose value it is */
+/** Whether a text, without escapes, names a person who is not kept. @param member the member with this value */
 export type IsNamed = (text: string, member?: string) => boolean
 
 /**
  * Cuts the parts of an answer that name people who are not kept.
- * @param subject the request: where it names them, the whole answer goes
- * @returns null where the answer names none of them
+ * @param subject the request: if it names them, the whole answer goes
+ * @returns null if the answer names none of them
  */
 export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody | null {
   const emptied = { body: Buffer.from('{}'), places: [0], events: 1 }
@@ -24,14 +24,16 @@ export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody
   return { body: Buffer.from(text), places: [...taken.keys()], events: taken.length }
 }
 
-/** The parts of an answer that name such a person: items of lists, or the whole answer. */
+/** The parts of an answer that name such a person: items of lists, or all of it. */
 export function partsNaming(body: Buffer, isNamed: IsNamed, subject: string): readonly unknown[] {
   const { answer, taken } = taking(body, isNamed)
   const isAll = answer.isNamed || (subject !== '' && isNamed(subject))
   return isAll ? [jsonOrNull(body.toString('utf8'))] : taken
 }
 
-/** An answer without the items that name such a person, whether it names them outside its lists, and those items. */
+/**
+ * An answer without the items that name such a person, these items, and whether it names the person outside its lists.
+ */
 function taking(body: Buffer, isNamed: IsNamed) {
   const taken: unknown[] = []
 
@@ -60,7 +62,7 @@ function taking(body: Buffer, isNamed: IsNamed) {
     return { answer: cut(jsonOrNull(body.toString('utf8'))), taken }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    // An answer nested deeper than the stack cannot be read.
+    // An answer that is nested deeper than the stack cannot be read.
     return { answer: { isNamed: true, value: null }, taken }
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Takes events out of the body of a page and leaves every other byte as it came: parsed and written again, numbers and
- * texts of other events could change. Pure.
+ * Removes events from the body of a page and leaves every other byte unchanged: parsing and writing it again could
+ * change numbers and texts of other events. Pure.
  */
 
 import type { CutBody } from '../journal/erase-events.ts'
 
-/** Takes the events out that `isCut` says, which gets each as parsed; null when it says none. */
+/** Removes the events for which `isCut` returns true, given each as parsed; null if there are none. */
 export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {
   const places: number[] = []
   const pieces: Buffer[] = []
   let copiedTo = 0
   let events = 0
-  // One character for each byte: all that structures JSON is ASCII, and no byte of a longer character looks like it.
+  // One character for each byte: the structure of JSON is ASCII, and no byte of a longer character looks like ASCII.
   for (const spans of listsNamed('data', body.toString('latin1'))) {
     const kept = spans.filter(({ from, to }, index) => {
       const isErased = isCut(JSON.parse(body.toString('utf8', from, to)))
@@ -37,7 +37,10 @@ interface Span {
   readonly to: number
 }
 
-/** The elements of every list of this name in the outermost object of a JSON text: written twice, the last counts, but all are kept. */
+/**
+ * The elements of every list with this name in the outermost object of a JSON text. Of repeated names the last counts,
+ * but all of them are in the body.
+ */
 export function listsNamed(name: string, text: string): Span[][] {
   const members = valuesFrom(text, text.indexOf('{') + 1)
   return members.flatMap((value, index) => {
@@ -52,7 +55,7 @@ const BETWEEN = /[\s,:]*/y
 const PLAIN = /[^\s,\]}]+/y
 const BRACKET_OR_QUOTE = /["[\]{}]/g
 
-/** The values from `at` to the end of an object or list; of an object, names and values in turn. */
+/** The values from `at` to the end of an object or list; for an object, names and values in turn. */
 function valuesFrom(text: string, at: number): Span[] {
   const spans: Span[] = []
   for (;;) {

@@ -1,6 +1,6 @@
 /**
  * Stores the totals of the journal's records: runs, coverage, and facts about organisations. The journal computes them
- * (history.ts) for planning; the warehouse shows the same figures.
+ * (history.ts) for planning, and the warehouse shows the same figures.
  */
 
 import { readIntervals, type CoveredInterval } from '../journal/coverage.ts'
@@ -84,7 +84,7 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
   }
 }
 
-/** The time up to which all requested event types were read; null for never. */
+/** The time up to which all requested event types were read; null if never. */
 function coveredTo(intervals: readonly CoveredInterval[] = []): Date | null {
   const ends = new Map<string, number>()
   for (const { eventTypes, to } of intervals) {

@@ -1,6 +1,6 @@
 /**
- * Removes from a warehouse the rows that the suppression list does not keep. Loading leaves them out, but a warehouse
- * may have been loaded under an older list, from a backup or a snapshot.
+ * Removes rows that the suppression list excludes from a warehouse. A load leaves them out, but the warehouse may have
+ * been loaded under an older list, from a backup or from a snapshot.
  */
 
 import { StorageError } from '../support/errors.ts'
@@ -14,15 +14,15 @@ import type { Suppression } from './suppression.ts'
 
 /** The rows that were removed. */
 export interface LeftOut {
-  /** People on the list who were in the warehouse. */
+  /** Listed people who were in the warehouse. */
   readonly people: number
   readonly rows: RowsByTable
 }
 
 /**
- * Deletes the rows that the list does not keep. The bytes stay in the file until it is written again, which
- * `ops.suppression` records.
- * @param also people who may be only in the user's own tables
+ * Deletes the rows that the list excludes. The bytes stay in the file until it is rewritten, which `ops.suppression`
+ * records.
+ * @param also people who may only be in the user's own tables
  */
 export async function leaveOut(
   warehouse: Warehouse,
@@ -40,7 +40,7 @@ export async function leaveOut(
   const rows = await deleteErasable(warehouse, {
     profileIds: [...new Set([...people, ...also])],
     eventsBefore: suppression.eventsBefore,
-    // A value nested too deeply to be kept has a fixed text, which is not JSON and does not name a person.
+    // A value that was nested too deeply to be kept is a fixed text, which is not JSON and names no person.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
   const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, suppression.coversText)
@@ -62,7 +62,7 @@ export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promis
   return named.length
 }
 
-/** The answers of a warehouse that name people, as they are without; `body`: null where nothing is left. */
+/** The answers of a warehouse that name people, without these people; `body` is null if nothing is left. */
 export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
   const named: { id: string; body: string | null; isAbout: boolean }[] = []
   const { batches } = await warehouse.stream(
@@ -80,13 +80,13 @@ export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
   return named
 }
 
-/** As {@link leaveOut}, where the warehouse follows another list. */
+/** Like {@link leaveOut}, if the warehouse follows another list. */
 export async function followList(warehouse: Warehouse, suppression: Suppression): Promise<void> {
   const { list } = await followed(warehouse)
   if (list !== suppression.list) await leaveOut(warehouse, suppression)
 }
 
-/** @throws StorageError when a warehouse follows another list, and may show people who were erased */
+/** @throws StorageError if a warehouse follows another list, so that it may show erased people */
 export async function refuseOlderList(
   warehouse: Warehouse,
   suppression: Suppression,
@@ -94,7 +94,7 @@ export async function refuseOlderList(
   const { list } = await followed(warehouse)
   if (list === suppression.list) return
   throw new StorageError(
-    'the warehouse follows another suppression list than suppressed.json: it may hold people who were erased',
+    'the warehouse follows another suppression list than suppressed.json, so it may hold erased people',
     {
       hint: 'Nothing was published. Run `jobtide load` and `jobtide build`: they remove these people.',
     },

@@ -1,8 +1,8 @@
 /**
- * Merges new records of the journal into the warehouse. Pages are loaded chunk by chunk: their events are read in sets,
- * de-duplicated and merged, and the position in the journal moves in the same transaction. Then the totals of the
- * journal are stored. Loading twice, or in any order, gives the same tables. Events that are not kept (suppression.ts)
- * are left out by every command that loads, and the segments that still hold them are noted.
+ * Merges new records of the journal into the warehouse, chunk by chunk: the events are read in sets, de-duplicated and
+ * merged, and the position in the journal moves in the same transaction. Then the totals of the journal are stored.
+ * Loading twice, or in any order, gives the same tables. Every command that loads leaves out suppressed events
+ * (suppression.ts), and records the segments that still hold them.
  */
 
 import { statSync } from 'node:fs'
@@ -30,15 +30,15 @@ export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
   /**
-   * The history of the journal before this load; read from it unless given. After another load of the same run its runs
-   * are enough: of the facts, only the end of the run is new.
+   * The history of the journal before this load; read from the journal by default. After another load of the same run
+   * the runs are enough, because the end of the run is the only new fact.
    */
   readonly history?: History | RunsOfHistory | undefined
-  /** Events merged in one transaction, roughly, 1 or more; default: as many as fit in memory. */
+  /** Roughly the events merged in one transaction, 1 or more; default: as many as fit in memory. */
   readonly chunkEvents?: number
   /**
-   * The record with which the run is about to be closed: ops.runs shows it already, so that closing the journal can be
-   * the very last thing a run does. The next load reads the same record from the journal.
+   * The record that is about to close the run. ops.runs shows it already, so that closing the journal can be the last
+   * step of a run. The next load reads the same record from the journal.
    */
   readonly closing?: RunFinished
   readonly onProgress?: (progress: LoadProgress) => void
@@ -50,33 +50,34 @@ export interface LoadProgress {
   readonly bytes: number
 }
 
-// Each chunk looks its events up among all known ones, so an engine with more memory gets larger chunks. While a chunk
-// is merged, the next one also waits in memory. With more than this, a stop or the progress would wait long.
+// Each chunk looks its events up among all known ones, so an engine with more memory gets larger chunks. The next chunk
+// waits in memory while one is merged. Larger chunks would delay a stop and the progress line.
 const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
-// For each connection: the engine holds up to twenty times as much while it reads them.
+// For each connection; the engine holds up to twenty times as much while it reads.
 const BODIES_AT_ONCE = 2 * MIB
 const PAGES_PER_TURN = 16
 
-/** A segment of the journal that is not loaded to its end; `from`: the bytes that are loaded. */
+/** A segment of the journal that is not completely loaded; `from` is the number of loaded bytes. */
 interface OpenSegment {
   readonly name: string
   readonly from: number
   readonly size: number
 }
 
-/** The parts of a history that a load needs when its facts are stored. */
+/** The parts of a history that a load stores as facts. */
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
 /**
  * Merges new records of the journal into the warehouse.
- * @throws JournalLossError when sealed segments of it are lost, and that was not accepted
+ * @throws JournalLossError if sealed segments are lost and the loss was not accepted
  */
 export async function load(options: LoadOptions): Promise<LoadReport> {
   const { warehouse, journal, closing } = options
-  // Before the segments are read: coverage must not be ahead of the events.
+  // Taken before the segments are read, because coverage must not be ahead of the events.
   const history = options.history ?? readHistory(journal)
-  // Follows from the place of the journal instead of an option, so that no caller can forget it and bring a person back.
+  // Derived from the place of the journal instead of an option, so that no caller can forget it and bring a person
+  // back.
   const suppression = readSuppression(journal, history.suppression)
   await followList(warehouse, suppression)
   const merger = new Merger(warehouse)
@@ -97,7 +98,7 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   return merger.report
 }
 
-/** Loads segments chunk by chunk, and merges each chunk while the next one is read. */
+/** Loads segments in chunks, and merges each chunk while the next one is read. */
 async function loadSegments(
   segments: readonly OpenSegment[],
   newChunk: () => Chunk,
@@ -122,13 +123,13 @@ async function loadSegments(
         await merger.merging
         await readers.handOver()
         next = frames.next()
-        // The last merge runs alone: no reading goes on.
+        // The last merge runs alone, because nothing is left to read.
         if (next.done === true && segment === segments.at(-1)) await readers.giveThreadsBack()
-        // Of a delivery, more was parsed than is kept.
+        // More of a delivery was parsed than is kept.
         if (chunk.answers.length > 0) collectGarbage()
         merger.merge(chunk, notes, { segment: name, bytes: end })
-        // A delivery of 10,000 activities has 10 MB and is in memory several times, so it is not read while the next
-        // one is.
+        // A delivery of 10,000 activities has 10 MB and is in memory several times, so two of them are never read at
+        // once.
         if (chunk.answers.length > 0) {
           await merger.merging
           collectGarbage()
@@ -145,7 +146,7 @@ async function loadSegments(
 
 /**
  * Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked.
- * @returns where the last of them ends in its segment
+ * @returns the position in the segment where the last record ends
  */
 async function readChunk(
   chunk: Chunk,
@@ -161,7 +162,7 @@ async function readChunk(
     if (next.done === true) break
     chunk.add(next.value)
     end = next.value.end
-    // Lets the engine's answer arrive.
+    // Yields, so that the engine's answer can arrive.
     if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
     if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
   }
@@ -185,8 +186,8 @@ async function openSegments(warehouse: Warehouse, journal: Journal): Promise<Ope
 }
 
 /**
- * The position at which to continue in a segment. In a warehouse from before an erasure, which rewrote the segment,
- * the loaded position may lie within a record, or past the end: then it is after the last loaded page.
+ * The position at which to continue in a segment. If the warehouse is older than an erasure that rewrote the segment,
+ * the loaded position may lie within a record or past the end. Then loading continues after the last loaded page.
  */
 async function placeIn(
   warehouse: Warehouse,
@@ -217,7 +218,7 @@ function isRecordAt(journal: Journal, name: string, from: number): boolean {
     if (error instanceof JournalDamagedError) return false
     throw error
   } finally {
-    // It has the file open.
+    // This process has the file open.
     frames.return(undefined)
   }
 }

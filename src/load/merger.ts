@@ -9,29 +9,29 @@ import type { AnswerRow, Chunk } from './chunk.ts'
 import type { ReadingNotes } from './read-events.ts'
 import { loadSql } from './rows.ts'
 
-/** The results of a load. */
+/** The counts of a load. */
 export interface LoadReport {
   /** Pages read from the journal. */
   readonly pages: number
   /** Answers of other endpoints, and deliveries. */
   readonly answers: number
-  /** Events received, repeats included. */
+  /** Events received, including repeats. */
   readonly sightings: number
   /** Events that were not in the warehouse. */
   readonly inserted: number
-  /** Events whose attributes a newer sighting changed. */
+  /** Known events that a newer sighting changed. */
   readonly updated: number
-  /** Events that did not fit. */
+  /** Events that did not fit and became rejects. */
   readonly rejected: number
-  /** Events left out because they are not kept: of erased people, or from before a day. */
+  /** Suppressed events, of erased people or from before a day. */
   readonly suppressed: number
-  /** Fields that Jobtide does not know and never saw before. */
+  /** Fields that Jobtide does not know, seen for the first time. */
   readonly newUnknownFields: readonly string[]
 }
 
 const ANSWERS_AT_ONCE = MIB
 
-/** A position in the journal: how far a segment is loaded. */
+/** How far a segment of the journal is loaded. */
 interface Position {
   readonly segment: string
   readonly bytes: number
@@ -50,7 +50,7 @@ export class Merger {
     suppressed: 0,
   }
   readonly #newUnknownFields: string[] = []
-  /** Settles when the chunk is merged, or rejects with the error that stopped it. */
+  /** Resolves when the chunk is merged, or rejects with the error that stopped it. */
   merging: Promise<void> = Promise.resolve()
 
   constructor(warehouse: Warehouse) {
@@ -62,10 +62,10 @@ export class Merger {
     return { ...this.#counts, newUnknownFields: this.#newUnknownFields }
   }
 
-  /** Begins to merge a chunk. With it, the position in the journal moves. */
+  /** Begins to merge a chunk. The position in the journal moves in the same transaction. */
   merge(chunk: Chunk, notes: ReadingNotes, position: Position): void {
     this.merging = this.#mergeOnce(chunk, notes, position)
-    // A failure is thrown where it is waited for.
+    // A failure is thrown to the caller that awaits it.
     this.merging.catch(() => undefined)
   }
 
@@ -107,11 +107,12 @@ export class Merger {
     const fields = await warehouse.all<{ field: string }>(
       'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
     )
-    // One by one: a spread of 200,000 fields would overflow the stack.
+    // One by one, because spreading 200,000 fields would overflow the stack.
     for (const { field } of fields) this.#newUnknownFields.push(field)
     const isNoted = await areChangesNoted(warehouse)
     await this.#mergeEvents(isNoted)
-    // No snapshot has coverage, but models are made of it: a note that no build has ended yet makes the publisher read them.
+    // Snapshots have no coverage, but some models are made from it. A note of a build that has not ended makes the
+    // publisher read them.
     const changed = [
       ...(chunk.batches.size > 0 ? CHANGES_WITH_EVERY_RUN : []),
       ...(chunk.answers.length > 0 ? ['answers'] : []),
@@ -125,7 +126,7 @@ export class Merger {
     await warehouse.append('ops.page_organizations', chunk.pageOrganizations)
   }
 
-  /** A few at a time, because the engine does not count the rows that it holds for a comparison towards its limit. */
+  /** A few at a time, because the engine's memory limit does not count the rows that it holds for a comparison. */
   async #mergeAnswers(answers: readonly AnswerRow[]): Promise<void> {
     for (let from = 0, to = 0; from < answers.length; from = to) {
       for (let bytes = 0; to < answers.length && bytes < ANSWERS_AT_ONCE; to += 1) {
@@ -152,7 +153,7 @@ export class Merger {
     this.#counts.updated += changes?.updated ?? 0
   }
 
-  /** Records for the publisher which years have events that are new or will read differently in a snapshot. */
+  /** Records for the publisher which years have new events, or events that change in a snapshot. */
   async #noteChangedEvents(): Promise<void> {
     const changed = `(select changed_at from single_sightings union all
       select staged.changed_at

@@ -1,11 +1,10 @@
 /**
- * Reads the events of a chunk of pages into `jobtide_load.sightings`, a database in memory that all connections see. The
- * engine reads them in one set; an event that it may read otherwise than JavaScript, or that does not fit, is read here, by
- * the schema of src/api/schemas.ts. Measured on 131,811 events: 1.2 s of processor time, where the schema takes 11 s.
+ * Reads the events of a chunk of pages into `jobtide_load.sightings`, a database in memory that all connections see.
+ * The engine reads them in one set. An event that it may read differently from JavaScript, or that does not fit, is
+ * read here, by the schema of src/api/schemas.ts. On 131,811 events this took 1.2 s of CPU time, the schema alone 11 s.
  *
- * One thread reads all pages of a statement, whatever the number of threads of the engine, while another thread waits
- * busily. So each of several connections reads its own pages, and the engine has no other threads: on two cores 2.9 s
- * instead of 3.8 s on one connection.
+ * One thread of the engine reads all pages of a statement, while another one waits busily. So several connections each
+ * read their own pages, and the engine gets no other threads: on two cores 2.9 s instead of 3.8 s on one connection.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,19 +16,19 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { loadSql } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
-/** A page and its body as received. */
+/** A page and its received body. */
 export interface PageBody {
   readonly record: PageReceived
   readonly body: Buffer
 }
 
-/** Everything that reading found other than the events that are kept. */
+/** Everything that was read, except the events that are kept. */
 export class ReadingNotes {
   /** Rows of ops.rejects. */
   readonly rejects: Row[] = []
-  /** Fields that the schema does not know, and when each was first received. */
+  /** Fields that the schema does not know, with the time of their first receipt. */
   readonly unknownFields = new Map<string, Date>()
-  /** Events left out because they are not kept. */
+  /** Number of suppressed events. */
   suppressed = 0
 
   addUnknown(fields: readonly string[], at: Date): void {
@@ -57,7 +56,7 @@ export class EventReaders {
     this.#threads = threads
   }
 
-  /** Takes the engine's threads for reading, until `close`. */
+  /** Reserves the engine's threads for reading, until `close`. */
   static async open(warehouse: Warehouse, suppression: Suppression): Promise<EventReaders> {
     const threads = await warehouse.number(`select current_setting('threads')`)
     await warehouse.run(`attach if not exists ':memory:' as jobtide_load; set threads = 1`)
@@ -65,7 +64,7 @@ export class EventReaders {
     return new EventReaders(warehouse, suppression, threads)
   }
 
-  /** Begins to read some pages, as soon as a connection is free. A failure is thrown by a later call. */
+  /** Begins to read some pages as soon as a connection is free. A later call throws its failure. */
   async read(pages: readonly PageBody[]): Promise<void> {
     const at = this.#turn % this.#threads
     this.#turn += 1
@@ -93,25 +92,25 @@ export class EventReaders {
     await this.#warehouse.run(loadSql('hand_over'))
   }
 
-  /** Reading has ended. */
+  /** All reading has ended here. */
   async giveThreadsBack(): Promise<void> {
     await this.#warehouse.run(`set threads = ${this.#threads}`)
   }
 
-  /** Closes the connections and gives the threads back. */
+  /** Closes the connections and returns the threads. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#reading)
     for (const opened of await Promise.allSettled(this.#readers)) {
       if (opened.status === 'fulfilled') opened.value.connection.close()
     }
-    // After a failure of the engine neither may work, and that failure is the one to report.
+    // After a failure of the engine both may fail, but that first failure is the one to report.
     await this.#warehouse
       .run(`detach jobtide_load; set threads = ${this.#threads}`)
       .catch(() => undefined)
   }
 }
 
-/** A connection that does nothing but read, with statements whose planning takes longer than reading a page. */
+/** A connection that only reads, with prepared statements: planning one takes longer than reading a page. */
 interface Reader {
   readonly connection: Warehouse
   readonly insertPages: Prepared<never>
@@ -130,7 +129,7 @@ async function openReader(warehouse: Warehouse): Promise<Reader> {
   }
 }
 
-/** Some pages that one connection reads at once. */
+/** Pages that one connection reads at once. */
 interface Reading extends Reader {
   readonly suppression: Suppression
   readonly notes: ReadingNotes
@@ -141,12 +140,12 @@ interface Reading extends Reader {
   readonly isOfPages: string
 }
 
-/** Reads some pages. The engine holds several times the size of their bodies meanwhile. */
+/** Reads some pages. Meanwhile the engine holds several times the size of their bodies. */
 async function readPages(reading: Reading): Promise<void> {
   const { connection, pages, first, isOfPages, suppression } = reading
   await readInEngine(reading)
   const unknown = await judgeFields(reading)
-  // Before events are left out: a page without any would count as not read.
+  // Before suppressed events are removed, because a page without events would count as not read.
   const unread = await unreadIn(reading)
   if (!suppression.isEmpty) await leaveOutErased(reading)
   if (unknown.size > 0) await noteUnknownFields(reading, unknown)
@@ -161,7 +160,7 @@ async function readPages(reading: Reading): Promise<void> {
 }
 
 async function readInEngine({ pages, first, insertPages }: Reading): Promise<void> {
-  // A page with events of a foreign organisation has rejects.
+  // The page has events of organisations that were not requested, which become rejects.
   const numbered = pages
     .map(({ record, body }, index) => ({ nth: first + index, record, body }))
     .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
@@ -175,8 +174,8 @@ async function readInEngine({ pages, first, insertPages }: Reading): Promise<voi
 }
 
 /**
- * Looks at the names of members, once for each distinct list of them. An event that has a name twice is not read in the
- * engine, which takes the first of the two.
+ * Checks the names of members, once for each distinct list of them. An event with a repeated name is not read by the
+ * engine, which uses the first one.
  * @returns unknown fields, by list of names
  */
 async function judgeFields({ connection, isOfPages }: Reading): Promise<Map<string, string[]>> {
@@ -216,7 +215,7 @@ async function noteUnknownFields(
   for (const { fields, at } of rows) notes.addUnknown(unknown.get(fields) ?? [], at)
 }
 
-/** Leaves out the events that the engine has read and that are not kept. */
+/** Removes suppressed events that the engine has read. */
 async function leaveOutErased({ connection, isOfPages, suppression, notes }: Reading) {
   const { profile_id: people = [] } = await connection.columns<string>(
     `select distinct profile_id from jobtide_load.sightings where ${isOfPages} and is_read`,
@@ -234,7 +233,7 @@ async function leaveOutErased({ connection, isOfPages, suppression, notes }: Rea
   await connection.run('truncate erased_people')
 }
 
-/** The events that the engine has not read: positions by page; all events of a page without positions. */
+/** The events that the engine has not read, as positions by page; a page without positions means all its events. */
 async function unreadIn({
   pages,
   first,
@@ -251,14 +250,14 @@ async function unreadIn({
   return unread
 }
 
-/** The sightings in a page that the engine has not read. @param positions of the events; none for all of them */
+/** The sightings on a page that the engine has not read. @param positions the events; none for all of them */
 function readPage(
   { suppression, notes }: Reading,
   { record, body }: PageBody,
   positions: ReadonlySet<number>,
 ): Row[] {
   const read = parsePage(body)
-  // The same reading accepted this body when it was bought.
+  // The same check accepted this body when it was bought.
   if (typeof read === 'string') throw new TypeError(`not a page in the journal: ${read}`)
   const { run_id, batch_id, page, request_id } = record
   const received_at = new Date(record.at)
@@ -284,7 +283,7 @@ function readPage(
   })
 }
 
-/** An object whose members have these names. */
+/** An object with members of these names. */
 function withMembers(names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, true]))
 }
@@ -293,7 +292,7 @@ const KEY_HEX_DIGITS = 32
 
 /**
  * The stable 128-bit key of an event: person, organisation, type and time of the change; for a change of title also the
- * new title, because several can fall on the same (month-precise) day. Equal instants written differently are equal.
+ * new title, because several can fall on the same (month-precise) day. Equal instants in different spellings are equal.
  * The same rule is in sql/load/read_events.sql, in `identityOf` of src/extract/page-record.ts (page drift) and in
  * src/model/checks.ts (the check).
  */

@@ -1,10 +1,13 @@
-/** The statements of `load`, and how far a segment is loaded. */
+/** The statements of `load`, and a position for rewritten segments. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 
-/** How far a segment that an erasure rewrote is loaded: past the end of any, and a sealed one never grows. */
+/**
+ * The loaded position of a segment that an erasure rewrote: past the end of any segment, because a sealed one never
+ * grows.
+ */
 export const ANY_END = 2n ** 53n
 
 /** The text of `sql/load/<name>.sql`. */

@@ -1,10 +1,10 @@
 /**
- * Lists whose events are not kept: erased people, and events from before a day. The service goes on sending those
- * events; `load` leaves them out, so neither a page bought later nor a replay brings a person back.
+ * The suppression list: erased people, and the day before which events are not kept. The service goes on sending such
+ * events; `load` leaves them out, so that neither a later page nor a replay brings a person back.
  *
- * The list is in the data directory next to the journal and does not name people: it holds keyed hashes of ids. Losing
- * it would bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that
- * there was a list, and how new it was. Snapshots show the loss of all of them at once (src/publish/guard.ts).
+ * The list is in the data directory next to the journal and names no one: it holds keyed hashes of ids. Losing it would
+ * bring people back, so a MAC proves the list, and the journal and the certificates prove that there was one, and how
+ * new it was. Snapshots reveal the loss of all of them at once (src/publish/guard.ts).
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
@@ -20,7 +20,7 @@ import { isoInstant } from '../support/clock.ts'
 import { StorageError, onDisk } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
 
-/** Name of the list below a data directory. */
+/** Name of the list in a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'
 
 const KEY_BYTES = 32
@@ -32,23 +32,23 @@ const listSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
-  /** The key of all hashes, so that an id cannot be tested without this file. Never published. */
+  /** The key of all hashes, without which no id can be tested. Never published. */
   key: hashSchema,
   /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
-  /** HMAC-SHA-256 of each page and handle of these people: answers of other endpoints name them by these. */
+  /** HMAC-SHA-256 of each page and handle of these people, by which answers of other endpoints name them. */
   pages: z.array(hashSchema),
   /** Events that changed and were detected before this are not kept; null keeps all. */
   events_before: z.iso.datetime().nullable(),
-  /** The MACs of the lists before it, oldest first: they prove that it includes another one. */
+  /** The MACs of earlier lists, oldest first, which prove that it includes them. */
   earlier: z.array(hashSchema),
   /** HMAC-SHA-256 of all the rest. */
   mac: hashSchema,
 })
 
-// 0.11 knew people by their ids alone. Its MAC is of what it wrote, and stays the name of that list.
+// Version 0.11 knew people only by their ids. Its MAC covers what it wrote, and still identifies that list.
 const FORMAT_WITHOUT_PAGES = 4
-/** Those that this version reads. */
+/** The formats that this version reads. */
 export const LIST_FORMATS = [FORMAT_WITHOUT_PAGES, FORMAT_VERSION]
 const storedSchema = z.union([
   listSchema,
@@ -59,26 +59,26 @@ type List = Omit<z.infer<typeof listSchema>, 'format_version'>
 type Content = Omit<List, 'mac'>
 
 const markSchema = listSchema.pick({ generation: true, mac: true })
-/** The earlier list, according to the journal and certificates. */
+/** The list, according to the journal and certificates. */
 export type ListMark = z.infer<typeof markSchema>
 /** The list as a certificate describes it; see src/run/forget/erase.ts. */
 const certificateSchema = z.object({ list: markSchema })
 
-/** People, and events by age. */
+/** Additions to the list: people, and a day. */
 export interface Erasable {
   readonly profileIds: readonly string[]
-  /** Their pages and handles, as far as they are known. */
+  /** Their known pages and handles. */
   readonly pages?: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
   readonly eventsBefore: number | null
 }
 
-/** Everything that is not kept in one data directory. */
+/** Everything that one data directory does not keep. */
 export class Suppression {
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
   readonly #pages: ReadonlySet<string>
-  /** The MACs of this list and of those before it, oldest first; none where there never was one. */
+  /** The MACs of this list and of earlier ones, oldest first; empty if there never was one. */
   readonly lists: readonly string[]
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
@@ -94,7 +94,7 @@ export class Suppression {
     this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
   }
 
-  /** The MAC of the list; null where there never was one. */
+  /** The MAC of the list; null if there never was one. */
   get list(): string | null {
     return this.lists.at(-1) ?? null
   }
@@ -104,7 +104,7 @@ export class Suppression {
     return this.#hashes.size
   }
 
-  /** True when everything is kept. */
+  /** True if everything is kept. */
   get isEmpty(): boolean {
     return this.people === 0 && this.eventsBefore === null
   }
@@ -115,10 +115,10 @@ export class Suppression {
   }
 
   /**
-   * Whether a text of an answer is the id, the page, the mail address or the handle of a person who is not kept. A word
-   * is a handle only where the service writes handles: some names are the handles of other people, or pages of
+   * Whether a text in an answer is the id, page, mail address or handle of a person who is not kept. A word counts as a
+   * handle only where the service writes handles, because some names are the handles of other people, or pages of
    * companies.
-   * @param member whose value it is
+   * @param member the member with this value
    */
   readonly coversText = (text: string, member = ''): boolean => {
     if (this.people === 0) return false
@@ -127,7 +127,7 @@ export class Suppression {
     return (isPage || HANDLES.has(member)) && this.#pages.has(pageHash(this.#key, text))
   }
 
-  /** Whether an event, as sent, is not kept; also one that fits no schema. */
+  /** Whether an event, as sent, is not kept, even if it fits no schema. */
   coversEvent(event: unknown): boolean {
     return (
       (this.people > 0 && peopleIn(event).some((id) => this.coversPerson(id))) ||
@@ -137,10 +137,10 @@ export class Suppression {
 }
 
 /**
- * Reads what is not kept in the data directory that a journal lies in.
- * @param noted what the journal says of the newest list; read from it unless given
- * @throws StorageError when the list is lost, older or was changed: then the events to leave out are unknown
- * @throws ConfigError when it is of a version that this one does not read
+ * Reads the suppression list next to a journal.
+ * @param noted the newest list according to the journal; read from it by default
+ * @throws StorageError if the list is lost, older or was changed, so that it is unknown what to leave out
+ * @throws ConfigError if this version cannot read its format
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
   const list = readList(journal, noted)
@@ -148,8 +148,8 @@ export function readSuppression(journal: Journal, noted?: ListMark | null): Supp
 }
 
 /**
- * Puts people on the list, and excludes events older than `eventsBefore`: a later day replaces an earlier one, never
- * the other way round, because what was erased would come back with the next read of everything.
+ * Puts people on the list, and excludes events older than `eventsBefore`. A later day replaces an earlier one, never
+ * the reverse: erased events would come back with the next complete read.
  * @param nowMs milliseconds since 1970 UTC
  * @returns the keyed hash of each person, in the order of `profileIds`, and which list they are on; null for none
  * @throws StorageError when the list is lost, or the disk refuses
@@ -179,8 +179,8 @@ export async function suppress(
   }
   if (list === null) return { people: hashes, list }
   const mark = { generation: list.generation, mac: list.mac }
-  // Written to the journal, so that the loss of the list, or an older one in its place, is noticed from here on. An empty
-  // journal stays empty: it names no people.
+  // Recorded in the journal, so that from now on the loss of the list, or an older list in its place, is noticed. An
+  // empty journal stays empty, because it names no people.
   if (noted?.generation !== mark.generation && journal.segments().length > 0) {
     const writer = journal.writer()
     try {
@@ -197,7 +197,7 @@ function emptyList(): Content {
   return { generation: 0, key, people: [], pages: [], events_before: null, earlier: [] }
 }
 
-/** The list of the data directory that a journal lies in; null where there never was one. */
+/** The list next to a journal; null if there never was one. */
 function readList(journal: Journal, noted: ListMark | null = notedList(journal)): List | null {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
@@ -225,7 +225,7 @@ function listsOf(list: List | null): string[] {
   return list === null ? [] : [...list.earlier, list.mac]
 }
 
-/** The lists that the certificates of a data directory were written after. One that is damaged tells only that there was one. */
+/** The lists that certificates of a data directory refer to. A damaged certificate only shows that there was a list. */
 function certified(folder: string): ({ readonly by: string } & ListMark)[] {
   const certificates = join(folder, 'certificates')
   return onDisk(certificates, () => {
@@ -255,13 +255,14 @@ export function personHash(key: string, profileId: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(profileId).digest('hex')
 }
 
-// The last part of a page, or a handle, in any case: pages are written with and without address. With a line feed, as below.
+// The last part of a page, or a handle, in lower case, because pages are written with and without the address. With a
+// line feed, as below.
 function pageHash(key: string, page: string): string {
   const path = page.replace(/[?#].*$/s, '').replace(/\/+$/, '')
   return personHash(key, `page\n${path.slice(path.lastIndexOf('/') + 1).toLowerCase()}`)
 }
 
-// With a line feed, which no profile_id has: no person's hash is a list's.
+// With a line feed, which no profile_id has, so that no person's hash equals a list's.
 function macOf(content: { readonly key: string }): string {
   return personHash(content.key, `suppression list\n${stableJson(content)}`)
 }
@@ -285,8 +286,8 @@ function lost(sentence: string): StorageError {
 }
 
 /**
- * The people that an event names. An event without a proper person may hold the id anywhere, and it is kept as a reject
- * with all its text: so every text in it counts.
+ * The people that an event names. An event without a proper person may hold the id anywhere, and is kept as a reject
+ * with all its text, so every text in it counts.
  */
 export function peopleIn(event: unknown): string[] {
   const person = event !== null && typeof event === 'object' && 'person' in event && event.person
@@ -295,7 +296,7 @@ export function peopleIn(event: unknown): string[] {
   return textsIn(event)
 }
 
-// Without recursion: the sent value can be nested deeper than the stack.
+// Without recursion, because the value can be nested deeper than the stack.
 function textsIn(value: unknown): string[] {
   const texts: string[] = []
   const open: unknown[] = [value]
@@ -304,7 +305,7 @@ function textsIn(value: unknown): string[] {
     if (typeof next === 'string') texts.push(next)
     if (typeof next === 'number') texts.push(String(next))
     if (next === null || typeof next !== 'object') continue
-    // One by one: a spread of very many would overflow the stack.
+    // One by one, because spreading too many would overflow the stack.
     for (const inner of Object.values(next)) open.push(inner)
   }
   return texts
@@ -312,7 +313,10 @@ function textsIn(value: unknown): string[] {
 
 const timesSchema = eventSchema.pick({ changed_at: true, detected_at: true })
 
-/** Whether an event as sent changed and was detected before `beforeMs`, milliseconds since 1970 UTC; null: never. */
+/**
+ * Whether an event as sent changed and was detected before `beforeMs`, milliseconds since 1970 UTC; never if that is
+ * null.
+ */
 export function isOlder(event: unknown, beforeMs: number | null): boolean {
   if (beforeMs === null) return false
   const times = timesSchema.safeParse(event).data

@@ -33,8 +33,8 @@ const HEAD = `-- Every table as it was known at the end of a day: select * from 
 `
 
 /**
- * The statements that make the macros in a session, in their order: first those that the models call.
- * @param isWanted whether a table gets its macro. Default: each does
+ * The statements that create the macros in a session, in order: first those that the models call.
+ * @param isWanted whether a table gets its macro. Default: all do
  */
 export function knownOnStatements(
   { nodes, macros }: Pick<Project, 'nodes' | 'macros'>,
@@ -87,7 +87,7 @@ export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
 }
 
 /**
- * The names of the models that have a macro: those for analysts, except models made of answers alone, which state since
+ * The names of the models that have a macro: those for analysts, except models made from answers alone, which say since
  * when they hold.
  * @param models in run order
  */
@@ -101,15 +101,15 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   )
 }
 
-/** Models that compare all people or organisations, so that one alone shows nothing. */
+/** Models that compare all people or organisations, so that a single one shows nothing. */
 const COMPARES_ALL: ReadonlySet<string> = new Set(['duplicate_organizations', 'duplicate_people'])
 
-/** Models that show the statements of a page next to careers. */
+/** Models that combine the statements of a page with careers. */
 const HAS_ALSO: ReadonlySet<string> = new Set(['attrition', 'organization_headcount_monthly'])
 
 /**
- * The macro of a table. Its `with` holds the models that the table rests on, each under its own name: so they read one another as
- * known then.
+ * The macro of a table. Its `with` holds the models below the table, each under its own name, so that they read one
+ * another as known then.
  */
 function definitionOf(
   { name, columns }: ReadingModel,
@@ -131,7 +131,7 @@ function definitionOf(
     : `${sql} where organization is null or ${one}`
 }
 
-/** In sql/known_on.sql: of one organisation only the people who were ever there. */
+/** In sql/known_on.sql: for one organisation, only the people who were ever there. */
 const OF_ORGANIZATION =
   / and \(organization is null or profile_id in \(select [^()]* organization_id = organization\)\)/g
 

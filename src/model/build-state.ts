@@ -14,9 +14,9 @@ import { withReaders } from './select.ts'
 interface BuildState {
   /** The inputs of the last good build. */
   readonly fingerprint: string
-  /** The models that builds of some models made since the last whole build. */
+  /** Models of partial builds since the last whole build. */
   readonly partial: string
-  /** The user's own models and checks: which files they made, and which of them are published. */
+  /** The user's own models and checks: their files, and which of them are published. */
   readonly own: string
 }
 
@@ -32,28 +32,28 @@ async function noteOf(warehouse: Warehouse, key: keyof BuildState): Promise<stri
   return row?.value
 }
 
-/** The inputs of the last good build; undefined where there was none. */
+/** The inputs of the last good build; undefined if there was none. */
 export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
   return noteOf(warehouse, 'fingerprint')
 }
 
-/** The models that builds of some models made since the last whole build. */
+/** Models of partial builds since the last whole build. */
 export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string[]> {
   return JSON.parse((await noteOf(warehouse, 'partial')) ?? '[]') as string[]
 }
 
-/** The last build's entry about the user's own models; null where it made none. */
+/** The last build's entry about the user's own models; null if it had none. */
 export async function readState(warehouse: Warehouse): Promise<OwnState | null> {
   return JSON.parse((await noteOf(warehouse, 'own')) ?? 'null') as OwnState | null
 }
 
-/** The tables of the user's own that the last build made, for a snapshot. */
+/** The user's own tables that the last build made, for a snapshot. */
 export async function ownTables(warehouse: Warehouse): Promise<readonly TableDefinition[]> {
   return (await readState(warehouse))?.tables ?? []
 }
 
 /**
- * Why the next build has to be a full refresh; null when it can be incremental.
+ * Why the next build must be a full refresh; null if it can be incremental.
  * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
  */
 export async function fullRefreshReasonOf(
@@ -69,10 +69,10 @@ export async function fullRefreshReasonOf(
     return 'models, checks, titles or the version changed since the last build'
   const there = await columnCounts(warehouse)
   for (const { schema, name, columns, endpoints = [], isOwn } of project.nodes) {
-    // One of the user's own is made where it is not there.
+    // An incremental build makes missing tables of the user's own.
     if (isOwn === true) continue
     const count = there.get(`${schema}.${name}`)
-    // One of endpoints is made when it is first needed.
+    // An incremental build makes tables of endpoints when they are first needed.
     if (count === undefined && endpoints.length > 0) continue
     if (count === undefined) return `the table ${name} is missing`
     if (count !== columns.size)
@@ -87,7 +87,7 @@ export async function fullRefreshReasonOf(
     : null
 }
 
-/** How many columns each table and view has. To list the columns takes the engine ten times as long. */
+/** How many columns each table and view has. Listing the columns would take the engine ten times as long. */
 async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, number>> {
   const rows = await warehouse.all<{ name: string; columns: number }>(
     `select schema_name || '.' || table_name as name, column_count::int as columns from duckdb_tables()
@@ -100,8 +100,8 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
 }
 
 /**
- * Refuses a partial build where the other models would be from different events.
- * @throws ConfigError saying why a whole build has to come first
+ * Refuses a partial build if the other models would be from different events.
+ * @throws ConfigError that says why a whole build must come first
  */
 export async function refusePartial(warehouse: Warehouse, project: Project): Promise<null> {
   const people = await warehouse.number('select count(*) from ops.changed_people')
@@ -111,12 +111,12 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
     ? 'there are events that were loaded after the last build'
     : await fullRefreshReasonOf(warehouse, project, 1)
   if (reason === null) return null
-  throw new ConfigError(`--select builds some models and keeps the others as they are: ${reason}`, {
+  throw new ConfigError(`--select builds some models and leaves the others unchanged: ${reason}`, {
     hint: 'Run `jobtide build` once, without --select. Nothing was built.',
   })
 }
 
-/** Records the inputs of the tables, and that nothing has changed since. */
+/** Records the inputs of the tables, and clears what changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
   await warehouse.run('delete from ops.changed_people')
   await write(warehouse, { fingerprint: project.fingerprint, ...ownNote(project) })
@@ -155,7 +155,7 @@ async function write(warehouse: Warehouse, state: Partial<BuildState>): Promise<
   })
 }
 
-/** The entry of a build about the user's own models, where it made any. @param made as in {@link OwnProject} */
+/** The entry of a build about the user's own models, if it made any. @param made as in {@link OwnProject} */
 function ownNote({ own, nodes }: Project, made = own?.made): Partial<BuildState> {
   if (own === undefined || Object.keys(made ?? {}).length === 0) return {}
   const tables = nodes.flatMap(

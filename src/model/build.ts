@@ -1,6 +1,6 @@
 /**
- * Builds the models and runs the checks in one transaction: readers see the tables of the last good build or those of this one,
- * never a mix. A failed check leaves every table as it was and says why in ops.checks.
+ * Builds the models and runs the checks in one transaction: readers see the tables of the last good build or those of
+ * this one, never a mix. A failed check leaves every table unchanged, and the reason in ops.checks.
  *
  *     reason for a full refresh?  yes → make every table, run every check
  *                                 no  → make what changed people and changed tables can alter (incremental-build.ts)
@@ -50,7 +50,7 @@ export interface BuildOptions {
    * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such models go.
    */
   readonly ownFolder?: string | null | undefined
-  /** Builds these models alone, as selectModels reads them. Default: all. */
+  /** Builds only these models, as selectModels reads them. Default: all. */
   readonly select?: readonly string[] | undefined
   /** Called after each step: each table, each group of checks. */
   readonly onProgress?: (step: BuildStep) => void
@@ -60,11 +60,11 @@ export interface BuildOptions {
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
-  /** The file of statements that read tables as known on a day, for analysts. Default: none is written. */
+  /** The file of macros for analysts that read tables as known on a day. Default: none is written. */
   readonly asKnownOn?: string
 }
 
-// Above it a full refresh takes less time: changed people are looked up in every table.
+// Above this share a full refresh is faster, because changed people are looked up in every table.
 const MOST_CHANGED = 0.15
 
 /** `done` of `total` steps are finished; the last one was `name`. */
@@ -80,9 +80,9 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
   readonly buildId: string
   /** Why it was a full refresh; null for an incremental build. */
   readonly fullRefreshReason: string | null
-  /** The models that were selected; null where all were built. */
+  /** The models that were selected; null if all were built. */
   readonly selected: readonly string[] | null
-  /** Models of the user's own whose files are gone, and their tables with them. */
+  /** The user's own models whose files are gone; their tables were dropped. */
   readonly dropped: readonly string[]
   /** Names of the checks; all passed. */
   readonly checks: readonly string[]
@@ -92,7 +92,7 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
 /**
  * Builds every model and runs every check.
  * @throws CheckFailedError when a check finds offenders; the tables are those of the last good build
- * @throws JobtideError when a model is wrong: its SQL, its header, or what it reads
+ * @throws JobtideError when a model is wrong: its SQL, its header, or a table that it reads
  */
 export async function buildModels(
   warehouse: Warehouse,
@@ -154,19 +154,19 @@ export async function buildModels(
     }
     throw error
   } finally {
-    // A session that is broken cannot be reset; the error before says why it is.
+    // A broken session cannot be reset; the earlier error says why.
     await warehouse
       .run(`set search_path = '${TIERS.join()}'; reset preserve_insertion_order`)
       .catch(() => undefined)
   }
 }
 
-/** Makes every table from all rows and runs every check on whole tables. */
+/** Makes every table from all rows, and runs every check on all of them. */
 async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
   await warehouse.run(project.macros)
   const dropped = await dropBuiltTables(warehouse)
-  // To list the macros takes as long as to make ten tables: only where an earlier version can have built.
+  // Listing the macros takes as long as making ten tables, so it is done only if an earlier version may have built.
   const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
   if (dropped > 0 && isOther) await dropStoredMacros(warehouse)
   await refuseForeignTables(warehouse, project.reserved)
@@ -184,7 +184,7 @@ async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   return { models, outcomes, skipped: { models: 0, checks: 0 } }
 }
 
-/** @returns the rows of the table, of a computed one those of before too; null for a view */
+/** @returns the rows of the table, including the earlier ones of a computed table; null for a view */
 async function createNode(warehouse: Warehouse, node: ProjectNode): Promise<number | null> {
   if (node.computed === null) return createModelTable(warehouse, node)
   await createComputedTable(warehouse, node.computed)

@@ -9,10 +9,10 @@ import { readProject } from './project.ts'
 /** One table of the catalogue. */
 export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
 
-/** A warehouse without data: it has the columns of tables that are there from the beginning, and no rows. */
+/** A warehouse without data: it has the tables that exist from the beginning, with columns but no rows. */
 export const IN_MEMORY = ':memory:'
 
-/** The schemas of tables, in the order in which readers need them. */
+/** The schemas of tables, in the order in which readers need them, with their headings. */
 export const GROUPS = [
   {
     schema: 'main',
@@ -77,7 +77,7 @@ export async function readCatalogue(warehouse: Warehouse, ownFolder: string | nu
       grain,
       purpose,
       key,
-      // The endpoints whose first answer creates it; none where it exists, or needs none.
+      // The endpoints whose first answer creates it; empty if it exists, or needs none.
       needs: stored.length > 0 ? [] : (endpoints ?? []),
       rows: isStored ? await warehouse.number(`select count(*) from ${schema}.${name}`) : null,
       reads,

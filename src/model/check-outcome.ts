@@ -1,20 +1,20 @@
 /**
- * The results of checks. Imports no database, so that the command line can tell a failed check from other errors at
- * once.
+ * The results of checks. Imports no database, so that the command line can tell a failed check from other errors
+ * without loading one.
  */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 
 export interface CheckOutcome {
   readonly name: string
-  /** Rows that break the constraint; 0 is a pass. */
+  /** Rows that break the rule; 0 is a pass. */
   readonly offenders: number
   readonly sample: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** A check found offenders: nothing of the build became visible. */
+/** A check found offenders, so nothing of the build became visible. */
 export class CheckFailedError extends JobtideError {
-  /** Every check of the build, the passed ones included. */
+  /** Every check of the build, including those that passed. */
   readonly outcomes: readonly CheckOutcome[]
   readonly failed: readonly CheckOutcome[]
 

@@ -1,7 +1,7 @@
 /**
- * Checks: each is one select that returns the rows that break a rule, and is named after the rule. Some are files in
- * sql/checks, the others follow from the headers of the models: keys, accepted values, references. A failed check stops none
- * of the others, so that an operator sees every problem at once.
+ * Runs the checks. Each is one select that returns the rows that break a rule, and is named after the rule. Some are
+ * files in sql/checks; the others follow from the headers of the models: keys, accepted values, references. A failed
+ * check stops none of the others, so that an operator sees every problem at once.
  */
 
 import { readFileSync } from 'node:fs'
@@ -21,15 +21,15 @@ export interface Check {
   readonly sql: string
   /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. Absent: `sql` is cheap. */
   readonly suspicion?: string
-  /** Tables that it reads. */
+  /** The tables that it reads. */
   readonly reads: readonly string[]
-  /** The file of one of the user's own, such as `checks/mine.sql`. */
+  /** The file of a check of the user's own, such as `checks/mine.sql`. */
   readonly file?: string
-  /** Whether the last build did not run it as it is. */
+  /** Whether the last build did not run it in this form. */
   readonly isNew?: boolean
 }
 
-/** The source of a table's checks. */
+/** The parts of a model that its checks follow from. */
 type Described = Pick<TableDefinition, 'kind'> &
   Pick<ModelFile, 'name' | 'key' | 'values' | 'references'>
 
@@ -52,8 +52,8 @@ const loadedConstraints: readonly Check[] = [
 ]
 
 /**
- * The checks of a table: its key, and the values and references that its header names. A view has none: to check it is to
- * compute all of it, and its key follows from those of the tables that it reads, which are checked.
+ * The checks of a table: its key, and the values and references in its header. A view has none, because checking it
+ * would compute all of it. Its key follows from the checked keys of the tables that it reads.
  */
 export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
   if (kind === 'view') return []
@@ -64,9 +64,9 @@ export function constraintsOf({ name, key, kind, values, references }: Described
   ]
 }
 
-// Grouping whole keys of ten million rows takes gigabytes; of their 64-bit hashes, a tenth. Two keys with one hash are only
-// a suspicion, which the exact question then clears.
-/** @param nullable an expression that is one more column of the key, and may be null */
+// Grouping the keys of ten million rows takes gigabytes; grouping their 64-bit hashes, a tenth. Two keys with one hash
+// are only a suspicion, which the exact query then settles.
+/** @param nullable an expression that is a further column of the key, and may be null */
 function keyCheck(table: string, columns: readonly string[], nullable?: string): Check {
   const names = columns.map(quoteIdentifier)
   const grouped = nullable === undefined ? names : [...names, nullable]
@@ -105,7 +105,7 @@ function valuesCheck(
   }
 }
 
-// A hash misses a missing row rarely, by one chance in 10^12 for each row: it would have to meet another one.
+// A hash rarely hides a missing row, with a chance of 1 in 10^12 for each row: it would have to collide with another.
 function referenceCheck(
   table: string,
   key: readonly string[],
@@ -134,7 +134,7 @@ function shownColumns(key: readonly string[], column: string): string {
 
 const SAMPLE_ROWS = 5
 
-/** The checks in `folder`, by name; what they read is not known yet. */
+/** The checks in `folder`, by name, without the tables that they read. */
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
     const sql = withoutSemicolon(readFileSync(path, 'utf8'))
@@ -148,12 +148,12 @@ export function checksOfHeaders(tables: readonly Described[]): Check[] {
   return checks.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** How many checks one statement asks: each statement is planned on one thread, and its parts run on all. */
+/** How many checks one statement runs: it is planned on one thread, and its parts run on all threads. */
 const CHECKS_AT_ONCE = 16
 
 /**
  * Runs checks, many in one statement.
- * @param finished called after each statement with the name of the last check and how many it asked
+ * @param finished called after each statement with the name of its last check and its number of checks
  */
 export async function runChecks(
   warehouse: Warehouse,
@@ -170,7 +170,7 @@ export async function runChecks(
     }
     finished(some.at(-1)?.name ?? '', some.length)
   }
-  // A check that fails midway ends the transaction: run alone, its name is known.
+  // A check that fails midway ends the transaction. Run alone, it can be named.
   for (const check of checks.filter(({ file }) => file !== undefined)) {
     outcomes.push(await runCheck(warehouse, check))
     finished(check.name, 1)
@@ -178,7 +178,7 @@ export async function runChecks(
   return outcomes
 }
 
-/** The places of the checks that may have failed. */
+/** The indexes of the checks that may have failed. */
 async function suspectsOf(
   warehouse: Warehouse,
   checks: readonly Check[],
@@ -192,14 +192,14 @@ async function suspectsOf(
     return new Set(place)
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
-    // A statement may fail only while the engine plans it, and then the next one runs: the wrong check is then found by
-    // its name.
+    // A statement that fails while the engine plans it does not end the transaction, so each check can run alone to
+    // find the wrong one.
     for (const check of checks) await runCheck(warehouse, check)
     throw error
   }
 }
 
-/** Runs one check; the sample is the same each time, also when rows are found in another order. */
+/** Runs one check. The sample is the same each time, even if rows are found in another order. */
 function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
   return namingFile(`check ${check.name}`, { file: check.file }, async () => {
     const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
@@ -211,12 +211,12 @@ function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
   })
 }
 
-/** The result of a check that passes. */
+/** The outcome of a check that passed. */
 export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }
 
-/** Replaces the content of ops.checks by the outcomes of one build. */
+/** Replaces the content of ops.checks with the outcomes of one build. */
 export async function recordChecks(
   warehouse: Warehouse,
   buildId: string,
@@ -234,7 +234,10 @@ export async function recordChecks(
   await appendRows(warehouse, 'ops.checks', rows)
 }
 
-/** SQL text that can be put into brackets: the last semicolon is gone, a trailing comment cannot swallow the bracket. */
+/**
+ * SQL text that can be put into parentheses: without the last semicolon, and with a line break, so that a trailing
+ * comment cannot swallow the closing one.
+ */
 export function withoutSemicolon(sql: string): string {
   return `${sql.trim().replace(/;$/, '')}\n`
 }

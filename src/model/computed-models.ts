@@ -15,9 +15,9 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
 export interface ComputedModel extends ModelFile {
-  /** Columns with their types, as in `create table`. */
+  /** The columns with their types, as in `create table`. */
   readonly types: string
-  /** The rows of these keys; all rows where the file has no select. */
+  /** The rows of these keys; all rows if the file has no select. */
   readonly rowsOf: (keys: readonly Key[]) => Promise<readonly Row[]>
 }
 
@@ -117,19 +117,19 @@ export const computedModels: readonly ComputedModel[] = [
   ),
 ]
 
-/** The inputs, other than ladders, of computed models without a select: after a change there, a build is a full refresh. */
+/** The inputs, except ladders, of computed models without a select. After a change there, a build is a full refresh. */
 export const configFiles: Readonly<Record<string, string>> = {
   organization_groups: 'config/organization-groups.yaml',
   pseudo_employers: 'config/pseudo-employers.yaml',
   transfer_decisions: 'config/transfers.yaml',
 }
 
-// Keys pass through JavaScript in batches, so that memory does not grow with the warehouse.
+// Keys pass through JavaScript in batches, so memory does not grow with the warehouse.
 const BATCH_ROWS = 50_000
 
 /**
- * Brings a computed model up to date with all rows of its inputs: adds the keys that they mention, removes those that
- * nothing mentions. Rows of this taxonomy that are there already stay.
+ * Brings a computed model up to date with its inputs: adds the keys that they mention, and removes those that nothing
+ * mentions. Existing rows of this taxonomy stay.
  * @returns how many rows it added and removed
  */
 export async function computeAll(warehouse: Warehouse, model: ComputedModel): Promise<number> {

@@ -1,4 +1,7 @@
-/** The lists of config/ that computed models hold: groups of organisations, names that are not employers, transfers. */
+/**
+ * Reads the lists of config/ that computed models hold: groups of organisations, names that are not employers,
+ * transfers.
+ */
 
 import { z } from 'zod'
 import { readYaml } from '../titles/yaml-file.ts'
@@ -93,7 +96,7 @@ export const pseudoEmployersSchema = z.strictObject({
     .describe('Names that people write in place of an employer.'),
 })
 
-/** Every name, each once, in the form of the macro `plain_name`, which decides which names of organisations match. */
+/** Every name, each once, in the form of the macro `plain_name`, by which names of organisations match. */
 export function pseudoEmployersOf({ employers }: z.infer<typeof pseudoEmployersSchema>) {
   const kindOf = new Map(
     employers.flatMap(({ kind, names }) =>
@@ -103,7 +106,7 @@ export function pseudoEmployersOf({ employers }: z.infer<typeof pseudoEmployersS
   return [...kindOf].map(([name, kind]) => ({ name, kind }))
 }
 
-/** All names that brackets stand for. */
+/** All names that a pattern with brackets stands for. */
 function spellingsOf(written: string): string[] {
   const [, before = '', inside, after = ''] = /^([^[]*)\[([^\]]*)\](.*)$/.exec(written) ?? []
   if (inside !== undefined)
@@ -114,7 +117,7 @@ function spellingsOf(written: string): string[] {
     : [bare.replaceAll(/\s+/g, ' ').trim()]
 }
 
-/** Decisions of people on candidates for transfers: by pair of organisations, yes or no. */
+/** Manual decisions on candidates for transfers: yes or no for a pair of organisations. */
 export const transferDecisionsSchema = z.strictObject({
   transfers: z
     .array(
@@ -142,7 +145,7 @@ export const transferDecisionsSchema = z.strictObject({
     .describe('Decisions, one for each pair of organisations.'),
 })
 
-/** The lists that ship with the package, read when this file is first imported. */
+/** The lists in the package, read when this file is first imported. */
 export const { groups: organizationGroups } = readYaml(
   'config/organization-groups.yaml',
   organizationGroupsSchema,

@@ -1,6 +1,5 @@
 /**
- * Refreshes the tables after a load. The result is, row for row, that of a full refresh. Part of the build's
- * transaction.
+ * Refreshes the tables after a load, in the build's transaction. The result equals that of a full refresh, row for row.
  *
  * | a model                                               | is made again          |
  * |-------------------------------------------------------|------------------------|
@@ -11,11 +10,11 @@
  * | of an endpoint that had no answer before              | for the first time     |
  * | any other                                             | whole                  |
  *
- * One of the user's own models is made from nothing when its file, or that of a model it reads, is new or edited; it is
- * dropped when its file is gone. A build of some models makes each of them whole, and runs the checks that read one.
+ * A model of the user's own is made from nothing if its file, or that of a model it reads, is new or edited, and
+ * dropped if its file is gone. A partial build makes each selected model whole, and runs the checks that read one.
  *
- * The new rows are compared with the old ones. Where they are the same, the table counts as unchanged, and so do the
- * models that read nothing else.
+ * The new rows are compared with the old ones. If they are the same, the table counts as unchanged, and so do models
+ * that read nothing else.
  */
 
 import {
@@ -42,14 +41,14 @@ import {
 import { rowHashSql, Temporaries } from './temporaries.ts'
 import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
-/** The model that holds the day of the data; people whose changes came due with it count as changed. */
+/** The model that holds the day of the data. People whose announced changes came due by it count as changed. */
 const AS_OF = 'as_of'
-/** Loaded tables with rows of people: they change where people do. */
+/** Loaded tables with rows of people, which change when people do. */
 const EVENT_TABLES: readonly string[] = ['job_change_events', 'job_change_event_versions']
 
 /**
  * Builds what the people in `ops.changed_people` and the tables that loads changed can alter.
- * @param selected builds these models alone, and all rows of them
+ * @param selected builds only these models, and all their rows
  */
 export async function buildIncrementally(
   work: BuildWork,
@@ -61,7 +60,7 @@ export async function buildIncrementally(
   return new IncrementalBuild(work, temporaries, columns, selected).run()
 }
 
-/** Drops the tables of the user's own models that are not as their files say. */
+/** Drops the tables of the user's own models whose files changed or are gone. */
 async function dropOwn(
   { warehouse, project }: BuildWork,
   selected: ReadonlySet<string> | null,
@@ -75,24 +74,24 @@ async function dropOwn(
 class IncrementalBuild {
   readonly #work: BuildWork
   readonly #temporaries: Temporaries
-  /** Those that tables had before this build. */
+  /** The rows that tables had before this build. */
   readonly #columns: ReadonlyMap<string, readonly TypedColumn[]>
   readonly #selected: ReadonlySet<string> | null
   /** Names of tables and views whose rows changed, or may have. */
   readonly #changed = new Set<string>()
-  /** Of those that snapshots may hold, the years in which rows changed; null where that is not known. */
+  /** For tables that snapshots may hold, the years in which rows changed; null if unknown. */
   readonly #noted = new Map<string, readonly (number | null)[] | null>()
-  /** The models that have rows of a person for that person alone, by name. */
+  /** The models by person, by name. */
   readonly #byPerson: ReadonlyMap<string, ProjectNode>
-  /** A temporary table with one row for each person whose events changed, or whose rows did; SQL. */
+  /** A temporary table with one row for each person whose events or rows changed; SQL. */
   #people = ''
   /** Temporary tables with the rows of these people as they are now, by name of the table or view. */
   readonly #rowsOfPeople = new Map<string, string>()
-  /** Other tables whose changed rows have named more people. */
+  /** Other tables whose changed rows named more people. */
   readonly #followed = new Set<string>()
   /** What models by organisation read. */
   readonly #readByOrganization: ReadonlySet<string>
-  /** Temporary tables with the organisations of the rows that changed, by name of the table; SQL. */
+  /** Temporary tables with the organisations of changed rows, by name of the table; SQL. */
   readonly #organizations = new Map<string, string>()
 
   constructor(
@@ -116,7 +115,7 @@ class IncrementalBuild {
   async run(): Promise<BuiltTables> {
     const { warehouse, project, clock, finished } = this.#work
     if (this.#selected === null) await this.#noteInputs()
-    // Rows are found by key and never by where they stand; written in any order, all threads write.
+    // Rows are found by key, never by position, so all threads may write them in any order.
     await warehouse.run('set preserve_insertion_order = false')
     const models: BuiltModel[] = []
     let skipped = 0
@@ -147,7 +146,7 @@ class IncrementalBuild {
     for (const { name } of loadedTables) {
       if (EVENT_TABLES.includes(name) ? people > 0 : loaded.has(name)) this.#changed.add(name)
     }
-    // The watch-lists are written before each build, and only a view reads them.
+    // The watch-lists are rewritten before each build, and only a view reads them.
     for (const name of [...CHANGES_WITH_EVERY_RUN, WATCH_ENTRIES]) this.#changed.add(name)
     // The tables of `ops` that only the user's own models read change with every run; the other models did not read a
     // partial build.
@@ -157,8 +156,8 @@ class IncrementalBuild {
   }
 
   /**
-   * Finds the people whom loads changed, and those whose announced changes came due: what is current depends on the day of the
-   * data, which moves with each load.
+   * Finds the people whom loads changed, and those whose announced changes came due, because current jobs depend on the
+   * day of the data, which moves with each load.
    * @returns their number
    */
   async #findPeople(): Promise<number> {
@@ -188,7 +187,7 @@ class IncrementalBuild {
     return this.#columns.has(name)
   }
 
-  /** Makes a model again. @returns how many rows were written and deleted */
+  /** Rebuilds a model. @returns how many rows were written and deleted */
   async #refresh(node: ProjectNode): Promise<number> {
     const { warehouse } = this.#work
     if (!this.#isThere(node)) {
@@ -199,7 +198,7 @@ class IncrementalBuild {
       return rows ?? 0
     }
     if (node.computed !== null) {
-      // No event came since the last whole build.
+      // No event arrived since the last whole build.
       if (this.#selected !== null) return 0
       const rows = await computeAll(warehouse, node.computed)
       if (rows > 0) this.#noteChange(node, null)
@@ -220,10 +219,10 @@ class IncrementalBuild {
     return rows
   }
 
-  /** Whether a model can be made for changed people alone. */
+  /** Whether a model can be refreshed for changed people alone. */
   #isByPeople({ isByPerson, reads }: ProjectNode): boolean {
     const { nodes } = this.#work.project
-    // A title is understood the same for everyone: a new row there changes nothing for people who did not change.
+    // A title means the same for everyone, so a new row there changes nothing for people who did not change.
     const isFine = (name: string) =>
       !this.#changed.has(name) ||
       this.#hasPeople(name) ||
@@ -242,7 +241,7 @@ class IncrementalBuild {
     return `semi join ${this.#people} as wanted on ${alias}.${PERSON} = wanted.${PERSON}`
   }
 
-  /** Makes the rows of a model for the changed people. @returns a temporary table; SQL */
+  /** Computes the rows of a model for the changed people. @returns a temporary table; SQL */
   async #makeForPeople({ name, reads, sql }: ProjectNode): Promise<string> {
     const shown = new Map<string, string>()
     for (const read of reads.filter((one) => this.#hasPeople(one))) {
@@ -253,7 +252,7 @@ class IncrementalBuild {
     return made
   }
 
-  /** The rows that a table or view has of the changed people: a temporary table; SQL. */
+  /** The rows of the changed people in a table or view, as a temporary table; SQL. */
   async #rowsOf(name: string): Promise<string> {
     const known = this.#rowsOfPeople.get(name)
     if (known !== undefined) return known
@@ -267,7 +266,7 @@ class IncrementalBuild {
   }
 
   /**
-   * Makes the rows of a model for the organisations that changed in what it reads, or all of them where these are not known.
+   * Computes the rows of a model for the organisations that changed in its inputs, or all rows if these are unknown.
    * @returns a temporary table, and which rows of the stored one it replaces, as for writeDifference; SQL
    */
   async #makeForOthers({ reads, sql, isByOrganization }: ProjectNode) {
@@ -291,7 +290,8 @@ class IncrementalBuild {
   }
 
   /**
-   * Adds the people of the rows in which a table that is rebuilt differs from before: what is made for them next may differ.
+   * Adds the people of the rows in which a rebuilt table differs from before, because their rows in later models may
+   * differ as well.
    * @param before which rows of the stored table are replaced
    * @param made a table with its rows as they are now; SQL
    */
@@ -312,7 +312,7 @@ class IncrementalBuild {
     )
     this.#followed.add(name)
     if (added === 0) return
-    // The rows that were kept lack those of the people who were added.
+    // The kept rows lack those of the added people.
     for (const rows of this.#rowsOfPeople.values()) await this.#temporaries.drop(rows)
     this.#rowsOfPeople.clear()
   }
@@ -333,7 +333,7 @@ class IncrementalBuild {
     return rows
   }
 
-  /** @param years in which rows changed; null where that is not known */
+  /** @param years in which rows changed; null if unknown */
   #noteChange(node: ProjectNode, years: readonly (number | null)[] | null): void {
     this.#changed.add(node.name)
     if (node.schema === 'core') return
@@ -344,7 +344,7 @@ class IncrementalBuild {
   async #check() {
     const { warehouse, project, finished } = this.#work
     const made = this.#selected ?? this.#changed
-    // A table that was never made, and is not selected, cannot be read.
+    // A check cannot read a table that was never made and is not selected.
     const missing = new Set(
       project.nodes.flatMap((node) =>
         this.#isThere(node) || this.#changed.has(node.name) ? [] : node.name,

@@ -1,7 +1,7 @@
 /**
  * Lists the work of a build: the computed models and the models in run order, with the inputs of each, and the checks.
- * All of it is read from the SQL files. The build of the package has determined their inputs; the warehouse parses only
- * files that changed since.
+ * Everything is read from the SQL files. Their inputs were determined when the package was built; the warehouse parses
+ * only files that changed since.
  */
 
 import { createHash } from 'node:crypto'
@@ -24,16 +24,16 @@ import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
 
-/** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has any. */
+/** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has one. */
 export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly kind: 'computed' | 'table' | 'view'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
-  /** As `sql`, with the schema before each table outside `main`: a view is read by those who do not search that schema. */
+  /** As `sql`, with the schema before each table outside `main`: readers of a view may not search that schema. */
   readonly storedSql: string
-  /** Null for other models. */
+  /** Null for models in SQL. */
   readonly computed: ComputedModel | null
-  /** Of other models the file, relative to the folder of the models, or of the project; else empty. */
+  /** The file of a model in SQL, relative to the folder of the models or of the project; else empty. */
   readonly file: string
 }
 
@@ -41,13 +41,13 @@ export interface Project {
   /** In run order. */
   readonly nodes: readonly ProjectNode[]
   readonly checks: readonly Check[]
-  /** Names that no other table may have: those of the models, also where a build makes no table of one. */
+  /** Names that no other table may have: those of all models, even if a build makes no table of one. */
   readonly reserved: ReadonlySet<string>
   /** The statements that define the functions which the models call. */
   readonly macros: string
-  /** Changes whenever the same rows could give other tables or other checks. */
+  /** Changes whenever the same rows could result in other tables or checks. */
   readonly fingerprint: string
-  /** The user's own models and checks; absent where there are none. Not part of the fingerprint. */
+  /** The user's own models and checks; absent if there are none. Not part of the fingerprint. */
   readonly own?: OwnProject
 }
 
@@ -56,7 +56,7 @@ export interface OwnProject {
   readonly folder: string
   /** By file, such as `models/mine.sql`, a hash of its bytes. */
   readonly made: Readonly<Record<string, string>>
-  /** Names of the models whose tables are not those of the files: a file is new or edited, or such a model is read. */
+  /** Models whose tables do not match the files: a file is new or edited, or the model reads such a one. */
   readonly stale: ReadonlySet<string>
   /** Names of the models whose files are gone. */
   readonly gone: readonly string[]
@@ -89,7 +89,7 @@ export async function readProject(
       ...model,
       reads,
       sql,
-      // Not of a part of the select that has the name of a table which it does not read.
+      // A CTE of the select may have the name of a table that it does not read.
       storedSql: withSchemas(sql, (name) => (reads.includes(name) ? schemas.get(name) : undefined)),
       computed: null,
       file: relative(modelFolder, model.path),
@@ -102,7 +102,7 @@ export async function readProject(
       const reads = readsOf('model', computed)
       return { ...computed, kind: 'computed', reads, storedSql: '', computed, file: '' }
     })
-    // A computed model is left out where the model that it reads is.
+    // A computed model is left out if the model that it reads is.
     .filter(({ reads }) => reads.every((name) => known.has(name)))
   const unordered = [...computedNodes, ...modelNodes]
   const nodes = runOrder(unordered, existing)
@@ -151,7 +151,7 @@ export function withSchemas(sql: string, schemaOf: (name: string) => string | un
   )
 }
 
-/** The syntax trees of many selects, asked for at once: one by one they take as long as building a small warehouse. */
+/** The syntax trees of many selects in one query: one by one they take as long as building a small warehouse. */
 export async function syntaxTrees(
   warehouse: Warehouse,
   of: readonly NamedSql[],
@@ -184,11 +184,11 @@ function fingerprintOf(
 type TreeNode = Readonly<Record<string, unknown>>
 
 /**
- * The tables that one `select` reads, sorted, in lower case; `main.` is dropped, other schemas stay as prefix. Reads the
- * syntax tree, because the engine's getTableNames silently finds nothing in `join … using`.
- * Names of CTEs are not tables where the CTE is in scope: a CTE may have the name of the very table it reads.
+ * The tables that one `select` reads, sorted, in lower case; `main.` is dropped, other schemas stay as prefix. Reads
+ * the syntax tree, because the engine's getTableNames silently finds nothing in `join … using`. The name of a CTE is
+ * not a table while the CTE is in scope: a CTE may have the name of the table that it reads.
  * @param serialized what json_serialize_sql returned for the model
- * @param subject whose SQL it is, for the message, such as `model moves`
+ * @param subject the owner of the SQL, for the message, such as `model moves`
  * @throws JobtideError when the SQL is not exactly one select
  */
 export function tablesRead(serialized: string, subject: string): string[] {
@@ -237,10 +237,10 @@ function defect(message: string): JobtideError {
 }
 
 /**
- * Models in an order in which each comes after those that it reads; alphabetical where that leaves a choice.
- * @param existing tables that are there before any model runs
- * @throws JobtideError naming model and table when a model reads an unknown table or takes a name that is in use, or
- *   naming a circle of models
+ * Models in an order in which each comes after those that it reads, otherwise alphabetical.
+ * @param existing tables that exist before any model runs
+ * @throws JobtideError that names model and table if a model reads an unknown table or has a name that is in use, or
+ * that names a circle of models
  */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],

@@ -1,4 +1,7 @@
-/** Parts of a project: the models that `build --select` names, those of endpoints that answered, those of titles alone. */
+/**
+ * Parts of a project: the models that `build --select` names, those of endpoints that answered, and those of titles
+ * alone.
+ */
 
 import { ConfigError } from '../support/errors.ts'
 import { didYouMean } from '../support/nearest.ts'
@@ -28,10 +31,11 @@ function withRead(nodes: readonly Node[], names: Iterable<string>): Set<string> 
 }
 
 /**
- * The names of the models that are selected, in the syntax of dbt: `name`, `+name`, `name+`, `path:models`, `tier:detail`.
+ * The names of the models that are selected, in the syntax of dbt: `name`, `+name`, `name+`, `path:models`,
+ * `tier:detail`.
  * @param nodes in run order
- * @param words each one or several selectors, with a blank or a comma between them: all that one of them names
- * @throws ConfigError for a selector that names no model, with what may be meant
+ * @param words each one or several selectors, separated by blanks or commas; the result is their union
+ * @throws ConfigError for a selector that names no model, with a proposal
  */
 export function selectModels(
   nodes: readonly Node[],
@@ -65,8 +69,8 @@ export function selectModels(
 }
 
 /**
- * The project of a build whose other models Spark builds: the computed models and the models that they read. All others are
- * views: they store nothing, and are computed when read.
+ * The project if Spark builds the other models: the computed models and the models that they read. All others are
+ * views, which are computed when read.
  */
 export function titlesOnly(project: Project): Project {
   const computed = project.nodes.flatMap((node) => (node.computed === null ? [] : node.name))
@@ -79,7 +83,7 @@ export function titlesOnly(project: Project): Project {
   return { ...project, nodes, checks, fingerprint: `${project.fingerprint} titles only` }
 }
 
-/** The project without the tables that no answer fills yet, and without the models and checks that read one of them. */
+/** The project without tables that no answer fills yet, and without the models and checks that read one of them. */
 export async function askedOnly(warehouse: Warehouse, project: Project): Promise<Project> {
   const rows = await warehouse.all<{ name: string }>(
     'select distinct endpoint as name from answers',
@@ -100,8 +104,8 @@ export async function askedOnly(warehouse: Warehouse, project: Project): Promise
 }
 
 /**
- * Replaces missing tables of endpoints that a select names by empty ones, for this session.
- * @returns them
+ * Replaces missing tables of endpoints in a select with empty ones, for this session.
+ * @returns their names
  */
 export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled[]> {
   const named = readModelFiles().filter(
@@ -112,7 +116,7 @@ export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled
   const { nodes } = await readProject(warehouse)
   const made = new Set(await withoutAbsent(warehouse, nodes))
   const absent = nodes.filter((node) => !made.has(node))
-  // They read each other as temporary views, which belong to none of our schemas.
+  // They read each other as temporary views, which are in none of our schemas.
   const names = absent.map(({ name }) => name).join('|')
   const ofAbsent = new RegExp(String.raw`\b(?:${TIERS.join('|')})\.(${names})\b`, 'g')
   for (const { name, storedSql } of absent) {

@@ -1,4 +1,4 @@
-/** Manages the tables of a build in the warehouse: comments, columns, which exist, their names in SQL. */
+/** Manages the tables of a build in the warehouse: creation, columns, comments, removal. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { IN_BUILT, PERSON, TIERS } from '../warehouse/catalog.ts'
@@ -9,16 +9,16 @@ import type { ComputedModel } from './computed-models.ts'
 import { OwnSqlError } from './own/files.ts'
 import type { ProjectNode } from './project.ts'
 
-// Every table made from a model says so at the end of its comment. The next build drops these tables, also when the
+// Every table made from a model says so at the end of its comment. The next build drops these tables, even if the
 // model's file is gone, and leaves all others alone.
 const MODEL_MARK = ' Model: '
-/** The end of the comment on a table that was made from a model; a regular expression of the engine. */
+/** A regular expression of the engine for the end of the comment on such a table. */
 export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9_]+[.]sql$`
 
 /**
- * Drops every table and view that a build made from a model, whether the model is still there or not.
+ * Drops every table and view that a build made from a model, whether the model still exists or not.
  * @param own only those of these models of the user's own
- * @returns how many there were
+ * @returns how many it dropped
  */
 export async function dropBuiltTables(
   warehouse: Warehouse,
@@ -63,7 +63,7 @@ export async function refuseForeignTables(
 }
 
 /**
- * Makes the table or view of a model.
+ * Creates the table or view of a model.
  * @returns its rows; null for a view, which stores none
  */
 export async function createModelTable(
@@ -82,8 +82,9 @@ export async function createModelTable(
 }
 
 /**
- * Reads a view over answers as a publish does: what services send has any length, and a build that passes is published.
- * @throws StorageError when there is not enough memory
+ * Reads a view over answers as a publish does, because answers can have any length and a passed build must be
+ * publishable.
+ * @throws StorageError if there is not enough memory
  */
 export async function proveReadable(
   warehouse: Warehouse,
@@ -93,7 +94,7 @@ export async function proveReadable(
   await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
 }
 
-/** @throws JobtideError when the header and the select of a model name other columns */
+/** @throws JobtideError if the header and the select of a model name different columns */
 export async function refuseOtherColumns(
   warehouse: Warehouse,
   nodes: readonly ProjectNode[],
@@ -120,7 +121,10 @@ export async function refuseOtherColumns(
   }
 }
 
-/** @throws OwnSqlError where snapshots could not hold a column of a model of the user's own, or its header names one that is not there */
+/**
+ * @throws OwnSqlError if snapshots could not hold a column of a model of the user's own, or its header names a missing
+ * one
+ */
 function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): void {
   const refuse = (problem: string) => new OwnSqlError(node.file, problem)
   const wrong = actual.find(({ name }) => !/^[a-z]\w*$/i.test(name))
@@ -147,7 +151,10 @@ function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): vo
   if (missing !== undefined) throw refuse(`the header names ${missing}, which is not selected`)
 }
 
-/** Makes the table of a computed model, empty, unless it is there with the same columns. One in another tier goes: it would be found first. */
+/**
+ * Creates an empty table for a computed model, unless it exists with the same columns. A table in another tier is
+ * dropped, because it would be found first.
+ */
 export async function createComputedTable(
   warehouse: Warehouse,
   table: ComputedModel,

@@ -1,7 +1,7 @@
 /**
  * Temporary tables, and temporary views that replace tables of the warehouse. A name without a schema means the
- * temporary one first: so the unchanged SQL of a model sees only the rows that a temporary view lets through.
- * Everything is made inside the build's transaction: a rollback removes it.
+ * temporary one first, so the unchanged SQL of a model sees only the rows that a temporary view shows. Everything is
+ * made inside the build's transaction, so a rollback removes it.
  */
 
 import { yearSql } from '../warehouse/changed-tables.ts'
@@ -14,18 +14,18 @@ import type { ProjectNode } from './project.ts'
 export interface Written {
   /** Rows that it deleted and inserted. */
   readonly rows: number
-  /** The years of these rows; null for a row without one, and for all rows where the table has no years. */
+  /** The years of these rows; null for a row without one, and for all rows if the table has no years. */
   readonly years: readonly (number | null)[]
   /** A temporary table with the keys of these rows, if they were asked for and there are any; SQL. */
   readonly keys: string | null
 }
 
-/** Rows of a table that a build made again; all names of tables are SQL. */
+/** Rows of a table that a build rebuilt; all names of tables are SQL. */
 export interface Replacement {
   readonly stored: string
   /** Which rows of it are replaced: what follows `from <stored> as kept`, such as a semi join. */
   readonly before: string
-  /** A table with the rows that belong there. */
+  /** A table with the new rows. */
   readonly made: string
   readonly columns: readonly TypedColumn[]
 }
@@ -48,7 +48,7 @@ export class Temporaries {
     return new Temporaries(warehouse, row?.name ?? '', nodes)
   }
 
-  /** The stored table, whatever replaces it; SQL. */
+  /** The stored table, even if a temporary view replaces it; SQL. */
   stored(name: string): string {
     const schema = this.#schemas.get(name) ?? 'main'
     return `${quoteIdentifier(this.#database)}.${schema}.${quoteIdentifier(name)}`
@@ -89,9 +89,8 @@ export class Temporaries {
   }
 
   /**
-   * Replaces rows of a table, and writes only the differences: the log of the warehouse, and so the commit, grows by
-   * these.
-   * @param key the column whose values in these rows are kept; null: none
+   * Replaces rows of a table, and writes only the differences, so that the write-ahead log and the commit stay small.
+   * @param key the column whose values in the changed rows are returned; null for none
    */
   async writeDifference(
     { partitionByYearOf }: Pick<ProjectNode, 'partitionByYearOf'>,
@@ -101,7 +100,8 @@ export class Temporaries {
     const year = partitionByYearOf === null ? 'cast(null as integer)' : yearSql(partitionByYearOf)
     const hashed = (sign: number, from: string) =>
       `select ${rowHashSql(columns)} as row_hash, ${year} as year, ${sign} as sign, kept.rowid as place from ${from}`
-    // An old and a new row are taken for the same by mistake when their hashes meet: once in 10 million nights of a million rows.
+    // An old and a new row count as equal by mistake if their hashes collide: once in 10 million nights of a million
+    // rows.
     const { name: differing, rows: count } = await this.keepCounted(
       `select any_value(year) as year, sum(sign) as sign, max(place) as place
        from (${hashed(-1, `${stored} as kept ${before}`)} union all ${hashed(1, `${made} as kept`)})

@@ -1,4 +1,4 @@
-/** The work of a build, and its results before they are committed. */
+/** The inputs of a build, and its results before they are committed. */
 
 import type { Clock } from '../support/clock.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -7,21 +7,24 @@ import { namingFile } from './own/files.ts'
 import type { Project, ProjectNode } from './project.ts'
 import { withReaders } from './select.ts'
 
-/** The input of a build, and who is notified. */
+/** The input of a build, and a callback for its progress. */
 export interface BuildWork {
   readonly warehouse: Warehouse
   readonly project: Project
   readonly clock: Clock
-  /** Called when steps are finished: the name of the last one, how many, and how many rows they wrote and deleted. */
+  /**
+   * Called when steps are finished, with the name of the last one, their number, and the rows that they wrote and
+   * deleted.
+   */
   readonly finished: (name: string, steps?: number, rowsChanged?: number) => void
 }
 
-/** One table or view that the build made or left as it was. */
+/** One table or view that the build made or left unchanged. */
 export interface BuiltModel {
   readonly name: string
-  /** Rows in it; null for a view, which stores none, and where nothing changed. */
+  /** Its rows; null for a view, which stores none, and if nothing changed. */
   readonly rows: number | null
-  /** Rows written and deleted; null where the whole table was written. */
+  /** Rows written and deleted; null if the whole table was written. */
   readonly rowsChanged: number | null
   readonly durationMs: number
 }
@@ -35,7 +38,7 @@ export interface BuiltTables {
 }
 
 /**
- * Names the model that the engine refuses; for one of the user's own its file and line, and the models that wait for
+ * Adds the model to an error of the engine; for a model of the user's own the file, the line and the models that read
  * it.
  */
 export function namingModel<T>(

@@ -23,7 +23,7 @@ export interface MailServer {
 
 /**
  * Reads `smtps://user:password@host:465` or `smtp://user:password@host:587`.
- * @throws Error that says what is expected, and nothing of the address: it may hold a password
+ * @throws Error that says what is expected, without the address, which may hold a password
  */
 export function mailServer(url: string): MailServer {
   const { protocol, hostname, port, username, password } = URL.canParse(url)
@@ -49,7 +49,7 @@ export function mailServer(url: string): MailServer {
 /**
  * Sends a notice to one address. One attempt.
  * @param deadlineMs for all of it
- * @throws Error when the server has not taken it by then; it names the server and why
+ * @throws Error with server and reason if the server has not accepted it by then
  */
 export async function sendMail(
   server: MailServer,
@@ -88,8 +88,10 @@ export async function sendMail(
     })
   } catch (error) {
     const why = deadline.aborted ? `no answer within ${deadlineMs / SECOND} s` : messageOf(error)
-    const hint = /certificate/i.test(why) ? '; NODE_EXTRA_CA_CERTS names more to trust' : ''
-    throw new Error(`${host}:${port} did not take a mail: ${onOneLine(why)}${hint}`, {
+    const hint = /certificate/i.test(why)
+      ? '; NODE_EXTRA_CA_CERTS names further certificates to trust'
+      : ''
+    throw new Error(`${host}:${port} did not accept a mail: ${onOneLine(why)}${hint}`, {
       cause: error,
     })
   } finally {

@@ -1,4 +1,4 @@
-/** Builds the messages about a pipeline from its recorded state, so that the same state gives the same message. Pure. */
+/** Builds the messages about a pipeline from its recorded state: the same state gives the same message. Pure. */
 
 import { EXIT } from '../support/errors.ts'
 
@@ -14,7 +14,7 @@ export interface Message {
   /** What to do; null if nothing. */
   readonly hint: string | null
   readonly runId: string | null
-  /** When the problem was found, or its run ended; milliseconds since 1970 UTC. */
+  /** When the problem was found or its run ended, milliseconds since 1970 UTC. */
   readonly at: number
 }
 
@@ -34,15 +34,15 @@ export interface LastEnd {
   readonly exitCode: number
 }
 
-// The person who sets up the pipeline watches the first run.
+// The first run needs no message, because the person who sets up the pipeline watches it.
 const NOT_TOLD = new Set(['never_run'])
 
-/** The key of a problem, the same as long as it lasts. */
+/** The key of a problem, which stays the same as long as it lasts. */
 export function keyOf(pipeline: string, { id, runId, since }: Omit<Wrong, 'message' | 'hint'>) {
   return `${runId ?? pipeline}:${id}:${since}`
 }
 
-/** The key of the problem that prevents the run due at `due`, whether it could not begin or was never started. */
+/** The key of the problem that prevented the run due at `due`, whether it could not begin or was never started. */
 export function missedKey(pipeline: string, due: number): string {
   return keyOf(pipeline, { id: 'missed_schedule', runId: null, since: due })
 }

@@ -20,7 +20,7 @@ interface Entry {
 const PENDING_MS = 7 * DAY
 const SENT_MS = 60 * DAY
 
-/** The outbox in `folder`, which is made where a message is offered. Its writes throw a StorageError when the disk refuses. */
+/** The outbox in `folder`, which the first message creates. Its writes throw a StorageError if the disk refuses. */
 export function openOutbox(folder: string) {
   const pathOf = ({ key }: Message) => join(folder, `${sha256Hex(key).slice(0, 32)}.json`)
   const write = (entry: Entry) => writeJson(pathOf(entry.message), entry)
@@ -36,7 +36,7 @@ export function openOutbox(folder: string) {
     },
     /** The messages not yet sent, oldest first. */
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
-    /** Whether the last message about a pipeline up to then, sent or pending, reported trouble. */
+    /** Whether the last message about a pipeline until then, sent or pending, reported trouble. */
     wasTroubled(pipeline: string, at: number): boolean {
       const about = entries().filter(
         ({ message }) => message.pipeline === pipeline && message.at <= at,
@@ -44,7 +44,7 @@ export function openOutbox(folder: string) {
       const last = about.findLast(({ message }) => message.kind !== 'success')
       return last !== undefined && last.message.kind !== 'recovered'
     },
-    /** Records that it was sent; where that fails it may be sent again under the same key. */
+    /** Records that it was sent. If that fails, it may be sent again under the same key. */
     sent: (message: Message, nowMs: number) => write({ message, sentAt: nowMs }),
     /** Removes expired messages. */
     tidy(nowMs: number): void {
@@ -76,13 +76,15 @@ interface State {
   readonly pending: PendingDigest | null
 }
 
-/** Opens the record in the folder of a destination's outbox. @throws StorageError when the file is not ours, or unreadable */
+/**
+ * Opens the record in the folder of a destination's outbox. @throws StorageError if the file is not ours, or unreadable
+ */
 export function openTold(folder: string) {
   const path = join(folder, 'told')
   let state = (readIfThere(path) === null ? { told: '', pending: null } : readJson(path)) as State
   if (state === null) {
     throw new StorageError(`${path} is damaged`, {
-      hint: 'Restore it from a backup, or remove it: then all changes are sent once more.',
+      hint: 'Restore it from a backup. Or remove it: then all changes are sent again.',
     })
   }
   const write = (next: State) => {

@@ -1,6 +1,6 @@
 /**
  * Plans a pipeline of `kind: collect`: the requests to its endpoint, and their possible cost. A recent answer is not
- * requested again, even where it was that there is nothing of that name. Pure.
+ * requested again, even if it was "not found". Pure.
  */
 
 import type { Endpoint, PriceRange } from '../api/endpoints/endpoint.ts'
@@ -15,11 +15,11 @@ export interface CollectQuestion {
   readonly pipeline: string
   readonly endpoint: string
   readonly lookups: readonly Lookup[]
-  /** An answer that is younger is not asked for again, in milliseconds. */
+  /** Answers younger than this are not requested again, in milliseconds. */
   readonly refreshMs: number
   /** The most pages of one list; 1 or more. */
   readonly pages: number
-  /** Whether what the service refused lately is asked for again, to hear why. */
+  /** Whether recent refusals are requested again, to show their reason. */
   readonly repeatsRefused?: true
 }
 
@@ -27,17 +27,17 @@ export type Lookup = Pick<LookupRecord, 'subject' | 'request'>
 
 export interface CollectPlan {
   readonly lookups: readonly LookupRecord[]
-  /** Lookups of the list that are left out, because they were answered lately. */
+  /** Lookups of the list that are left out, because they were answered recently. */
   readonly fresh: number
-  /** Of these, the ones that were answered with nothing, or refused. */
+  /** How many of these were not found or refused. */
   readonly absent: number
-  /** Of one page for each lookup, and of the most pages of each list that may be asked for. */
+  /** The cost of one page for each lookup, and of the most pages that each list may have. */
   readonly price: PriceRange
 }
 
 /**
  * Plans what is due.
- * @param declared the endpoint: which requests have pages, and what one may cost
+ * @param declared the endpoint: which requests have pages, and the possible price of one
  * @param nowMs milliseconds since 1970 UTC
  */
 export function planCollection(
@@ -67,7 +67,7 @@ export function planCollection(
   return { lookups: due, fresh: lookups.length - due.length, absent, price }
 }
 
-/** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */
+/** Identifies a question, so that a run of the same one is recognised. The order of the list does not matter. */
 export function collectQuestionSha256({ pipeline, endpoint, lookups }: CollectQuestion): string {
   const keys = lookups.map(({ request }) => lookupKey(endpoint, request)).toSorted()
   return sha256Hex(stableJson({ pipeline, endpoint, keys }))

@@ -1,6 +1,6 @@
 /**
  * Lists which time was read and which was not, for each organisation, from the journal's coverage. Pure. "Not looked
- * at" is the time that no completely read batch covers; it is never taken for "no change".
+ * at" is time that no completely read batch covers. It never counts as "no change".
  */
 
 import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
@@ -26,7 +26,7 @@ export interface Wanted {
   readonly window: Window
 }
 
-/** The time that a question wants read: since-last begins with the initial window and continues from there. */
+/** The time that a question wants read: since-last begins with the initial window. */
 export function wantedOf(
   question: Pick<WindowQuestion, 'eventTypes' | 'window' | 'initialWindow'> &
     Pick<Wanted, 'organizations' | 'filters'>,
@@ -40,51 +40,51 @@ export function wantedOf(
 /** A stretch of detection time that was not looked at. */
 export interface UnreadStretch extends Stretch {
   readonly eventTypes: readonly EventType[]
-  /** Where it lies: before the first read, between two, after the last, or nothing was read at all. */
+  /** Its place: before the first read, between two reads, after the last, or nothing was read at all. */
   readonly place: 'before' | 'between' | 'since' | 'never'
 }
 
 export interface OrganizationCoverage {
-  /** The filters that it was read with, in a line; empty for none. */
+  /** The filters of its reads, on one line; empty for none. */
   readonly question: string
-  /** Its id, or the URL or slug it was asked by until the id is known. */
+  /** Its id, or until that is known the URL or slug that it was requested by. */
   readonly organizationId: string
-  /** The name it has in the list, or from which its id was learnt. */
+  /** Its name in the list, or the name from which its id was learnt. */
   readonly askedAs: string
-  /** From when on all event types are covered, gaps apart; null means from the beginning. Only with a watermark. */
+  /** Since when all event types are covered, apart from gaps; null means from the beginning. Only with a watermark. */
   readonly from: number | null
-  /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
+  /** Up to when all event types are covered, apart from gaps; null if one of them was never read. */
   readonly watermark: number | null
   /**
-   * The time up to which answers with events have read it, the watermark at most; null where none ever had one. The
-   * time since then was answered without events and is requested again.
+   * The time up to which answers with events cover it, at most the watermark; null if no answer ever had an event. The
+   * time since then was answered without events, and is requested again.
    */
   readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]
-  /** Events received, repeats included, as far as the journal's headers say. */
+  /** Events received, including repeats, by the journal's headers. */
   readonly events: number
-  /** When one was last received, milliseconds since 1970 UTC; null for never. */
+  /** When the last one was received, milliseconds since 1970 UTC; null for never. */
   readonly lastEventAt: number | null
-  /** Why and when the service refused it, where it did not accept it since. */
+  /** Why and when the service refused it, unless it has accepted it since. */
   readonly quarantined: { readonly at: number; readonly reason: string } | null
 }
 
-/** Coverage of all organisations in question; the one that was read least far first. */
+/** Coverage of all these organisations, the earliest watermark first. */
 export interface CoverageReport {
   readonly organizations: readonly OrganizationCoverage[]
   readonly read: number
   readonly neverRead: number
   readonly quarantined: number
-  /** Organisations with a stretch that was not looked at before or between two reads. */
+  /** Organisations with a gap before or between reads. */
   readonly withGaps: number
-  /** The least and the greatest watermark; null when nothing was read. */
+  /** The earliest and the latest watermark; null if nothing was read. */
   readonly oldestWatermark: number | null
   readonly newestWatermark: number | null
 }
 
 /**
- * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for, with these filters or
- * without: each since it was first read, for the event types it was asked for.
+ * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever requested, with these filters
+ * or without: each since its first read, for its requested event types.
  * @param nowMs milliseconds since 1970 UTC, by the service's clock
  */
 export function coverageReport(
@@ -116,7 +116,10 @@ function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
   }
 }
 
-/** Reports on all that was ever asked for, each question apart: an organisation has a row for each that it was asked with. */
+/**
+ * Reports on everything that was ever requested, each question separately: an organisation has a row for each of its
+ * questions.
+ */
 export function coverageOfAll(history: PlanHistory, nowMs: number): CoverageReport {
   const reports = [undefined, ...[...history.filtered.values()].map(({ filters }) => filters)].map(
     (filters) => coverageReport(null, history, nowMs, filters),
@@ -124,24 +127,24 @@ export function coverageOfAll(history: PlanHistory, nowMs: number): CoverageRepo
   return totalled(reports.flatMap(({ organizations }) => organizations))
 }
 
-/** Holes in what was read: not merely what came since. */
+/** Gaps in what was read, without the time since the last read. */
 export function gapsOf({ unread }: OrganizationCoverage): UnreadStretch[] {
   return unread.filter(({ place }) => place === 'before' || place === 'between')
 }
 
-/** Whether one of the event types was never read of an organisation, and the service did not refuse it either. */
+/** Whether one event type of an organisation was neither read nor refused. */
 export function isNeverRead({ watermark, quarantined }: OrganizationCoverage): boolean {
   return watermark === null && quarantined === null
 }
 
-/** Whether an organisation was read and never sent an event: its id may be wrong, or no person works there. */
+/** Whether an organisation was read and never had an event: its id may be wrong, or no one works there. */
 export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
   return watermark !== null && events === 0
 }
 
 /**
  * The time that no interval covers between `from` (null: the beginning) and `to`, oldest first.
- * @param covered sorted and apart from each other
+ * @param covered sorted, without overlaps
  */
 export function unreadBetween(
   covered: readonly CoveredInterval[],
@@ -158,7 +161,7 @@ export function unreadBetween(
   return unread
 }
 
-/** As one question knows it. */
+/** The organisation as one question sees it. */
 interface AskedHistory extends PlanHistory {
   readonly question: string
 }
@@ -172,7 +175,7 @@ function organizationCoverage(
 ): OrganizationCoverage {
   const intervals = coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
-  // Types that were always asked for together, as a rule all, have one coverage.
+  // Types that were always requested together, usually all of them, share one coverage.
   const isOne = intervals.every((one) => types.every((type) => one.eventTypes.includes(type)))
   const coveredIn = (among: readonly CoveredInterval[]) =>
     (isOne ? types.slice(0, 1) : types).map((type) => coverageOf(type, among))
@@ -191,7 +194,7 @@ function organizationCoverage(
     question,
     organizationId,
     askedAs,
-    // No instant is 0: it stands for what is not there.
+    // No instant is 0, so 0 stands for a missing one.
     from: Math.max(...byType.map(([first]) => first?.from ?? 0)) || null,
     watermark: Math.min(...byType.map(endOf)) || null,
     confirmedTo: Math.min(...confirmed.map(endOf)) || null,
@@ -209,7 +212,7 @@ function placeOf(stretch: Stretch, covered: readonly CoveredInterval[]): UnreadS
   return startOf(stretch) >= (covered.at(-1)?.to ?? 0) ? 'since' : 'between'
 }
 
-// Event types are asked for together as a rule, and are then said together.
+// Event types are usually requested together, and are then named together.
 function joinTypes(stretches: readonly UnreadStretch[]): UnreadStretch[] {
   const joined = new Map<string, UnreadStretch>()
   for (const stretch of stretches) {
@@ -226,11 +229,11 @@ function startOfWindow({ window }: Wanted, nowMs: number): number | null {
 
 function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
   const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
-  // Nothing was read: whatever it was asked for, all of it was not looked at.
+  // Nothing was read: none of its wanted time was looked at.
   return asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
 }
 
-/** Canonical name → name shown, of a list: a company that it names twice counts once, by its first name. */
+/** Canonical name → name shown, for a list: a company that it names twice counts once, under its first name. */
 function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<string, string> {
   return new Map(organizations.toReversed().map((one) => [canonicalName(ids, one), one.value]))
 }
@@ -238,7 +241,7 @@ function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<strin
 function knownNames(history: AskedHistory): Map<string, string> {
   const { question, coverage, filtered, quarantined, ids, runs } = history
   const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
-  // Of a run that is not done, those too that it has not read yet.
+  // For an unfinished run, including those that it has not read yet.
   const inRuns = [...runs.values()]
     .flatMap(({ batches }) => [...batches.values()])
     .filter(({ batch }) => filtersText(batch.filters) === question)

@@ -1,20 +1,20 @@
-/** When a pipeline is due by its cron time. Pure: what was due is asked of the schedule and an instant, never of a timer. */
+/** Says when a pipeline is due by its cron time. Pure: the schedule and an instant decide, never a timer. */
 
 import { Cron } from 'croner'
 import { SECOND } from '../support/units.ts'
 
-/** Five cron fields, and the zone in which they are read, such as `UTC` or `Europe/Berlin`. */
+/** Five cron fields, and the time zone that they are read in, such as `UTC` or `Europe/Berlin`. */
 export interface Schedule {
   readonly cron: string
   readonly timezone: string
 }
 
 /**
- * The last time the schedule was due, at `nowMs` or before; null when it never was. Of a time that a zone leaves out in
- * spring it is the end of the gap; one that comes twice in autumn is due once.
+ * The last time the schedule was due, at `nowMs` or before; null if it never was. A time that a zone skips in spring is
+ * due at the end of the gap; one that comes twice in autumn is due once.
  */
 export function lastDue(schedule: Schedule, nowMs: number): number | null {
-  // croner excludes the time that it looks back from, and takes it in whole seconds.
+  // croner looks back from a time in whole seconds, and excludes it.
   const reference = (Math.floor(nowMs / SECOND) + 1) * SECOND
   return jobOf(schedule).previousRuns(1, new Date(reference))[0]?.getTime() ?? null
 }
@@ -24,7 +24,7 @@ export function nextDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).nextRun(new Date(nowMs))?.getTime() ?? null
 }
 
-/** @throws Error of croner when it is not a cron time, or the zone is unknown */
+/** @throws croner's Error if it is not a cron time, or the zone is unknown */
 function jobOf({ cron, timezone }: Schedule): Cron {
   return new Cron(cron, { paused: true, timezone })
 }
@@ -37,7 +37,7 @@ const FIELDS = [
   ['day of the week', '0 to 7 or sun to sat'],
 ] as const
 
-/** The fault in a text that should be five cron fields; null for none. */
+/** The fault of a text that should be five cron fields; null for none. */
 export function cronFault(text: string): string | null {
   const fields = text.trim().split(/\s+/)
   if (fields.length !== FIELDS.length) {
@@ -48,7 +48,7 @@ export function cronFault(text: string): string | null {
     const alone = FIELDS.map((_, other) => (other === index ? field : '*'))
     return !isKnown({ cron: alone.join(' '), timezone: 'UTC' })
   })
-  const [name, allowed] = FIELDS[at] ?? ['day', 'one that its month has']
+  const [name, allowed] = FIELDS[at] ?? ['day', 'a day that the month has']
   return `the ${name} is ${JSON.stringify((fields[at] ?? text).slice(0, 40))}: expected ${allowed}, with * , - and /`
 }
 

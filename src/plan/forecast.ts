@@ -1,6 +1,6 @@
 /**
- * Forecasts the result of a request: events from the rate of each organisation, pages from events. Pure. It serves to
- * pack batches well and to name a likely bill; the last runs of a pipeline show how far off its bills were.
+ * Forecasts the result of a request: events from the rate of each organisation, pages from events. Pure. It is used to
+ * pack batches and to name a likely bill. The last runs of a pipeline show how far off its forecasts were.
  */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
@@ -9,41 +9,42 @@ import type { Sightings } from '../journal/sightings.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { sum } from '../support/numbers.ts'
 
-// Events a day where nothing of the list was read: chosen.
+// Events a day if nothing in the list was read yet: chosen.
 const UNKNOWN_RATE = 0.2
-// Lists mix banks with start-ups: a fifth of an event says as much of an organisation as the rest of its list does.
+// Lists mix banks with start-ups: a fifth of an event says as much about an organisation as the rest of its list does.
 const TYPICAL_EVENTS = 0.2
 
 /**
  * The expected events a day of an organisation in this list: its own rate, mixed with a little of the list's typical
- * rate, which is used alone where the organisation was never read.
+ * rate, which stands alone if the organisation was never read.
  */
 export function ratesOf(
   list: readonly (Sightings | undefined)[],
 ): (seen: Sightings | undefined) => number {
   const looked = list.filter((one) => one !== undefined).filter(({ days }) => days > 0)
-  // Adds half an event, so that a list without events so far is not expected to stay empty forever.
+  // Adds half an event, so that a list without events so far is not forecast to stay empty forever.
   const typical =
     (sum(looked.map(({ events }) => events)) + 0.5) /
     (sum(looked.map(({ days }) => days)) + 0.5 / UNKNOWN_RATE)
   return (seen) => {
-    // Pages of a batch that was not read to its end are events without the days they were looked for in.
+    // A batch that was not read to its end has events, but not the days that they belong to.
     const { events, days } = seen === undefined || seen.days === 0 ? { events: 0, days: 0 } : seen
     return (events + TYPICAL_EVENTS) / (days + TYPICAL_EVENTS / typical)
   }
 }
 
-// Variance of an organisation's count in a window, over its expectation: job changes come in bursts. Measured on the public
-// events of 2018 of 10,650 organisations: 1.27 for windows of one and two days, 1.24 for a week, 1.10 for a month.
+// Variance of an organisation's count in a window, divided by its expectation: job changes come in bursts. Measured on
+// the public events of 2018 of 10,650 organisations: 1.27 for windows of one and two days, 1.24 for a week, 1.10 for a
+// month.
 const DISPERSION = 1.25
-// Nothing is expected beyond this many standard deviations.
+// Counts beyond so many standard deviations are ignored.
 const REACH = 5
-// A logistic curve of this steepness is the normal distribution to within 0.01.
+// A logistic curve with this steepness equals the normal distribution within 0.01.
 const STEEPNESS = 1.702
 
 /**
- * Pages with events, ⌈N / 50⌉ of a count N with only its expectation known: the sum of the probabilities that there is
- * a first page, a second, and so on. Within 0.02 pages of the exact sum over a negative binomial distribution.
+ * Expected pages with events, ⌈N / 50⌉, if only the expectation of the count N is known: the sum of the probabilities
+ * of a first page, a second, and so on. Within 0.02 pages of the exact sum over a negative binomial distribution.
  */
 export function expectedPages(events: number): number {
   if (events <= 0) return 0
@@ -60,11 +61,11 @@ export function expectedPages(events: number): number {
   return pages
 }
 
-/** Between which bills a run ends if it is off its forecast as the last runs of its pipeline were, in credits. */
+/** The range of a bill in credits, if the forecast is off as much as it was in the last runs of the pipeline. */
 export interface BillRange {
   readonly low: number
   readonly high: number
-  /** How many runs say so: the next one is within the range in (n - 1) of (n + 1) cases. */
+  /** How many runs it is based on: the next one is within the range in (n - 1) of (n + 1) cases. */
   readonly runs: number
 }
 
@@ -73,7 +74,7 @@ export const FEWEST_RUNS = 5
 const MOST_RUNS = 19
 
 /**
- * The range of a bill; null while too few runs of the pipeline were done with a forecast.
+ * The range of a bill; null while too few runs of the pipeline had a forecast.
  * @param runs in the order of the journal
  */
 export function billRange(
@@ -81,7 +82,7 @@ export function billRange(
   runs: Iterable<RunHistory>,
   pipeline: string,
 ): BillRange | null {
-  // Adds one page on both sides, so that a night without any is also compared.
+  // Adds one page on both sides, so that a night without pages can be compared.
   const factors = [...runs]
     .filter(({ started }) => started.pipeline === pipeline)
     .filter(isWhole)
@@ -98,7 +99,7 @@ export function billRange(
   }
 }
 
-// A run that ended early, or was read on another day, did not ask what was forecast.
+// A run that ended early, or read on another day, did not ask what was forecast.
 function isWhole({ finished, resumed, batchesDone, batchesPlanned }: RunHistory): boolean {
   return finished?.outcome === 'done' && resumed === 0 && batchesDone === batchesPlanned
 }

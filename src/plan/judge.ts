@@ -1,6 +1,6 @@
 /**
  * Judges whether the data is as fresh as it should be: compares the journal's record of each pipeline with its file and
- * with the command. Pure. Without a schedule and without an age nothing is judged by its age.
+ * the options. Pure. Without a schedule or `--max-age`, age is not judged.
  */
 
 import type { RunOutcome } from '../journal/records.ts'
@@ -14,7 +14,7 @@ import type { PlanHistory } from './plan.ts'
 import { damageOf, type SkippedLines } from './skipped-lines.ts'
 import { LONGEST_WINDOW_DAYS } from './window.ts'
 
-/** The possible problems. Programs depend on these words, so they never change. */
+/** The possible problems. Programs depend on these names, so they never change. */
 export const JUDGEMENT_IDS = [
   'pipeline_unreadable',
   'never_run',
@@ -37,23 +37,26 @@ export interface Judgement {
   readonly message: string
   /** The remedy. */
   readonly hint: string
-  /** The run that it is about, where it is about one. */
+  /** The run that it is about, if any. */
   readonly runId: string | null
-  /** Since when, milliseconds since 1970 UTC: with `id` and `pipeline` it names what is wrong, as long as it lasts. */
+  /**
+   * Since when, milliseconds since 1970 UTC: together with `id` and `pipeline` it identifies the problem as long as it
+   * lasts.
+   */
   readonly since: number
 }
 
-/** A pipeline to judge, as far as its file is in reach. */
+/** A pipeline to judge, as far as its file can be read. */
 export interface JudgedPipeline {
   readonly name: string
   readonly schedule: Schedule | null
-  /** Of what its file wants, once it was looked up; null where no file states it. */
+  /** Coverage of what its file wants, once computed; null if there is no file. */
   readonly coverage?: CoverageReport | null
-  /** Lines of its lists that name nothing. */
+  /** Lines in its lists that name nothing. */
   readonly skipped?: readonly SkippedLines[]
   /** Why its file could not be read. */
   readonly problem: string | null
-  /** True when it should have run: it was named, or its file has a schedule. */
+  /** True if it should have run: it was named, or its file has a schedule. */
   readonly isExpected: boolean
 }
 
@@ -61,21 +64,21 @@ export interface JudgingOptions {
   readonly nowMs: number
   /** The same by the service's clock. */
   readonly serverNowMs: number
-  /** On which pipeline the process works that holds the lock; null when none holds it. */
+  /** The pipeline of the process that holds the lock; null if none holds it. */
   readonly working: { readonly pipeline: string | null } | null
-  /** The oldest that data may be, in milliseconds; null for any age. */
+  /** The maximum age of data in milliseconds; null for any age. */
   readonly maxAgeMs: number | null
 }
 
-/** How a run stands: how it ended, or whether the process that began it is still there. */
+/** The state of a run: how it ended, or whether its process still works. */
 export type RunState = RunOutcome | 'running' | 'killed'
 
-// How long after its time a run may end.
+// How long after its due time a run may end.
 const GRACE_MS = HOUR
-// A run that follows the one that left a gap closes it.
+// Younger gaps are left out, because the next run closes them.
 const OLD_GAP_MS = 2 * DAY
 
-/** How a run stands. */
+/** The state of a run. */
 export function runState(run: RunHistory, working: JudgingOptions['working']): RunState {
   if (run.finished !== null) return run.finished.outcome
   if (working === null) return 'killed'
@@ -85,15 +88,15 @@ export function runState(run: RunHistory, working: JudgingOptions['working']): R
 
 /** The state of a pipeline's runs. */
 export interface PipelineRuns {
-  /** The last one that did more than take a sample. */
+  /** The last run that was more than a sample. */
   readonly last: RunHistory | null
-  /** When one last ended, however it did; null for never. */
+  /** When the last run ended, in any way; null for never. */
   readonly endedAt: number | null
-  /** When one last ended with 0; null for never. */
+  /** When a run last ended with exit 0; null for never. */
   readonly doneAt: number | null
 }
 
-/** The runs of a pipeline, those apart that only took a sample, or searched by hand. */
+/** The runs of a pipeline, without samples and searches by hand. */
 export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): PipelineRuns {
   const own = [...runs.values()].filter(
     ({ started, finished }) =>
@@ -130,11 +133,11 @@ interface Facts extends JudgingOptions {
   readonly pipeline: JudgedPipeline
   readonly runs: PipelineRuns
   readonly coverage: CoverageReport | null
-  /** The command that runs it. */
+  /** The command that runs the pipeline. */
   readonly again: string
 }
 
-/** A problem; `runId` null and `since` 0 unless it says so. */
+/** A problem; `runId` null and `since` 0 unless given. */
 type Found = Pick<Judgement, 'id' | 'message' | 'hint'> & Partial<Judgement>
 
 function unreadable({ pipeline: { problem } }: Facts): Found | null {
@@ -154,7 +157,7 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   const runId = started.run_id
   if (finished === null) {
     if (runState(last, working) === 'running') return null
-    const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and no command works in the data directory`
+    const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed`
     const hint = `${again} continues where it stopped; nothing is bought twice.`
     return { id: 'last_run_killed', message, hint, runId, since: started.at + resumed }
   }
@@ -169,19 +172,19 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   return { id: 'last_run_failed', message, hint, runId, since }
 }
 
-/** When a run began or ended last, by the clock that it had; 0 for never. */
+/** When a run last began or ended, by its own clock; 0 for never. */
 export function ranAt({ last, endedAt }: PipelineRuns): number {
   return Math.max(endedAt ?? 0, last?.started.at ?? 0)
 }
 
-/** The last due time without a run that began or ended since; null where there is none. */
+/** The last due time without a run that began or ended since; null for none. */
 export function missingSince(
   schedule: Schedule | null,
   runs: PipelineRuns,
   nowMs: number,
 ): number | null {
   const due = schedule === null ? null : lastDue(schedule, nowMs)
-  // A run that began since then and was killed has not missed its time.
+  // A run that began since then and was killed did not miss its time.
   return due === null || ranAt(runs) >= due ? null : due
 }
 
@@ -202,13 +205,13 @@ function missed(facts: Facts): Found | null {
 function tooOld(facts: Facts): Found | null {
   const { pipeline, runs, coverage, again, maxAgeMs, nowMs, serverNowMs } = facts
   if (maxAgeMs === null || runs.last === null) return null
-  // Without a file it is unknown whose coverage to judge.
+  // Without a file, Jobtide does not know whose coverage to judge.
   const asOf = coverage === null ? runs.doneAt : coverage.oldestWatermark
   const ageMs = (coverage === null ? nowMs : serverNowMs) - (asOf ?? 0)
   if (ageMs <= maxAgeMs) return null
   const is =
     asOf === null
-      ? 'nothing was read to its end yet'
+      ? 'nothing has been read to its end yet'
       : `its data is of ${minuteText(asOf)} UTC, ${age(ageMs)} ago`
   const message = `${pipeline.name} is older than ${age(maxAgeMs)}: ${is}`
   return { id: 'too_old', message, hint: `${again} reads the events since then.`, since: asOf ?? 0 }
@@ -240,13 +243,13 @@ function damaged({ pipeline: { skipped = [] } }: Facts): Found | null {
 
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.defect]: 'Report the defect with the text that the run printed',
-  [EXIT.refused]: 'Set the right key, or ask the provider about the plan',
+  [EXIT.refused]: 'Set the right key, or ask the provider about your plan',
   [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget resets',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
   [EXIT.publishFailed]: 'Fix the destination of the snapshot',
   [EXIT.locked]: 'Close the reader of the database file, or wait for the other process',
-  [EXIT.storage]: 'Make room on the disk, or restore the file that is named',
+  [EXIT.storage]: 'Free space on the disk, or restore the file that the message names',
 }
 
 function age(ms: number): string {

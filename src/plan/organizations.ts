@@ -1,6 +1,6 @@
 /**
- * The list of organisations to watch, as people keep it: CSV with a header, or one id, URL or slug a line; with a byte
- * order mark, CRLF, blank lines and duplicates. Pure: text in, references out, every bad line named.
+ * Reads the list of organisations to watch as people keep it: CSV with a header, or one id, URL or slug a line, with a
+ * byte order mark, CRLF, blank lines and duplicates. Pure: text in, references out, every bad line named.
  */
 
 import { parse, type Options } from 'csv-parse/sync'
@@ -11,15 +11,15 @@ import { companySlug, decodeTable, decodeText, withoutTrailingSlashes } from '..
 
 export interface OrganizationList {
   readonly organizations: readonly OrganizationRef[]
-  /** Lines that named a company already named. */
+  /** Lines that repeat a company. */
   readonly duplicates: number
-  /** Lines in which something stands, but no organisation. */
+  /** Lines with text but no organisation. */
   readonly skipped: readonly SkippedLines[]
 }
 
 const ID_COLUMN = 'organization_id'
 const URL_COLUMN = 'company_url'
-// As other programs and people head such columns; what is written exactly wins.
+// Headings that other programs and people use for these columns; an exact name wins.
 const HEADINGS = {
   [ID_COLUMN]: /^organi[sz]ation id$/,
   [URL_COLUMN]:
@@ -29,17 +29,17 @@ const LONGEST_NAME = 500
 // The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 
-// Nothing (what is left of "/"), control and invisible characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), a
-// spreadsheet's formula or error, and a long number as a spreadsheet shortens it.
+// Cells that cannot be an organisation: nothing (the rest of "/"), control and invisible characters, spaces, commas, the rest
+// of text that is not UTF-8 (U+FFFD), a spreadsheet's formula or error, and a long number that a spreadsheet shortened.
 const UNUSABLE =
   /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
-// A line of another kind of file: of accounts, of settings. Its value may be a secret, and is not shown.
+// A line of another kind of file, such as accounts or settings. Its value may be a secret, and is not shown.
 const OTHER_FILE = /^[^/?=:]*(?:=|:(?!\/\/|\d+\/))/
 
-// Cells of a spreadsheet that stand where an organisation would, and name none.
+// Cells of a spreadsheet that name nothing.
 const NO_NAME =
   /^(?:#?n[/.]?a[.!]?|null|none|nil|unknown|tbd|[-\u2013\u2014?.*]+|(?:grand |sub-?)?totals?:?|sum:?)$/i
-// The page of a person names no company.
+// A person's page names no company.
 const PERSON_PAGE = /(?:^|\/)(?:in|pub)\/[^/?#]/i
 
 // The example lines of a new folder (config/init/organizations.csv).
@@ -49,7 +49,7 @@ const PLACEHOLDER = /\breplace-me-\d+$/
  * Reads a list of organisations.
  * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
  * @param file name for messages
- * @throws ConfigError naming file and line, when a line is unusable or no organisation is left
+ * @throws ConfigError that names file and line, if a line is unusable or no organisation is left
  */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
   const rows = readRows(bytes, file, 'organisations', ONE_A_LINE)
@@ -58,7 +58,7 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   for (const column of [ID_COLUMN, URL_COLUMN]) {
     if (header.filter((head) => head.trim().toLowerCase() === column).length > 1) {
       throw new ConfigError(`${file}:${first?.line}: two columns ${column}`, {
-        hint: 'Keep the one to go by; nothing was sent.',
+        hint: 'Keep the one that Jobtide should use. Nothing was sent.',
       })
     }
   }
@@ -67,7 +67,7 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   if (!hasHeader && header.filter((cell) => cell !== '').length > 1) {
     throw new ConfigError(
       `${file}:${first?.line}: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${header.join(', ')}`,
-      { hint: `Name the columns in the first line, for example: ${ID_COLUMN},${URL_COLUMN}` },
+      { hint: `Name the columns in the first line, for example ${ID_COLUMN},${URL_COLUMN}` },
     )
   }
   const named = rows.slice(hasHeader ? 1 : 0).map(({ cells, line }) => {
@@ -79,12 +79,12 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   return collect(named, file)
 }
 
-/** The position of a column of organisations in a header; -1 where it is missing. */
+/** The position of a column of organisations in a header; -1 if it is missing. */
 export function columnAt(header: readonly string[], column: keyof typeof HEADINGS): number {
   return columnHeaded(header, column, HEADINGS[column])
 }
 
-/** The position of the column with this heading, or else with another one for the same; -1 where it is missing. */
+/** The position of the column with this heading, else with an equivalent one; -1 if it is missing. */
 export function columnHeaded(header: readonly string[], heading: string, other: RegExp): number {
   const heads = header.map((head) => head.trim().toLowerCase())
   const exact = heads.indexOf(heading)
@@ -92,7 +92,8 @@ export function columnHeaded(header: readonly string[], heading: string, other: 
   return heads.findIndex((head) => other.test(head.replaceAll(/[\s_]+/g, ' ')))
 }
 
-// Without a header a line is one name. A second one is refused: taking the first alone would leave a company unwatched.
+// Without a header a line is one name. A second one is refused, because using only the first would leave a company
+// unwatched.
 function onlyCell(cells: readonly string[], file: string, line: number): string {
   const [name = '', ...others] = cells.filter((cell) => cell !== '')
   if (others.length === 0) return name
@@ -101,7 +102,7 @@ function onlyCell(cells: readonly string[], file: string, line: number): string 
   })
 }
 
-/** A reference from one written name: an id as it is, anything else as page URL or slug; null where the cell names no company. */
+/** A reference from one name: an id as it is, anything else as page URL or slug; null if the cell names no company. */
 export function fromText(cell: string): OrganizationRef | null {
   const value = withoutTrailingSlashes(cleaned(cell))
   if (isNoName(value) || PERSON_PAGE.test(value)) return null
@@ -110,7 +111,7 @@ export function fromText(cell: string): OrganizationRef | null {
 
 function fromColumns(idCell: string, url: string): OrganizationRef | null {
   const id = cleaned(idCell)
-  // An id in the column of URLs is an id: a page of that name would be taken for it.
+  // An id in the column of URLs counts as an id, even if a page has that name.
   return isNoName(id) ? fromText(url) : { by: 'id', value: id }
 }
 
@@ -119,8 +120,8 @@ const isNoName = (value: string) => value === '' || NO_NAME.test(value)
 const EDGES = /^[\p{Default_Ignorable_Code_Point}\s]+|[\p{Default_Ignorable_Code_Point}\s]+$/gu
 
 /**
- * A cell without what spreadsheets and web pages leave at its ends: invisible characters, and the apostrophe by which Excel marks
- * text. One page has one spelling of its accents.
+ * A cell without what spreadsheets and web pages leave at its ends: invisible characters, and the apostrophe that marks
+ * text in Excel. Accents are normalised.
  */
 function cleaned(cell: string): string {
   return cell
@@ -139,10 +140,10 @@ export interface Row {
 const ONE_A_LINE = 'Write one organisation a line, or CSV with a header; close every quote.'
 
 /**
- * The lines of a list that are not empty, its header among them.
+ * The lines of a list that are not empty, including its header.
  * @param of what it lists, for messages
- * @param hint what to do where it cannot be read
- * @throws ConfigError naming the file
+ * @param hint what to do if it cannot be read
+ * @throws ConfigError that names the file
  */
 export function readRows(bytes: Uint8Array, file: string, of: string, hint: string): Row[] {
   refuseWorkbook(bytes, file)
@@ -150,8 +151,8 @@ export function readRows(bytes: Uint8Array, file: string, of: string, hint: stri
 }
 
 /**
- * The lines of a table with a header, which has one delimiter throughout, and no comments.
- * @throws ConfigError naming the file
+ * The lines of a table with a header: one delimiter throughout, and no comments.
+ * @throws ConfigError that names the file
  */
 export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] {
   const text = decodeTable(bytes)
@@ -164,15 +165,15 @@ export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] 
 }
 
 const DELIMITERS = [',', ';', '\t']
-// Excel writes and reads it: which delimiter follows.
+// Excel writes and reads this line, which states the delimiter.
 const isSeparator = (line: string) => /^\uFEFF?sep=/i.test(line)
-// Workbooks are archives; old ones are files of their own kind.
+// Workbooks are archives; old ones have their own format.
 const WORKBOOKS = [Buffer.from('PK\u0003\u0004'), Buffer.from('d0cf11e0a1b11ae1', 'hex')]
 
 function refuseWorkbook(bytes: Uint8Array, file: string): void {
   if (!WORKBOOKS.some((magic) => magic.equals(bytes.subarray(0, magic.length)))) return
   throw new ConfigError(`${file} is an Excel file or another archive, not a list in text`, {
-    hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and name that file; nothing was sent.',
+    hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and use that file. Nothing was sent.',
   })
 }
 
@@ -193,7 +194,8 @@ function parseRows(
       // Whole lines only: a URL may have a fragment.
       comment_no_infix: true,
       relax_column_count: true,
-      // Each row is taken as it comes: the parser's own list, with its notes on every row, is five times the file.
+      // Rows are consumed one by one: the parser's own list, with its notes on every row, is five times the size of the
+      // file.
       on_record(cells: string[], { lines }) {
         const isOfExcel = lines === 1 && isSeparator(cells[0] ?? '')
         if (!isOfExcel && cells.some((cell) => cell !== '')) rows.push({ cells, line: lines })
@@ -224,10 +226,10 @@ function shown(value: string): string {
   return JSON.stringify(visible)
 }
 
-// The service uses the slug of a company page. The last part of any other URL may mean anything.
+// The service knows the slug of a company page. The last part of any other URL may mean anything.
 const COMPANY_PAGE = /^[^/]*$|(?:^|\/)company\/[^/?#]/i
 
-/** The part that all spellings of a company page share. */
+/** The part that all spellings of a company page have in common. */
 function nameOf({ by, value }: OrganizationRef): string {
   return by === 'url' && COMPANY_PAGE.test(value) ? `page ${companySlug(value)}` : value
 }
@@ -254,7 +256,7 @@ function collect(
     }
     if (PLACEHOLDER.test(value)) {
       throw new ConfigError(`${file}:${line}: an example line: ${value}`, {
-        hint: 'Replace it by an organisation that you watch; nothing was sent.',
+        hint: 'Replace it with an organisation that you watch. Nothing was sent.',
       })
     }
     const name = nameOf(reference)
@@ -262,7 +264,7 @@ function collect(
   }
   if (seen.size === 0) {
     throw new ConfigError(`${file}: the list of organisations is empty`, {
-      hint: 'Write one organization_id or company_url a line; nothing was sent.',
+      hint: 'Write one organization_id or company_url a line. Nothing was sent.',
     })
   }
   const used = lines.length - skipped.length

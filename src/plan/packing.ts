@@ -1,14 +1,14 @@
 /**
  * Decides which organisations share a request. A partly filled page costs as much as a full one, so packing avoids
- * partly filled pages: quiet organisations go together, where most batches stay empty and are free, and active ones so
- * that their events fill whole pages. A month of nights over 9,791 real organisations costs half of what random batches
+ * them: it puts quiet organisations together, so that most of their batches are empty and free, and active ones so that
+ * their events fill whole pages. A month of nights over 9,791 real organisations costs half of what random batches
  * cost. Pure and deterministic.
  */
 
 import { sum } from '../support/numbers.ts'
 import { expectedPages } from './forecast.ts'
 
-/** Organisations in one request; the service takes no more. */
+/** Organisations in one request; the service accepts no more. */
 export const BATCH_ORGANIZATIONS = 50
 
 export interface Parcel {
@@ -18,15 +18,18 @@ export interface Parcel {
 }
 
 export interface PackingChoices {
-  /** Requests that one batch takes, each with an equal share of its events: 2 where two event types are asked one by one. */
+  /**
+   * Requests that one batch takes, each with an equal share of its events: 2 if two event types are requested one by
+   * one.
+   */
   readonly requests: number
-  /** Requests at the same time, 1 or more: this many batches should be read at the same time. */
+  /** Requests in parallel, 1 or more: so many batches should be read in parallel. */
   readonly workers: number
 }
 
-// A request that brings nothing is free but takes its turn in the pace: worth a thousandth of a page to avoid.
+// An empty request is free but takes its turn in the pace: avoiding it is worth a thousandth of a page.
 const REQUEST_COST = 0.001
-// Requests that begin a page more because long batches are cut, as a share of all pages.
+// The pages that cutting long batches may add, as a share of all pages.
 const MOST_EXTRA = 0.01
 
 /** The expected charge of a batch, in pages. */
@@ -46,7 +49,7 @@ export function packParcels<P extends Parcel>(
   )
   const total = sum(packed.map((batch) => pagesOf(batch, requests)))
   let extra = Math.floor((MOST_EXTRA * total) / requests)
-  // The pages of a batch are read one after another: one that is longer than a worker's share is cut, where that is cheap.
+  // The pages of a batch are read one after another, so a batch longer than a worker's share is cut if that is cheap.
   return packed.flatMap((batch) => {
     const shares = Math.round((pagesOf(batch, requests) * workers) / Math.max(1, total))
     const cuts = Math.max(0, Math.min(shares - 1, batch.length - 1, extra))
@@ -56,8 +59,8 @@ export function packParcels<P extends Parcel>(
 }
 
 /**
- * Some batches of the most active, some of the quietest, and between them batches that are all similar. It tries how
- * many of each. This finds what no cut of a sorted row does: where an average batch just fits its page.
+ * Some batches of the most active, some of the quietest, and similar batches between them. It tries how many of each.
+ * This finds what no cut of a sorted list does: an average batch that just fits its page.
  */
 function hotMixedCold<P extends Parcel>(
   sorted: readonly P[],
@@ -85,7 +88,7 @@ function hotMixedCold<P extends Parcel>(
   return [...batches.slice(0, hot), ...deal(between, mixed), ...batches.slice(hot + mixed)]
 }
 
-// As cards are dealt, forth and back, so that all hands are worth about the same.
+// Deals them like cards, forth and back, so that all batches are worth about the same.
 function deal<P extends Parcel>(sorted: readonly P[], hands: number): P[][] {
   const dealt = Array.from({ length: hands }, (): P[] => [])
   for (const [place, parcel] of sorted.entries()) {

@@ -1,4 +1,4 @@
-/** The keys of pipeline files that those of every kind have. */
+/** The keys that pipeline files of every kind have. */
 
 import { z } from 'zod'
 import { postgresAddressFault } from '../support/postgres-address.ts'
@@ -48,7 +48,7 @@ const keepSchema = z.union(
 )
 
 export const s3Schema = z.strictObject({
-  region: text.optional().describe('AWS region; absent: what the AWS SDK finds.'),
+  region: text.optional().describe('AWS region; absent: the one that the AWS SDK finds.'),
   endpoint: text
     .optional()
     .describe('http(s)://host[:port] of an S3-compatible server; JOBTIDE_S3_ENDPOINT wins.'),
@@ -59,7 +59,7 @@ export const s3Schema = z.strictObject({
   sse: z
     .enum(['none', 'AES256', 'aws:kms'])
     .optional()
-    .describe('Encryption requested from the server; none leaves it to the bucket.'),
+    .describe('Encryption requested from the server; none leaves the choice to the bucket.'),
   kms_key_id: text.optional().describe('With aws:kms: the key.'),
   storage_class: text.optional().describe('Storage class of data files, such as STANDARD_IA.'),
 })
@@ -73,7 +73,8 @@ const ownTold = toldSchema
 const addressSchema = z
   .string()
   .regex(/^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/, 'expected an address such as team@example.com')
-// Who writes a pipeline file chooses where its messages go: they carry addresses, never a key or a password.
+// The author of a pipeline file chooses where its messages go, so addresses may come from variables, but keys and
+// passwords may not.
 const ADDRESS_VARIABLE =
   /^(?!.*(?:SMTP|DATABASE|DB|POSTGRES|MYSQL|MONGO|REDIS|AMQP|PROXY)_)\w+_URL$/i
 const urlSchema = text.superRefine((written, context) => {
@@ -102,7 +103,7 @@ export const notifySchema = z
           .array(addressSchema)
           .min(1)
           .max(20)
-          .describe('The recipients; each gets a separate mail.'),
+          .describe('The recipients; each gets their own mail.'),
         from: addressSchema.describe('The sender. JOBTIDE_SMTP_URL names the server.'),
         on: ownTold,
       })
@@ -131,7 +132,7 @@ export const databaseSchema = z.strictObject({
   schema: text
     .max(63)
     .default('jobtide')
-    .describe('The schema that gets the tables; made where it is missing.'),
+    .describe('The schema that gets the tables; created if it is missing.'),
   tables: z.array(text).min(1).optional().describe('The tables; absent: all tables for analysts.'),
 })
 
@@ -174,7 +175,7 @@ export const commonFields = {
         .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')
         .default('15m')
         .describe(
-          'The longest wait that the service may order or in which it answers nothing (exit 5), and the longest wait for another run (exit 8).',
+          'The longest wait for the service, ordered or without an answer (exit 5), and for another run (exit 8).',
         ),
     })
     .default({ concurrency: 4, max_wait: '15m' }),

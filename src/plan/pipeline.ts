@@ -1,6 +1,6 @@
 /**
- * A pipeline file: what to ask for, how much it may cost, where it goes. Parsed once, strictly: an unknown key or a bad
- * value is refused with file and line before the first request.
+ * A pipeline file: what to ask for, how much it may cost, and where the result goes. Parsed once, strictly: an unknown
+ * key or a bad value is refused with file and line before the first request.
  */
 
 import { Lexer, LineCounter, Parser, isMap, parseDocument, type Document } from 'yaml'
@@ -64,7 +64,7 @@ export const pipelineSchema = z.strictObject({
     .describe('Lists of people or organisations whose changes go to watch_hits.'),
 })
 
-/** The shape of one that asks another endpoint. */
+/** The shape of a pipeline file that asks another endpoint. */
 export const collectSchema = z.strictObject({
   ...commonFields,
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),
@@ -104,13 +104,13 @@ export const collectSchema = z.strictObject({
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 export type CollectSpec = z.infer<typeof collectSchema>
 
-// A run looks at its pipeline and at all others several times: for what it does, whom it tells, and what is due.
+// A run reads its pipeline and all others several times: for its work, its messages, and what is due.
 const parsedBefore = new Map<string, PipelineSpec | CollectSpec>()
 
 /**
  * Parses the text of a pipeline file.
  * @param file name for messages
- * @throws ConfigError naming file, line and what is allowed, for every fault at once
+ * @throws ConfigError that names file, line and what is allowed, for all faults at once
  */
 export function parsePipeline(written: string, file: string): PipelineSpec | CollectSpec {
   const key = `${file}\n${written}`
@@ -131,7 +131,7 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
   }
   const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
   const schema = isCollect ? collectSchema : pipelineSchema
-  // The message about an unknown key, or in place of a map: the keys that are known there.
+  // The message about an unknown key, or about a value where a map should be: the allowed keys.
   const error = ({ code, inst }: z.core.$ZodRawIssue) =>
     inst instanceof z.ZodObject && (code === 'unrecognized_keys' || inst === schema)
       ? Object.keys(inst.shape).join(', ')
@@ -142,14 +142,14 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
   throw new ConfigError(faults.join('\n'), { hint: HINT })
 }
 
-/** The valid parts of a file that has errors: who to notify that its pipeline cannot run, and when it should. */
+/** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
 export interface ReadableParts {
   readonly name: string | null
   readonly schedule: Schedule | null
   readonly notify: NotifySpec | null
 }
 
-/** Reads the parts of a pipeline file that are right, each on its own. Never throws. */
+/** Reads the valid parts of a pipeline file, each on its own. Never throws. */
 export function readableParts(written: string): ReadableParts {
   const { name, schedule, timezone, notify } = commonFields
   let values: Readonly<Record<string, unknown>> = {}
@@ -157,7 +157,7 @@ export function readableParts(written: string): ReadableParts {
     refuseLarge(written, '')
     values = Object(parseDocument(written, { logLevel: 'error' }).toJS()) as typeof values
   } catch {
-    // Then no part of it is right.
+    // Then no part of it is valid.
   }
   const cron = schedule.safeParse(values['schedule']).data
   const zone = timezone.catch('UTC').parse(values['timezone'])
@@ -168,13 +168,13 @@ export function readableParts(written: string): ReadableParts {
   }
 }
 
-const HINT = 'Fix the pipeline file and run again; nothing was sent.'
+const HINT = 'Fix the pipeline file and run the command again. Nothing was sent.'
 
-// Maps take the parser time that grows with the square of their keys: 100,000 took minutes.
+// The parser's time for a map grows with the square of its keys: 100,000 took minutes.
 const LONGEST_FILE = 16_384
 
-// A pipeline file has three levels. At the end of the stack V8 may end the process instead of throwing an error: a thousand
-// levels were enough.
+// A pipeline file has three levels. A thousand levels were enough to exhaust the stack, where V8 may end the process
+// instead of throwing.
 const DEEPEST = 32
 
 function refuseLarge(written: string, file: string): void {
@@ -192,7 +192,7 @@ function refuseLarge(written: string, file: string): void {
   }
 }
 
-// Resolving aliases throws for one without an anchor, and for a few that stand for millions of values.
+// Resolving aliases throws for an alias without an anchor, and for a few that expand to millions of values.
 function valuesOf(document: Document, file: string): unknown {
   try {
     return document.toJS() as unknown
@@ -213,7 +213,7 @@ function describe(
   const at = (of: readonly PropertyKey[]) => `${file}:${lineOf(of, document, lines)}`
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      // An address that was written without its key may be a secret.
+      // A value that was written without its key may be a secret.
       const shown = KEY.test(key) ? key : '…'
       const near = nearest(key, message.split(', '))
       const meant = near === undefined ? '' : `did you mean ${near}? `

@@ -1,6 +1,7 @@
 /**
- * A plan: who is asked, how far back, in which batches, and what that is expected to cost. Pure: the same question,
- * history and time give the same plan, and nothing is sent. It knows of the service only what the journal adds up to.
+ * Makes a plan: which organisations to ask for, how far back, in which batches, and at which expected cost. Pure: the
+ * same question, history and time give the same plan, and nothing is sent. All that it knows about the service comes
+ * from the journal.
  */
 
 import { isConfirmed, readIntervals, type CoveredInterval } from '../journal/coverage.ts'
@@ -22,7 +23,7 @@ export interface Question extends WindowQuestion {
   readonly organizations: readonly OrganizationRef[]
   /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
-  /** Requests at the same time, 1 or more; default 1. It cuts long batches, and does not change what is asked. */
+  /** Requests in parallel, 1 or more; default 1. It cuts long batches, but does not change what is asked. */
   readonly concurrency?: number
 }
 
@@ -31,21 +32,21 @@ export interface Plan {
   /** The shortest window first. */
   readonly batches: readonly BatchRecord[]
   readonly organizations: number
-  /** Of these, how many were never asked, and how many were asked and never sent an event. */
+  /** How many of these were never requested, and how many were requested but never had an event. */
   readonly neverAsked: number
   readonly silent: number
-  /** Organisations left out because the service refused them lately. */
+  /** Organisations left out because the service refused them recently. */
   readonly quarantined: readonly { readonly name: string; readonly reason: string }[]
-  /** Null where nothing of the list was read before: any figure would be made up. */
+  /** Null if nothing in the list was read before: any figure would be invented. */
   readonly expectedCredits: number | null
 }
 
-// A company that was refused may be tracked later; asking each night would cost a request each night.
+// A refused company may be tracked later, but asking every night would take a request every night.
 const QUARANTINED_MS = 7 * DAY
-// The expected length of a window without an end: chosen; most services of this kind know a few years.
+// The expected length of a window without an end: chosen, because most services of this kind know a few years.
 const ALL_DAYS = 3 * 365
 
-/** The history that a plan needs. */
+/** The parts of the history that a plan needs. */
 export type PlanHistory = Pick<
   History,
   'coverage' | 'filtered' | 'quarantined' | 'ids' | 'seen' | 'runs'
@@ -70,7 +71,7 @@ export function makePlan(question: Question, past: PlanHistory, nowMs: number): 
   }
 }
 
-// Each as it is asked for: by its id, once that is known. A company that the list names by URL and by id is one, and asked once.
+// Each as it is requested: by its id, once known. A company that the list names by URL and by id is requested once.
 function whoToAsk(
   { organizations }: Question,
   { ids, quarantined: refused }: PlanHistory,
@@ -90,7 +91,7 @@ function whoToAsk(
   return { asked: [...known.values()], quarantined: [...quarantined.values()] }
 }
 
-// Batches of each window apart, what is asked every night first.
+// Batches of each window separately, the window of every night first.
 function batchRecords(
   asked: readonly OrganizationRef[],
   question: Question,
@@ -98,7 +99,7 @@ function batchRecords(
   nowMs: number,
 ): BatchRecord[] {
   const { eventTypes, filters, concurrency: workers = 1 } = question
-  // The service takes one event type or all three; two are asked for in two requests.
+  // The service accepts one event type or all three, so two take two requests.
   const asks = eventTypes.length === 2 ? eventTypes.map((type) => [type]) : [eventTypes]
   const requests = asks.length
   const rateOf = ratesOf(asked.map(({ value }) => seen.get(value)))
@@ -111,7 +112,7 @@ function batchRecords(
       return window === 'all' ? ALL_DAYS : window
     }
     const days = daysOf(covered)
-    // An empty answer is requested again, and expected to be empty again.
+    // An empty answer is requested again, and is expected to be empty again.
     const expectedDays = covered.every(isConfirmed) ? days : daysOf(readIntervals(covered))
     return { organization, index, days, events: expectedDays * rateOf(seen.get(value)) }
   })
@@ -137,9 +138,8 @@ function batchRecords(
 }
 
 /**
- * URLs that were never requested are kept separate where more than one batch is needed: they are read first and show
- * ids, so that a company that the list also names by its id is left out there. Within a batch the service counts it
- * once.
+ * URLs that were never requested get their own batches, if more than one is needed. They are read first and show ids,
+ * so that a company that the list also names by id is left out later. Within a batch the service counts it once.
  */
 function kindsOf<N extends { readonly organization: OrganizationRef }>(
   due: readonly N[],
@@ -152,7 +152,7 @@ function kindsOf<N extends { readonly organization: OrganizationRef }>(
   return isOne ? [[...due]] : [urls, others]
 }
 
-/** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */
+/** Identifies a question, so that a run of the same one is recognised. The order of the list does not matter. */
 export function questionSha256(question: Question): string {
   const { pipeline, eventTypes, filters, window, initialWindow, overlapHours } = question
   const organizations = question.organizations.map(({ value }) => value).toSorted()

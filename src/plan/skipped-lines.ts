@@ -1,4 +1,4 @@
-/** Lines of a list that name nothing. They are left out, and every command that reads the list says so. Pure. */
+/** Lines of a list that name nothing. They are skipped, and every command that reads the list says so. Pure. */
 
 import { ConfigError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
@@ -8,7 +8,7 @@ export interface SkippedLines {
   /** Name of the file. */
   readonly list: string
   readonly lines: readonly number[]
-  /** Lines that name something. */
+  /** Lines that name an entry. */
   readonly used: number
 }
 
@@ -32,13 +32,14 @@ export function skippedText({ list, lines }: SkippedLines): string {
   return `${list}: ${countText(lines.length, 'line')} skipped, without an id or URL: ${shown}${rest}`
 }
 
-// A list may have rows that are about something else. One that is damaged, or read by the wrong column, has many.
+// A list may have some rows about something else. A damaged list, or one read by the wrong column, has many.
 const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
 /**
- * Names the list that lost too many lines to be the intended one: 10 or more, and over a tenth of it.
- * @returns null where none did; else a message such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are left`
+ * Finds a list that lost too many lines to be the intended one: 10 or more, and over a tenth of it.
+ * @returns null for none, else a message such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are
+ * left`
  */
 export function damageOf(
   skipped: readonly SkippedLines[],
@@ -65,7 +66,7 @@ export function tellSkipped(logger: Logger, skipped: readonly SkippedLines[]): v
   for (const one of skipped) logger.warn({ reason: skippedText(one) }, 'lines_skipped')
 }
 
-/** For programs: all of them counted, the first hundred of a list named. */
+/** For programs: the number of all lines, and the first hundred of each list. */
 export function skippedValues(skipped: readonly SkippedLines[]): object[] {
   return skipped.map(({ list, lines }) => ({
     list,

@@ -1,7 +1,8 @@
 /**
- * Watch-lists: whose changes a pipeline's user wants to see, and which. People are named by id, page, handle or name,
- * in files as people keep them. Pure: text in, entries out, every bad line named. The macros `page_name` and
- * `plain_name` (sql/macros.sql) unify the spellings of a page or a name, so that lists and data are read the same way.
+ * Reads watch-lists: the people and organisations whose changes a user wants to see. People are named by id, page,
+ * handle or name, in files as people keep them. Pure: text in, entries out, every bad line named. The macros
+ * `page_name` and `plain_name` (sql/macros.sql) unify the spellings of a page or a name, so that lists and data are
+ * read the same way.
  */
 
 import { z } from 'zod'
@@ -11,7 +12,7 @@ import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
 import { columnHeaded, readRows, type OrganizationList } from './organizations.ts'
 import { text } from './pipeline-fields.ts'
 
-/** Everything that career_changes tells. */
+/** Every change in career_changes. */
 export const CHANGES = [
   'joined',
   'left',
@@ -73,7 +74,7 @@ export interface WatchList extends Conditions {
 
 const PERSON_COLUMNS = ['profile_id', 'url', 'handle', 'name'] as const
 
-/** One way in which an entry names a person or an organisation; an entry may have several. */
+/** One way in which an entry names a person or organisation; an entry may have several. */
 export interface WatchEntry {
   /** Place in the list, from 1. */
   readonly entry: number
@@ -81,7 +82,7 @@ export interface WatchEntry {
   readonly listedAs: string
 }
 
-// As other programs and people head such columns; what is written exactly wins.
+// Headings that other programs and people use for these columns; an exact name wins.
 const HEADINGS: Readonly<Record<(typeof PERSON_COLUMNS)[number], RegExp>> = {
   profile_id: /^person id$/,
   url: /^(?:linkedin|profile|linkedin profile|person network)(?: page)? url$/,
@@ -89,14 +90,14 @@ const HEADINGS: Readonly<Record<(typeof PERSON_COLUMNS)[number], RegExp>> = {
   name: /^(?:person )?full name$/,
 }
 const LONGEST = 500
-// Control characters, what is left of a text that is not UTF-8, and a spreadsheet's formula or error.
+// Control characters, the rest of text that is not UTF-8, and a spreadsheet's formula or error.
 const UNUSABLE = /[\p{Cc}\uFFFD]|^[=+#]/u
 const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns ${PERSON_COLUMNS.join(', ')}; nothing was sent.`
 
 /**
- * Reads a list of people. Other columns are not read.
+ * Reads a list of people and ignores other columns.
  * @param file name for messages
- * @throws ConfigError naming file, line and column
+ * @throws ConfigError that names file, line and column
  */
 export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
   const [header, ...rows] = readRows(bytes, file, 'people', HINT)
@@ -128,7 +129,7 @@ export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
     }
     if (named.length === 0)
       throw refused(`${file}:${line}: no person is named: ${wanted} are empty`)
-    // An id is enough: a name in addition could only be that of another person.
+    // An id is enough: an additional name could only match another person.
     if (named[0]?.kind === 'profile_id') return named.slice(0, 1)
     return named.filter(({ kind }, at) => named.findIndex((one) => one.kind === kind) === at)
   })
@@ -138,7 +139,7 @@ function refused(message: string): ConfigError {
   return new ConfigError(message, { hint: HINT })
 }
 
-// A page may be in the column of handles, and a handle in that of pages: a slash distinguishes them.
+// A page may be in the column of handles, and a handle in that of pages: a slash tells them apart.
 function asWritten(
   kind: (typeof PERSON_COLUMNS)[number],
   written: string,

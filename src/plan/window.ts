@@ -1,4 +1,4 @@
-/** How far back an organisation must be asked, from what is wanted of it and what is covered. Pure. */
+/** Decides how far back to ask for an organisation, from the wanted time and the covered time. Pure. */
 
 import { addInterval, isConfirmed, startOf, type CoveredInterval } from '../journal/coverage.ts'
 import type { EventType } from '../journal/records.ts'
@@ -7,24 +7,25 @@ import { DAY, HOUR } from '../support/units.ts'
 /** A window: whole days of detection time (1 to 365), or everything. */
 export type Window = number | 'all'
 
-/** The part of a question that says how far back to ask. */
+/** The part of a question that says how far back to ask for events. */
 export interface WindowQuestion {
   readonly eventTypes: readonly EventType[]
   readonly window: Window | 'since-last'
-  /** Of an organisation that was never covered. */
+  /** The window of an organisation that was never covered. */
   readonly initialWindow: Window
-  /** Hours that are read again before the watermark. */
+  /** Hours before the watermark that are read again. */
   readonly overlapHours: number
-  /** Records of the journal were lost: the first read may be gone, so that the initial window is asked for again. */
+  /** Records of the journal were lost, so the first read may be gone and the initial window is requested again. */
   readonly isAfterLoss?: boolean
 }
 
-/** The service takes no longer window, so everything is requested then. */
+/** The service accepts no longer window, so beyond it everything is requested. */
 export const LONGEST_WINDOW_DAYS = 365
 
 /**
- * The window that closes the gap between covered and wanted time, in whole days rounded up, including the overlap; time
- * that was read to its end is not bought again. Time that was answered without events for all types is requested again: that is free while there is nothing.
+ * The window that closes the gap between covered and wanted time, in whole days rounded up, including the overlap. Time
+ * that was read to its end is not bought again. Time that was answered without events for all types is requested again,
+ * which is free while there is nothing.
  */
 export function neededWindow(
   question: WindowQuestion,
@@ -36,7 +37,7 @@ export function neededWindow(
   const unconfirmed = coverage.every(isConfirmed)
     ? []
     : eventTypes.map((type) => unconfirmedStart(question, type, coverage, nowMs))
-  // Types that are requested one by one get one window: nothing is bought again for a type without events.
+  // Types that are requested one by one share a window: a type without events costs nothing to request again.
   const start = Math.min(...unread, unconfirmed.length === 0 ? Infinity : Math.max(...unconfirmed))
   const days = Math.max(1, Math.ceil((nowMs - start) / DAY))
   if (typeof window === 'number') return Math.min(days, window)
@@ -50,13 +51,13 @@ function startFor(
 ): number {
   const { window, overlapHours, isAfterLoss } = question
   const from = wantedFrom(question, nowMs)
-  // Since the last time: the end of the oldest unbroken interval. Asking from there also fills a gap after it. A window
-  // from `from` on: the end of the interval that covers its beginning.
+  // For since-last: the end of the oldest unbroken interval, so that a gap after it is closed as well. For a window
+  // that begins at `from`: the end of the interval that covers its beginning.
   const reached =
     window === 'since-last' && isAfterLoss !== true
       ? intervals[0]
       : intervals.find((one) => startOf(one) <= from && one.to > from)
-  // Nothing that lies ahead was read: the overlap is still asked for.
+  // Nothing that lies ahead was read, so the overlap is still requested.
   return reached === undefined ? from : Math.min(reached.to, nowMs) - overlapHours * HOUR
 }
 
@@ -65,7 +66,7 @@ function wantedFrom({ window, initialWindow }: WindowQuestion, nowMs: number): n
   return wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
 }
 
-/** From when on there were only answers without an event; of one that never sent any, as far back as it was ever asked. */
+/** Since when all answers were empty; for an organisation without any event, as far back as it was ever requested. */
 function unconfirmedStart(
   question: WindowQuestion,
   type: EventType,
@@ -74,7 +75,7 @@ function unconfirmedStart(
 ): number {
   const confirmed = coverageOf(type, coverage.filter(isConfirmed))
   const start = startFor(question, confirmed, nowMs)
-  // A window without an end would buy what was bought before it.
+  // A window without an end would buy again what was bought before it.
   const oldest = nowMs - LONGEST_WINDOW_DAYS * DAY
   if (confirmed.length > 0 && Number.isFinite(start)) return Math.max(start, oldest)
   const [first] = question.window === 'since-last' ? coverageOf(type, coverage) : []
@@ -85,9 +86,9 @@ function unconfirmedStart(
 }
 
 /**
- * The covered time of one event type, whichever types it was requested together with: otherwise an old answer for
- * `joined` alone would leave a gap forever, although all three types were read since. Oldest first, joined where they
- * touch.
+ * The covered time of one event type, whatever other types were requested with it. Otherwise an old answer for `joined`
+ * alone would leave a gap forever, although all three types were read since. Oldest first; adjacent intervals are
+ * joined.
  */
 export function coverageOf(
   type: EventType,

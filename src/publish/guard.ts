@@ -119,7 +119,7 @@ function anotherJournal(before: StoredManifest, now: Source | StoredManifest, de
   const advice =
     made?.credits.total === 0 && made.coverage.organizations === 0
       ? 'A restored warehouse has no journal of its own: to continue there, publish once with --adopt-destination.'
-      : 'Is this the data directory you mean, and is its volume mounted? If it should replace the other, publish once with --adopt-destination; otherwise name another destination with --snapshot-to.'
+      : 'Check that this is the right data directory, and that its volume is mounted. If it should replace the other, publish once with --adopt-destination. Otherwise name another destination with --snapshot-to.'
   return refusal(
     before,
     destination,

@@ -296,7 +296,7 @@ async function putSnapshot(
   const lost = stored === text ? missing?.key : keys.manifest
   if (lost !== undefined) {
     throw new PublishError(`${store.urlOf(lost)} was written but is missing`, {
-      hint: `Does something else delete there? ${NOTHING_PUBLISHED} Run publish again.`,
+      hint: `Check whether another program deletes there. ${NOTHING_PUBLISHED} Run publish again.`,
     })
   }
   signal?.throwIfAborted()

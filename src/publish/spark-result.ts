@@ -54,7 +54,7 @@ export async function readResult(store: ObjectStore, snapshotId: string) {
   const part = found.find(({ key, bytes }) => /\/part-[^/]*$/.test(key) && bytes > 0)
   const stored = part === undefined ? null : await store.get(part.key)
   if (stored === null) {
-    const hint = 'Its command has to end when the job has ended, but not before.'
+    const hint = 'Its command must end when the job has ended, but not before.'
     throw new PublishError('the Spark job ended without a result', { hint })
   }
   try {

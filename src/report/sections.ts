@@ -98,7 +98,7 @@ export function trendsSection({ trends, organizations, attrition, year }: Report
       The organisations with most changes. Above, the share that left in the twelve months to each
       month, with its range, on one scale for all; until there is a rate, how many joined and left.
       Below, the headcount, on a scale of its own that begins at 0: people who were seen, and an
-      estimate of those who never changed anything, or as many as the organisation's page tells.
+      estimate of those who never changed anything, or the number on the organisation's page.
     </p>`,
     groups.length === 0
       ? html`<p>Nothing is known of these organisations.</p>`
@@ -219,7 +219,7 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
     'flows',
     'Flows',
     html`<p class="note">
-        Moves whose both halves, leaving and joining, became known in ${since}:
+        Moves whose leaving and joining both became known in ${since}:
         ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
         window (blue). Only moves between watched organisations are visible.
       </p>

@@ -119,7 +119,7 @@ function dataFinding(root: string, limitText: (bytes: number) => string): Findin
   const { bavail, bsize } = statfsSync(there)
   const free = bavail * bsize
   const made = there === root ? '' : ', which is made by the first run'
-  const hint = 'Make room, or name a folder on another disk with --data-dir.'
+  const hint = 'Free space, or name a folder on another disk with --data-dir.'
   const state = gradeOf(free, 200 * MIB, 2 * GIB)
   return finding('data', state, `${root}${made}; ${limitText(free)} free`, hint)
 }
@@ -133,7 +133,7 @@ function existingFolder(path: string): string {
 /** @throws StorageError where a file cannot be written, or have a second name */
 function whyNotWritable(folder: string): string | null {
   const found = statSync(folder, { throwIfNoEntry: false })
-  if (found === undefined) return `${folder} is a link to what is not there: is a disk not mounted?`
+  if (found === undefined) return `${folder} is a link to a missing folder: is its disk mounted?`
   if (!found.isDirectory()) return `${folder} is not a folder`
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
@@ -192,7 +192,7 @@ export async function pipelineFindings(
   for (const pipeline of freshness.pipelines) {
     const { name, problem, job } = pipeline
     if (problem !== null) {
-      const hint = 'Correct the cause named here; the pipeline cannot run.'
+      const hint = 'Fix the cause named here: until then the pipeline cannot run.'
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
       const about = { name, job }
@@ -223,7 +223,7 @@ function backupFinding(
   const old = states.find(({ backedUpAt }) => nowMs - (backedUpAt?.getTime() ?? 0) > 2 * DAY)
   if (old !== undefined) {
     const hint =
-      'Does a pipeline that runs name this place? Else remove it from journal.backup.json.'
+      'Run a pipeline that uses this place. If none does any more, remove it from journal.backup.json.'
     return backup('warning', `${old.place} is more than two days old`, hint)
   }
   if (states.length > 0) return backup('ok', states.map(({ place }) => place).join(', '))

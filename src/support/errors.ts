@@ -136,7 +136,7 @@ function hasNoInodes(error: unknown): boolean {
 
 /** The hint for a file-system error `code`; a general one for other codes. */
 export function storageHint(code: string): string {
-  return `${HINTS[code] ?? 'Make room or fix what is named here'}, then run the same command again: it continues where it stopped.`
+  return `${HINTS[code] ?? 'Free space, or fix what is named here'}, then run the same command again: it continues where it stopped.`
 }
 
 const OWNER =

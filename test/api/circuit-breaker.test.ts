@@ -49,14 +49,14 @@ describe('the share of requests that failed lately', () => {
 })
 
 describe('the circuit breaker', () => {
-  it('opens after 5 failures in a row; then 1 request goes every 30 s until 1 is answered', async () => {
+  it('opens after 5 consecutive failures, then sends 1 request every 30 s until 1 is answered', async () => {
     const clock = virtualClock()
     const outcomes = [...times(7, 'failed'), ...times(3, 'answered')]
     const sentAt = await sendInOrder(clock, new Pacer(clock, null, Infinity), outcomes)
     expect(sentAt).toEqual([0, 0, 0, 0, 0, 30_000, 60_000, 90_000, 90_000, 90_000])
   })
 
-  it('does not count what we broke off, and begins to count again at a page', async () => {
+  it('does not count aborted requests, and starts again at 0 after a page', async () => {
     const clock = virtualClock()
     const four = times(4, 'failed')
     const isSpared: RequestOutcome[] = [...four, 'answered', ...four, 'answered', ...four]
@@ -65,7 +65,7 @@ describe('the circuit breaker', () => {
     expect(sentAt).toEqual([...Array<number>(16).fill(0), 30 * SECOND])
   })
 
-  it('is not kept open longer by what was in flight when it opened', async () => {
+  it('is not kept open longer by requests that were in flight when it opened', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, Infinity)
     const began = clock.monotonic()
@@ -78,7 +78,7 @@ describe('the circuit breaker', () => {
     expect(clock.monotonic() - began).toBe(34 * SECOND)
   })
 
-  it('closes at the first page, also one that was asked for before it opened', async () => {
+  it('closes at the first page, even one requested before it opened', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, Infinity)
     const late = await pacer.permit(signal)

@@ -119,7 +119,7 @@ describe('what an answer costs, and whether it is one', () => {
     expect(new Set(rows.map(([name]) => name))).toEqual(new Set(ENDPOINTS.keys()))
   })
 
-  it('is tried of every endpoint with pages, page by page', () => {
+  it('are tested for every endpoint with pages, page by page', () => {
     const paged = [...ENDPOINTS.values()].filter(({ pages }) => pages !== null)
     const names = new Set<string>(LISTS.map(([name]) => name))
     expect(new Set(paged.map(({ name }) => name))).toEqual(names)
@@ -135,7 +135,7 @@ describe('what an answer costs, and whether it is one', () => {
     },
   )
 
-  it('reads a page that it has not as absent for 1 credit, and what took too long as later, for nothing', () => {
+  it('reads a missing page as absent for 1 credit, and a timeout as later, for free', () => {
     const failed = (retryable: boolean, credit_used: number) =>
       serviceWith({
         faults: [
@@ -154,7 +154,7 @@ describe('what an answer costs, and whether it is one', () => {
     }
   })
 
-  it('takes an error for a refusal by a search, with its words, and success: false for no answer of any endpoint', () => {
+  it('reads an error as a refusal of a search, with its text, and success: false as no answer of any endpoint', () => {
     const refusing = (body: object) =>
       serviceWith({ faults: [{ status: 200, body, times: 'always' as const }] })
     const error = { error: 'no such place', retryable: false, credit_used: 0 }
@@ -168,7 +168,7 @@ describe('what an answer costs, and whether it is one', () => {
     }
   })
 
-  it('takes parts that failed for what they are: not there, and not billed', () => {
+  it('treats failed sections as missing and not billed', () => {
     const body = { message: { company_name: 'Acme', insights: { error: 'no' } }, credit_used: 1 }
     const service = serviceWith({ faults: [{ status: 200, body, times: 'always' }] })
     const answer = answered('company-profile', { url: PAGE, company_insights: true }, 1, service)
@@ -185,7 +185,7 @@ describe('what an answer costs, and whether it is one', () => {
     expect(answered('job-details', asked, 1, billed).price.most).toBe(2)
   })
 
-  it('takes error: null beside a thing for none, at any depth, and an error that is one for one', () => {
+  it('ignores error: null next to data at any depth, and reads a real error as one', () => {
     const withBody = (body: object) =>
       serviceWith({ faults: [{ status: 200, body, times: 'always' as const }] })
     const shapes = [{ posted_at: '2024-02-01' }, { message: { posted_at: '2024-02-01' } }]
@@ -201,7 +201,7 @@ describe('what an answer costs, and whether it is one', () => {
     expect(answered('company-profile', asked, 1, company).price).toEqual({ least: 11, most: 11 })
   })
 
-  it('takes 404 of a posting or post for an answer, and 502 for none; neither is charged', () => {
+  it('reads 404 for a posting or post as an answer, and 502 as none; neither is charged', () => {
     for (const [name, request] of [
       ['job-details', { job_id: POSTING }],
       ['post-details', { url: POST }],
@@ -213,7 +213,7 @@ describe('what an answer costs, and whether it is one', () => {
     }
   })
 
-  it.each([...ENDPOINTS.keys()])('%s takes no answer of something else for one', (name) => {
+  it.each([...ENDPOINTS.keys()])('%s accepts no answer to another request', (name) => {
     const endpoint = ENDPOINTS.get(name)
     const asked = { request: {}, page: 1, itemsBefore: 0, status: 200 }
     for (const json of [{}, [], null, 'text', { data: null }, { message: null }, { results: 1 }]) {
@@ -246,7 +246,7 @@ describe('the values of filters', () => {
 
 describe('an answer with anything in place of one of its values', () => {
   const asked = ANSWERS.filter(([, , outcome]) => outcome === 'found')
-  it.each(asked)('of %s to %j is read, or is none: it never fails', (name, request) => {
+  it.each(asked)('of %s to %j is read or refused, and never fails', (name, request) => {
     const endpoint = ENDPOINTS.get(name)
     const { json, status } = ask(name, request)
     fc.assert(
@@ -337,11 +337,11 @@ describe('a request', () => {
     'https://network.example/posts/acme_hello-activity-7000000000123-abcd',
     'https://network.example/posts/acme_hello-ugcPost-7000000000123-abcd',
     'https://network.example/feed/update/urn:li:activity:7000000000123',
-  ])('takes the address of a post in each of its forms: %s', (url) => {
+  ])('accepts the address of a post in each of its forms: %s', (url) => {
     expect(ENDPOINTS.get('post-details')?.request.parse({ url })).toEqual({ url })
   })
 
-  it('sends ids of companies as numbers, and values that are excluded', () => {
+  it('sends ids of companies as numbers, and excluded values', () => {
     const people = ENDPOINTS.get('people-search')?.request
     const asked = { company_ids: ['1001', { value: 1002, exclude: true }], job_title: 'CEO' }
     expect(people?.parse(asked)).toEqual({
@@ -356,7 +356,7 @@ describe('a request', () => {
     expect(JSON.stringify(companies.json)).not.toContain(`"company":"${organization?.name}"`)
   })
 
-  it('names filters that the service does not know', () => {
+  it('names filters that the service does not recognise', () => {
     const { json } = ask('people-search', { company_linkedin_urls: ['nobody', PAGE] })
     expect(json).toMatchObject({ filter_errors: ['nobody'] })
   })
@@ -364,7 +364,7 @@ describe('a request', () => {
 
 describe('errors of every endpoint', () => {
   const [name, request] = ['company-search', {}]
-  it('are 401 without a key that is known, 403 without the plan, and 429 beyond its limit', () => {
+  it('are 401 without a known key, 403 without the plan, and 429 beyond its limit', () => {
     expect(ask(name, request, 1, serviceWith({ apiKeys: ['another'] }))).toMatchObject({
       status: 401,
       charged: 0,

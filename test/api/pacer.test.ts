@@ -12,7 +12,7 @@ const { signal } = new AbortController()
 const after = (back: () => number): Latency => ({ there: () => 0, back })
 
 describe('requests per second', () => {
-  it('are never more than the limit in any window of it, as they arrive, for any schedule (property)', async () => {
+  it('never arrive more often than the limit allows in any window, for any schedule (property)', async () => {
     const list = (max: number) => fc.array(fc.nat(max), { minLength: 1, maxLength: 9 })
     await fc.assert(
       fc.asyncProperty(
@@ -126,7 +126,7 @@ describe('the trial after a pause', () => {
     },
   )
 
-  it('waits for the requests sent before the pause, whose end says nothing of the service now', async () => {
+  it('waits for requests sent before the pause, whose outcome says nothing about the service now', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, Infinity)
     const before = await permitsNow(clock, pacer, 2)
@@ -178,7 +178,7 @@ describe('workers that wait', () => {
     await expect(pacer.permit(controller.signal)).rejects.toBe(reason)
   })
 
-  it('lose nothing when another one gives up', async () => {
+  it('keep their turn when another waiter gives up', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, 1, Infinity)
     ;(await pacer.permit(signal)).release('answered')
@@ -192,7 +192,7 @@ describe('workers that wait', () => {
     expect((await clock.run(second)) - start).toBe(1.01 * SECOND)
   })
 
-  it('are told when the wait is longer than max_wait, also those that wait already', async () => {
+  it('fail when the wait is longer than max_wait, including those that already wait', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, 1, 15 * MINUTE)
     const startedAt = clock.monotonic()

@@ -98,7 +98,7 @@ describe('the wait that headers ask for', () => {
     }
   })
 
-  it('is undefined or 1 s at least, and at most a day is obeyed, for any two headers (property)', () => {
+  it('is undefined or at least 1 s, and at most a day is obeyed, for any two headers (property)', () => {
     const text = fc.oneof(fc.string(), fc.integer().map(String), fc.double().map(String))
     fc.assert(
       fc.property(text, text, text, (date, retryAfter, resetAt) => {

@@ -41,7 +41,7 @@ const notAPage: Failure = { kind: 'not-a-page', reason: 'html' }
 
 describe('never asked again', () => {
   it.each([400, 401, 402, 403, 301, 308, 404, 405, 410, 413, 422, 451])(
-    '%d, also when it says Retry-After',
+    '%d, even with Retry-After',
     (status) => {
       const decision = { kind: 'refused', status }
       expect(decideRetry(aStatus(status), aState())).toEqual(decision)
@@ -62,7 +62,7 @@ describe('everybody waits', () => {
     }
   })
 
-  it('what is no page: as long as it says, where it says so; else it is asked again after a second', () => {
+  it('a 200 that is not a page: as long as Retry-After says, else one second', () => {
     const busy: Failure = { ...notAPage, headers: { 'retry-after': '6' } }
     const decision = { kind: 'pause-all', waitMs: 6 * SECOND, status: 200, giveUp: null }
     expect(decideRetry(busy, aState())).toEqual(decision)
@@ -70,7 +70,7 @@ describe('everybody waits', () => {
     expect(decideRetry(notAPage, aState())).toEqual({ kind: 'retry', waitMs: SECOND })
   })
 
-  it.each([408, 500, 502, 520])('%d: only where it says how long', (status) => {
+  it.each([408, 500, 502, 520])('%d: only with Retry-After', (status) => {
     const ordered = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
     expect(ordered).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
     expect(decideRetry(aStatus(status), aState())).toEqual({ kind: 'retry', waitMs: SECOND })
@@ -134,7 +134,7 @@ describe('asked again after a backoff', () => {
     expect(whyOf(failure, { attempts: 6, billable: BILLABLE_MAX })).toBe('page')
   })
 
-  it('what is no page: up to 5 in a row of all requests, because each may be paid for', () => {
+  it('a 200 that is not a page: up to 5 consecutive ones over all requests, because each may be billed', () => {
     const most = UNREADABLE_IN_A_ROW_MAX
     for (const failure of [notAPage, aStatus(204)]) {
       expect(whyOf(failure, { unreadableInARow: most - 1 })).toBe('retry')

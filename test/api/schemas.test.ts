@@ -99,7 +99,7 @@ describe('parsePage', () => {
 })
 
 describe('parseEvent', () => {
-  it('gives instants as milliseconds and every other field as sent; a lone surrogate is U+FFFD, and a mark of the byte order at the beginning goes', () => {
+  it('returns instants in milliseconds and every other field as sent; a lone surrogate becomes U+FFFD, and a leading byte order mark is removed', () => {
     expect(parseEvent(EVENT)).toEqual({
       ...EVENT,
       detected_at: Date.UTC(2026, 10, 20, 2, 15),
@@ -133,13 +133,13 @@ describe('parseEvent', () => {
     ...Object.keys(organization).map((field) => `organization.${field}`),
   ]
 
-  it.each(needed)('names %s when it is missing or no text', (path) => {
+  it.each(needed)('names %s if it is missing or not a text', (path) => {
     const values = [ABSENT, null, 7, true, [], '']
     expect(namedWith(path, values)).toEqual(values.map(() => path))
   })
 
   it.each(optional)(
-    'takes %s as null when it is null or missing, and names it otherwise',
+    'reads %s as null if it is null or missing, and names any other fault',
     (path) => {
       const [head = '', field] = path.split('.')
       for (const value of [null, ABSENT]) {
@@ -252,7 +252,7 @@ describe('instants', () => {
 })
 
 describe('unknownFields', () => {
-  it('finds those at each of the 4 levels, none in an event as documented, and takes any value', () => {
+  it('finds them at each of the 4 levels, none in a documented event, and accepts any value', () => {
     expect(unknownFields(EVENT)).toEqual([])
     const event = { ...EVENT, a: 1, title: { b: 1 }, person: { c: 1 }, organization: { d: null } }
     expect(unknownFields(event)).toEqual(['a', 'title.b', 'person.c', 'organization.d'])

@@ -23,7 +23,7 @@ async function taught(report: RateReport) {
 }
 
 describe('the count of the service', () => {
-  it('of 0 remaining stops everybody until the reset, when 1 finds out; 0 seconds are 1 second', async () => {
+  it('of 0 remaining stops all workers until the reset, when 1 request goes first; 0 seconds count as 1 second', async () => {
     for (const [resetMs, endsAt] of [
       [30 * SECOND, 30 * SECOND],
       [0, SECOND],
@@ -37,7 +37,7 @@ describe('the count of the service', () => {
     }
   })
 
-  it('of 0 remaining holds at once: while its answer is being written down, the end of another request lets none go', async () => {
+  it('of 0 remaining holds at once: while its answer is written to disk, the end of another request releases none', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, Infinity)
     const [first, second] = await permitsNow(clock, pacer, 2)
@@ -47,7 +47,7 @@ describe('the count of the service', () => {
     expect(await permitsNow(clock, pacer, 2)).toHaveLength(0)
   })
 
-  it('takes the later of 2 answers, when one was asked for after the other had come', async () => {
+  it('uses the later of 2 answers if its request was sent after the other had arrived', async () => {
     const { clock, pacer } = await taught(told(2, MINUTE))
     await clock.advance(1)
     const [later] = await permitsNow(clock, pacer, 1)
@@ -56,7 +56,7 @@ describe('the count of the service', () => {
     expect(await permitsNow(clock, pacer, 9)).toHaveLength(6)
   })
 
-  it('takes a request without an answer for counted, and is over when an answer no longer tells it', async () => {
+  it('counts a request without an answer, and ends when an answer no longer reports it', async () => {
     const { clock, pacer } = await taught(told(3, MINUTE))
     const [lost] = await permitsNow(clock, pacer, 1)
     lost?.release('failed')
@@ -70,7 +70,7 @@ describe('the count of the service', () => {
     expect(through).toHaveLength(9)
   })
 
-  it.each([told(null, MINUTE), told(0, null)])('is nothing in %j', async (report) => {
+  it.each([told(null, MINUTE), told(0, null)])('is absent from %j', async (report) => {
     const { clock, pacer } = await taught(report)
     expect(await permitsNow(clock, pacer, 9)).toHaveLength(9)
   })

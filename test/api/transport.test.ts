@@ -27,7 +27,7 @@ const saying = async (head: string, body: string | Buffer = '') =>
   })
 
 describe('a request', () => {
-  it('carries key, body and what it accepts', async () => {
+  it('carries key, body and Accept headers', async () => {
     let seen: object = {}
     const port = await httpServer((request, response) => {
       let body = ''
@@ -188,14 +188,14 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
 })
 
 describe('a request that never left is not in doubt', () => {
-  it('when the connection ends before TLS stands', async () => {
+  it('when the connection ends before TLS is established', async () => {
     const port = await listen(createServer((socket) => socket.once('data', () => socket.end())))
     const error = await failureOf(`https://127.0.0.1:${port}`)
     expect(error.message).toContain('before secure TLS connection')
     expect(error.inDoubt).toBe(false)
   })
 
-  it('when the key cannot stand in a header', async () => {
+  it('when the key cannot be a header value', async () => {
     const apiKey = new Secret(`${KEY}\nx-injected: 1`)
     const error = await failureOf(await saying('200 OK\r\ncontent-length: 2', '{}'), { apiKey })
     expect(error.inDoubt).toBe(false)
@@ -218,7 +218,7 @@ describe('the key', () => {
     }
   })
 
-  it('taken out leaves every other byte as it came, also such as are no UTF-8', async () => {
+  it('is removed without changing any other byte, even one that is not UTF-8', async () => {
     const around = Buffer.from([0xff, 0xc3, 0x28, 0x00, 0xf0])
     const port = await httpServer((_request, response) => {
       response.end(Buffer.concat([around, Buffer.from(KEY), around]))
@@ -229,7 +229,7 @@ describe('the key', () => {
 })
 
 describe('an abort', () => {
-  it('breaks a request off with its reason', async () => {
+  it('aborts a request with its reason', async () => {
     const controller = new AbortController()
     const reason = new Error('stop')
     const port = await httpServer(() => controller.abort(reason))

@@ -49,7 +49,7 @@ describe('a connection that does not come about names host and port, and is not 
     })
   })
 
-  it('to a port that speaks no TLS, in one reason and without the place in a library', async () => {
+  it('to a port without TLS, in one reason and without a source line of OpenSSL', async () => {
     const error = await failureOf(`https://127.0.0.1:${await aService()}`)
     expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
     expect(error.message).toMatch(
@@ -58,7 +58,7 @@ describe('a connection that does not come about names host and port, and is not 
   })
 
   it.each(['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'EPIPE'])(
-    '%s is something else: there was a connection',
+    '%s is not an obstacle: there was a connection',
     (code) => {
       expect(whyUnreachable(Object.assign(new Error('x'), { code }), 'http://x')).toBeNull()
     },
@@ -67,7 +67,7 @@ describe('a connection that does not come about names host and port, and is not 
 
 // That one tunnels to the service with its name and password, the command line shows.
 describe('a proxy', () => {
-  it('is passed by for the hosts of NO_PROXY', async () => {
+  it('is bypassed for the hosts in NO_PROXY', async () => {
     const proxy = await startConnectProxy({ status: 403 })
     const settings = {
       proxies: { ...through(proxy.port).proxies, noProxy: '.example.com,127.0.0.1' },
@@ -103,7 +103,7 @@ describe('a proxy', () => {
     expect(error.message).toMatch(`service.test:443 cannot be reached: the proxy ${why}`)
   })
 
-  it('that is not there is named by its own address', async () => {
+  it('that is down is named by its own address', async () => {
     const port = await closedPort()
     const error = await failureOf('https://service.test', through(port, 'crew:geheim77@'))
     expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })

@@ -50,7 +50,7 @@ describe('colours', () => {
     expect(words.map(colourOf)).toEqual(['32', '31', undefined, '2', '33', '31', undefined])
   })
 
-  it('are on a terminal, and neither in a pipe nor in JSON nor with --no-color', async () => {
+  it('appear on a terminal, but not in a pipe, in JSON or with --no-color', async () => {
     const args = ['schema', 'nonsense']
     const colourful = async (
       more: readonly string[],
@@ -67,7 +67,7 @@ describe('colours', () => {
   })
 })
 
-it('a result drawn again begins at the first line, and fits a terminal of 5 lines', () => {
+it('a redrawn result begins at the first line, and fits a terminal of 5 lines', () => {
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 5 })
   const output = streamOutput(false, createScrubber(), { stdout, stderr: stdout }, {})
   expect(output.canRedraw).toBe(true)

@@ -35,7 +35,7 @@ describe('help', () => {
 })
 
 describe('the stages one by one', () => {
-  it('plan sends nothing, extract buys, load, build, publish and replay ask the service nothing, and a replay gives every row again', async () => {
+  it('plan sends nothing, extract buys, load, build, publish and replay send nothing, and a replay restores every row', async () => {
     const site = await openSite({ companies: 3 })
     const plan = await site.json('plan', site.pipeline)
     expect(plan).toMatchObject({ organizations: 3, batches: 1, windows: [{ days_ago: null }] })
@@ -129,7 +129,7 @@ describe('a run', () => {
 })
 
 describe('simulate', () => {
-  it('serves a world, writes its list, takes a key of its own, and counts what it served when it is stopped', async () => {
+  it('serves a world, writes its list, accepts a given key, and reports its requests when it is stopped', async () => {
     const folder = temporaryFolder()
     const list = join(folder, 'organizations.csv')
     const faults = join(folder, 'faults.json')
@@ -177,7 +177,7 @@ describe('simulate', () => {
 })
 
 describe('a snapshot on S3', () => {
-  it('is looked at before a credit is spent: down, or not to be written, is 7 and no request; lost while it publishes, the next run publishes', async () => {
+  it('is checked before a credit is spent: if it is down or read-only, exit 7 and no request; if it is lost while publishing, the next run publishes', async () => {
     const site = await openSite({ companies: 3 })
     const s3 = await startS3Server()
     onTestFinished(() => s3.close())
@@ -290,7 +290,7 @@ interface Sample {
 }
 
 describe('plan --sample', () => {
-  it('ends with 4 over a budget of 50 credits; reads 3 of 5 batches and projects the bill; the run that follows buys the others, and no page twice', async () => {
+  it('exits with 4 over a budget of 50 credits, reads 3 of 5 batches and projects the bill; the next run buys the others, and no page twice', async () => {
     const site = await openSite({ companies: 210, events: 9_000 })
     const args = ['plan', site.pipeline, '--sample', '3', '--data-dir', join(site.folder, 'other')]
     const broke = await site.call([...args, '--credits', '50'])

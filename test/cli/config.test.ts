@@ -44,7 +44,7 @@ describe('JOBTIDE_BASE_URL', () => {
     'sk-0123456789',
     'https://api.example.com JOBTIDE_API_KEY=sk-0123456789',
     'http://a/\nsk-0123456789',
-  ])('%j, where the key was mixed up with it, is refused, and the key not shown', (text) => {
+  ])('%j, mixed up with the key, is refused without showing the key', (text) => {
     const refused = (() => {
       try {
         return baseUrlFrom({ JOBTIDE_BASE_URL: text })
@@ -148,7 +148,7 @@ describe('the API key', () => {
     expect(apiKeyFrom(environment)).toMatchObject({ isWide: true })
   })
 
-  it('with a blank or a line end, or too short to be kept out of logs, is refused without showing it', () => {
+  it('with a blank or a line break, or too short to be kept out of logs, is refused without showing it', () => {
     for (const key of ['two words', 'two\nlines', 'umläut', 'qwert']) {
       expect(() => apiKeyFrom({ JOBTIDE_API_KEY: key })).toThrow(
         /^(?!.*(words|lines|umläut|qwert))/s,
@@ -172,7 +172,7 @@ describe('the API key', () => {
     },
   )
 
-  it('of more than 4,096 characters is refused at once and not looked for, in a file or a variable', () => {
+  it('of more than 4,096 characters is refused at once, in a file or a variable', () => {
     const key = 'k'.repeat(4_097)
     const file = join(temporaryFolder(), 'key')
     writeFileSync(file, key.repeat(1_000), { mode: 0o600 })
@@ -198,11 +198,11 @@ describe('the API key', () => {
     [['query', 'select key from keys'], false],
   ])('among the arguments %j is refused: %s', (argv, isRefused) => {
     const check = () => refuseKeyInArguments(argv, { JOBTIDE_API_KEY: 'secret-key' })
-    if (isRefused) expect(check).toThrow('not taken as an argument')
+    if (isRefused) expect(check).toThrow('cannot be an argument')
     else expect(check).not.toThrow()
   })
 
-  it('and what else no output shows: keys of AWS, and passwords of proxies as written and as meant', () => {
+  it('and other secrets are in no output: AWS keys, and passwords of proxies, encoded and decoded', () => {
     expect(
       secretsOf({
         JOBTIDE_API_KEY: 'one',
@@ -240,7 +240,7 @@ describe('other variables', () => {
     expect(sizeFrom({ JOBTIDE_MEMORY_LIMIT: text }, 'JOBTIDE_MEMORY_LIMIT')).toBe(bytes)
   })
 
-  it('the limit of what goes to the disk is told as that of memory is', () => {
+  it('the limit of disk space is written like that of memory', () => {
     const temporary = (text: string) => sizeFrom({ JOBTIDE_TEMP_LIMIT: text }, 'JOBTIDE_TEMP_LIMIT')
     expect(temporary('40 GB')).toBe(40e9)
     expect(sizeFrom({}, 'JOBTIDE_TEMP_LIMIT')).toBeNull()

@@ -51,7 +51,7 @@ function show(site: LedgerSite, options: CoverageOptions = {}, pipeline?: string
 const LIST = ['acme', 'org_2', 'org_3', 'nobody', 'org_new']
 
 describe('coverage', () => {
-  it('of another list than the pipeline’s shows that; a list without a pipeline is refused', async () => {
+  it('uses another list than the pipeline’s; a list without a pipeline is refused', async () => {
     const site = await twoReads()
     const pipeline = site.pipeline('nightly', LIST)
     const organizations = join(site.folder, 'two.csv')
@@ -64,7 +64,7 @@ describe('coverage', () => {
     await expect(show(site, { organizations })).rejects.toThrow('a list alone')
   })
 
-  it('of a pipeline shows each organisation of its list, the one read least far first', async () => {
+  it('of a pipeline shows each organisation in its list, the earliest watermark first', async () => {
     const site = await twoReads()
     const { text, document, exitCode } = await show(site, {}, site.pipeline('nightly', LIST))
     expect(exitCode).toBe(0)
@@ -109,7 +109,7 @@ describe('coverage', () => {
     })
   })
 
-  it('--prove lists what was not looked at, by organisation, event types and interval, gaps before the rest', async () => {
+  it('--prove lists unread intervals by organisation and event types, gaps first', async () => {
     const site = await twoReads()
     const pipeline = site.pipeline('nightly', LIST, ['event_types: [joined, left]'])
     const { text, document } = await show(site, { prove: true }, pipeline)
@@ -128,7 +128,7 @@ describe('coverage', () => {
     expect(document['not_looked_at']).toHaveLength(7)
   })
 
-  it('--prove goes back as far as the pipeline does, and without one since each was first read', async () => {
+  it('--prove goes back as far as the pipeline, or without one to the first read of each organisation', async () => {
     const site = await twoReads()
     const daysOf = async (...lines: string[]) => {
       const { document } = await show(site, { prove: true }, site.pipeline('one', ['org_3'], lines))
@@ -147,7 +147,7 @@ describe('coverage', () => {
     expect(text).toMatch(/^not read: 6 stretches of 4 of 4 organisations/)
   })
 
-  it('says which question read what: with filters, an organisation has a row of its own for them', async () => {
+  it('shows questions separately: an organisation has its own row for its filters', async () => {
     const site = await twoReads()
     const filters = { title: 'Vice President', geo_city: 'London' }
     const batch = aBatch({ organizations: [byId('org_2')], filters })
@@ -194,7 +194,7 @@ describe('coverage', () => {
     expect(document['not_looked_at']).toEqual([])
   })
 
-  it('of a pipeline that never ran says that nothing was read; without one there is nothing to show', async () => {
+  it('of a pipeline that never ran says that nothing was read; without a pipeline it shows nothing', async () => {
     const site = ledgerSite(START)
     const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
     const { text, document } = await show(site, {}, pipeline)

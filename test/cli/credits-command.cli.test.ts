@@ -93,7 +93,7 @@ describe('credits', () => {
     })
   })
 
-  it('says the same of a journal that nothing was loaded from, and makes no warehouse', async () => {
+  it('says the same about a journal that was never loaded, without creating a warehouse', async () => {
     const site = await twoMonths()
     const before = await show(site)
     expect(existsSync(join(site.folder, 'jobtide.duckdb'))).toBe(false)
@@ -101,7 +101,7 @@ describe('credits', () => {
     expect(before).toEqual(await show(site))
   })
 
-  it('says what it leaves out where the warehouse is behind the journal', async () => {
+  it('says what it leaves out if the warehouse is behind the journal', async () => {
     const site = await twoMonths()
     await site.load()
     await site.journal((writer) => {
@@ -117,7 +117,7 @@ describe('credits', () => {
     )
   })
 
-  it('shows rows by organisation, also of the last 5 days, and of another pipeline', async () => {
+  it('shows rows by organisation, for the last 5 days, and for another pipeline', async () => {
     const site = await twoMonths()
     await site.load()
     expect((await show(site, { by: 'organization' })).text.split('\n')).toEqual([
@@ -144,7 +144,7 @@ describe('credits', () => {
     expect(other.text).toContain('charged     0 credits since never')
   })
 
-  it('says that the journal is missing where there is a warehouse without one', async () => {
+  it('says that the journal is missing if there is a warehouse without one', async () => {
     const site = ledgerSite(START)
     await site.load()
     await expect(show(site)).rejects.toMatchObject({

@@ -14,7 +14,7 @@ async function emptyWarehouse(dataDir: string): Promise<void> {
 }
 
 describe('demo', () => {
-  it('shows all of it on 27 lines of 80 characters within 60 s, twice, and empties no folder but its own', async () => {
+  it('shows everything on 27 lines of 80 characters within 60 s, twice, and empties only its own folder', async () => {
     const folder = temporaryFolder()
     const first = done(await runCli(['demo'], { cwd: folder }))
     expect(first.tookMs).toBeLessThan(60_000)
@@ -56,7 +56,7 @@ describe('demo', () => {
     expect(readdirSync(join(foreign, 'demo'))).toEqual(['jobtide.duckdb', 'locks'])
   })
 
-  it('ends with 8 while another one runs, which goes on; killed after its first file, it can be repeated', async () => {
+  it('exits with 8 while another demo runs, which continues; killed after its first file, it can be repeated', async () => {
     const folder = temporaryFolder()
     const demo = join(folder, 'data', 'demo')
     const first = startCli(['demo'], { cwd: folder })

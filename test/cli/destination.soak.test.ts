@@ -59,7 +59,7 @@ describe('a data directory that is not the one a destination is fed from', () =>
 })
 
 describe('a data directory that holds less than it did', () => {
-  it('publishes without a word where retention_days erased the rest', async () => {
+  it('publishes silently if retention_days erased the rest', async () => {
     const site = await openSite({ companies: 3, pipelineLines: ['retention_days: 100'] })
     const shared = join(site.dataDir, 'snapshots')
     done(await site.call(['run', site.pipeline]))

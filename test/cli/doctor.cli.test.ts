@@ -22,7 +22,7 @@ async function doctor(site: Site, more?: CliOptions) {
 }
 
 describe('jobtide doctor', () => {
-  it('with all in order ends with 0 in lines of 80 characters, after one request that cost nothing and without making a folder', async () => {
+  it('exits with 0 if all is well, in lines of 80 characters, after one free request and without creating a folder', async () => {
     const site = await openSite({ companies: 2, pipelineLines: ["schedule: '15 2 * * *'"] })
     const { stdout } = done(await site.call(['doctor', site.pipeline]))
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
@@ -37,7 +37,7 @@ describe('jobtide doctor', () => {
     expect(existsSync(site.dataDir)).toBe(false)
   })
 
-  it('says of a refused key, a clock a day off, a list that cannot be read and a file in the place of the data what to do, and ends with 2', async () => {
+  it('says what to do about a refused key, a clock a day off, an unreadable list and a file in place of the data directory, and exits with 2', async () => {
     const site = await openSite({ companies: 2 })
     site.advance(DAY)
     writeFileSync(site.dataDir, '')
@@ -81,7 +81,7 @@ describe('jobtide doctor', () => {
     expect((await doctor(site)).found('service')).toMatchObject({
       state: 'warning',
       found: expect.stringMatching(
-        /^not checked: it wants no request before .*Z \(answered 503, at .*Z\)$/,
+        /^not checked: the service accepts no request before .*Z \(answered 503, at .*Z\)$/,
       ) as string,
       hint: expect.stringContaining('--forget-pause') as string,
     })
@@ -115,7 +115,7 @@ describe('jobtide doctor', () => {
     )
   })
 
-  it('finds before the first run that a destination is fed by others, or that a bucket ignores conditions', async () => {
+  it('finds before the first run that a destination belongs to others, or that a bucket ignores conditions', async () => {
     const site = await openSite({ companies: 1 })
     const fresh = { env: { JOBTIDE_DATA_DIR: join(site.folder, 'fresh') } }
     const foreign = await site.call([

@@ -88,7 +88,7 @@ describe('the service says no', () => {
     expect(leaksOf(KEY, {}, site.folder)).toEqual([])
   })
 
-  it('ends with 3 for a plan without the data, and with it goes on behind the pages that were bought', async () => {
+  it('exits with 3 for a plan without the data; with the data it continues after the bought pages', async () => {
     const site = await openSite({ companies: COMPANIES, faults: [{ status: 403, page: 3 }] })
     const result = await site.call(['extract', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
@@ -112,7 +112,7 @@ describe('the service says no', () => {
     await expectWholeWorld(site)
   })
 
-  it('ends with 5 and the time when the service wants to be left alone for an hour, also at the next start', async () => {
+  it('exits with 5 and the time if the service asks for a pause of an hour, also at the next start', async () => {
     const faults = [{ status: 503, headers: { 'Retry-After': '3600' }, page: 2 }]
     const site = await openSite({ companies: COMPANIES, faults })
     for (const requests of [2, 2]) {
@@ -127,7 +127,7 @@ describe('the service says no', () => {
     }
   })
 
-  it('ends with 4 at a budget of 30 credits, and keeps the 3 pages: the next run buys the others, and each once', async () => {
+  it('exits with 4 at a budget of 30 credits and keeps the 3 pages; the next run buys each of the others once', async () => {
     const site = await openSite({ companies: COMPANIES })
     const result = await site.call(['extract', site.pipeline, '--credits', '30', '--json'])
     expectWords(result, {
@@ -207,7 +207,7 @@ describe('lists and pipeline files', () => {
 })
 
 describe('settings', () => {
-  it('without an address, or with a key that is not one, end with 2 before the first request', async () => {
+  it('without an address, or with an invalid key, exit with 2 before the first request', async () => {
     const site = await openSite({ companies: 1 })
     const run = (env: Record<string, string | undefined>) =>
       site.call(['run', site.pipeline, '--json'], { env })
@@ -218,7 +218,7 @@ describe('settings', () => {
     expect(site.simulator.account().requests).toBe(0)
   })
 
-  it('takes a key from a file, with a warning where others may read it', async () => {
+  it('reads a key from a file, with a warning if others may read it', async () => {
     const site = await openSite({ companies: 1 })
     const file = join(site.folder, 'key')
     writeFileSync(file, `${KEY}\n`, { mode: 0o600 })
@@ -234,8 +234,8 @@ describe('settings', () => {
   })
 
   const commandLines = [
-    ['a key as an option', ['run', 'test.yaml', '--api-key', KEY], /not taken as an argument/],
-    ['the key in any argument', ['query', `select '${KEY}'`], /not taken as an argument/],
+    ['a key as an option', ['run', 'test.yaml', '--api-key', KEY], /cannot be an argument/],
+    ['the key in any argument', ['query', `select '${KEY}'`], /cannot be an argument/],
     ['an unknown option', ['run', 'test.yaml', '--quick'], /unknown option '--quick'/],
     ['an unknown command', ['fly'], /unknown command 'fly'/],
     ['a missing argument', ['run'], /missing required argument 'pipeline'/],
@@ -269,7 +269,7 @@ describe('the data directory', () => {
   )
 
   const commands = ['load', 'replay', 'demo', 'extract'] as const
-  it.each(commands)('that is a file ends %s with 2 and 0 requests', async (command) => {
+  it.each(commands)('that is a file ends %s with exit 2 and 0 requests', async (command) => {
     const site = await openSite({ companies: 1 })
     const args = command === 'extract' ? [command, site.pipeline] : [command]
     const result = await site.call([...args, '--data-dir', site.organizations, '--json'])
@@ -279,7 +279,7 @@ describe('the data directory', () => {
 })
 
 describe('a slow reader', () => {
-  it('of stderr gets all 120 kB of it, when stdout was read before', async () => {
+  it('of stderr gets all 120 kB of it, even if stdout was read before', async () => {
     const folder = temporaryFolder()
     const word = 'x'.repeat(120_000)
     const script = '{ "$1" "$2" "$3" --json 2>&3 | cat >out; } 3>&1 | { sleep 1; cat >err; }'
@@ -293,7 +293,7 @@ describe('a slow reader', () => {
 })
 
 describe('the disk', () => {
-  it('that is read-only ends with 9 and one sentence, and nothing is sent', async () => {
+  it('that is read-only is exit 9 with one sentence, and nothing is sent', async () => {
     const disk = smallDisk(100)
     if (disk === null) {
       process.stdout.write('skipped: no small file system can be mounted here (read-only)\n')
@@ -311,7 +311,7 @@ describe('the disk', () => {
     ['warehouse', 700, /disk refused a write|disk is full/],
   ] as const
   it.each(disks)(
-    'a full disk below the %s loses nothing: with room again the run goes on',
+    'a full disk below the %s loses nothing: with free space the run continues',
     async (what, kilobytes, says) => {
       const disk = smallDisk(kilobytes)
       if (disk === null) {
@@ -323,7 +323,7 @@ describe('the disk', () => {
       const pipeline = [site.pipeline, '--concurrency', '1']
       const first = what === 'journal' ? 'extract' : 'run'
       const result = await site.call([first, ...pipeline, ...there, '--json'])
-      expectProblem(result, { exitCode: 9, says, next: /Make room/ })
+      expectProblem(result, { exitCode: 9, says, next: /Free space/ })
       const charged = site.simulator.account().charged_pages
       // Half a warehouse is none: `status` says so in a sentence, and that the run failed.
       const status = await site.call(['status', ...there])
@@ -346,7 +346,7 @@ describe('the disk', () => {
 })
 
 describe('another program', () => {
-  it('has the warehouse open: the pages are bought, the exit is 8, and the next load takes them', async () => {
+  it('has the warehouse open: the pages are bought, the run exits with 8, and the next load reads them', async () => {
     const site = await openSite({ companies: COMPANIES })
     const path = join(site.dataDir, 'jobtide.duckdb')
     await withWarehouse({ path, mode: 'write' }, () => Promise.resolve())
@@ -363,7 +363,7 @@ describe('another program', () => {
 })
 
 describe('after the extraction', () => {
-  it('ends with 6 when a check fails: nothing is published, and the tables stay those of the last build', async () => {
+  it('exits with 6 when a check fails: nothing is published, and the tables of the last build stay', async () => {
     const site = await openSite({ companies: 1 })
     done(await site.call(['run', site.pipeline]))
     const before = await site.query('select count(*) as joiners from joiners')

@@ -110,7 +110,7 @@ describe('find', () => {
     [1, IS_SOAK ? OUTCOMES : FEW],
     [2, TWO],
   ] as const)(
-    'says why where page %i is refused or not to be had, and changes neither list nor table',
+    'says why page %i is refused or unavailable, and changes neither list nor table',
     async (at, outcomes) => {
       const site = openSearches()
       await site.find('companies', ...PAGES)
@@ -132,7 +132,7 @@ describe('find', () => {
     },
   )
 
-  it('asks at once for what was refused before, which is free, and shows 2 rows of a list that ended after page 1', async () => {
+  it('requests what was refused before at once, for free, and shows 2 rows of a list that ended after page 1', async () => {
     const site = openSearches()
     const [first, second] = PAGES
     for (let times = 1; times <= 2; times += 1) {
@@ -168,7 +168,7 @@ describe('find', () => {
     expect(all.text).not.toContain('not read')
   })
 
-  it('compares a list with its own: 0 more and 0 gone where names hold a tab, a semicolon and a #', async () => {
+  it('compares a list with itself: 0 new and 0 gone if names contain a tab, a semicolon and a #', async () => {
     const site = openSearches()
     const names = ['Tab\tCo', 'Semi;Colon', '#1 Ltd', ' Blank', 'Plain']
     const items = names.map((name, id) => ({ id, name, network_url: `https://n.example/c/${id}` }))
@@ -182,7 +182,7 @@ describe('find', () => {
     )
   })
 
-  it('writes no formula and no link that runs into a list, which is compared with its own all the same', async () => {
+  it('writes no formula and no link into a list, and still compares the list with itself', async () => {
     const site = openSearches()
     const items = [
       { id: 1, name: "-2+3+cmd|' /C calc'!A0", network_url: 'https://n.example/c/1' },
@@ -200,19 +200,18 @@ describe('find', () => {
     expect(again).toMatchObject({ exitCode: 0, document: { added: 0, removed: 0 } })
   })
 
-  it('names 2 filters that the service does not know where nothing is found, objects as JSON', async () => {
+  it('names 2 filters that the service does not recognise if nothing is found, objects as JSON', async () => {
     const site = openSearches()
     const filter_errors = ['nowhere', { location: 'nowhere' }, 'nowhere']
     const answer = await site.findPeople('nowhere', [200, { results: [], filter_errors }])
     expect(answer.document).toMatchObject({ filter_errors: ['nowhere', '{"location":"nowhere"}'] })
-    const text =
-      'no filter  nowhere, {"location":"nowhere"}: the service does not know what that is'
+    const text = 'no filter  nowhere, {"location":"nowhere"}: the service does not recognise this'
     expect(answer.text).toContain(text)
   })
 })
 
 describe('a pipeline over a search', () => {
-  it('changes no table where page 2 is refused or not to be had', async () => {
+  it('changes no table if page 2 is refused or unavailable', async () => {
     const site = openSearches()
     await site.run(...PAGES)
     const rows = await site.found()
@@ -231,7 +230,7 @@ describe('a pipeline over a search', () => {
 })
 
 describe('suggest', () => {
-  it('says why where it is refused or not to be had, and shows nothing of what it once knew', async () => {
+  it('says why it is refused or unavailable, and shows no earlier results', async () => {
     const site = openSearches()
     const labels = [200, { success: true, results: [{ label: 'Head of Data' }] }] as const
     expect(await site.suggest(labels)).toMatchObject({ exitCode: 0, requests: 1 })

@@ -32,7 +32,7 @@ describe('jobtide forget', () => {
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
   })
 
-  it('says what it would erase and changes nothing; with --yes erases it and certifies that; then events by age', async () => {
+  it('says what it would erase and changes nothing; with --yes erases and certifies it; then erases events by age', async () => {
     const { site, people } = await siteWithPeople()
     const [one, other] = people as [Person, Person]
     const texts = people.flatMap((person) => [person.profile_id, person.person_full_name])
@@ -82,7 +82,7 @@ describe('jobtide forget', () => {
     await expectErasedByAge(site)
   })
 
-  it('refuses with exit 2 where nobody is named, or the list is not there', async () => {
+  it('exits with 2 if no one is named, or the list is missing', async () => {
     const site = await openSite({ companies: 1 })
     const nobody = await site.call(['forget', '--yes'])
     expect([nobody.exitCode, nobody.stdout]).toEqual([2, ''])

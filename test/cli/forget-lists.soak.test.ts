@@ -7,7 +7,7 @@ import { done } from '../helpers/run-cli.ts'
 import { siteWithPeople, type Person } from './people-fixture.ts'
 
 describe('jobtide forget --from', () => {
-  it('takes the column profile_id of a CSV file, and names who is not here', async () => {
+  it('reads the column profile_id of a CSV file, and names the people who are not here', async () => {
     const { site, people } = await siteWithPeople()
     const list = join(site.folder, 'people.csv')
     const [one, other] = people as [Person, Person]

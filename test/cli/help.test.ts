@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
 import { callCli } from '../helpers/run-cli.ts'
 
-it('--help is printed as it was laid out when the package was built, and says what the commands say', async () => {
+it('--help prints the text that the build laid out, which matches the commands', async () => {
   const { stdout } = await callCli(['--help'])
   expect(stdout).toContain('\n  titles [options] [file]')
   expect(readFileSync(join(packageRoot, 'dist', 'help.txt'), 'utf8')).toBe(stdout)

@@ -61,7 +61,7 @@ async function look(site: Site, args: readonly string[], how: How) {
 }
 
 describe('with hostile names everywhere', () => {
-  it('no command writes a character that a terminal obeys, and JSON and CSV lose none', async () => {
+  it('no command prints a character that a terminal obeys, and JSON and CSV lose none', async () => {
     const site = await openSite({ source: hostileWorld() })
     // Paths are hostile too.
     const dataDir = join(site.folder, `data${HOSTILE}`.replaceAll(/[/\0\n]/g, '').slice(0, 80))
@@ -102,7 +102,7 @@ describe('with hostile names everywhere', () => {
     expect(JSON.stringify(exported)).toContain(JSON.stringify(HOSTILE).slice(1, -1))
   }, 240_000)
 
-  it('no refusal does either: of SQL, paths, names, lists, and of the service', async () => {
+  it('neither does a refusal: of SQL, paths, names, lists, or by the service', async () => {
     const faults = [{ status: 403, message: HOSTILE, times: 'always' as const }]
     const site = await openSite({ source: hostileWorld(), faults })
     const list = join(site.folder, 'list.csv')

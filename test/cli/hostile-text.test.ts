@@ -39,7 +39,7 @@ function written(
 const never = new AbortController().signal
 
 describe('output', () => {
-  it(`holds nothing that a terminal obeys, and no line of a report is another's (${numRuns} random texts)`, () => {
+  it(`contains nothing that a terminal obeys, and fakes no line of a report (${numRuns} random texts)`, () => {
     fc.assert(
       fc.property(hostileText, fc.boolean(), fc.boolean(), (text, isTTY, json) => {
         const rows = [{ name: text }]
@@ -74,7 +74,7 @@ describe('output', () => {
     )
   }, 300_000)
 
-  it('of a problem has one line that begins like one, and one hint, whatever the message says', () => {
+  it('of a problem has one first line and one hint, whatever the message says', () => {
     const shown = written(false, false, (output) => {
       output.problem(new ConfigError(HOSTILE, { hint: HOSTILE }))
       output.problem(new Error(HOSTILE))

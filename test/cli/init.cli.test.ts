@@ -97,7 +97,7 @@ describe('jobtide init', () => {
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
   })
 
-  it('writes nothing where the list is none, or into the folder of Jobtide itself', async () => {
+  it('writes nothing if the list is not one, or into Jobtide’s own folder', async () => {
     const folder = join(temporaryFolder(), 'new')
     const wrong = await callCli(['init', folder, '--organizations', '/nowhere.csv'])
     const own = await callCli(['init'], { cwd: packageRoot })
@@ -117,7 +117,7 @@ async function folderWith(site: Site, lines: readonly string[], mode = 0o600) {
 }
 
 describe('a file .env', () => {
-  it('gives address, key and the variables of S3, from beside the pipeline and in the current folder', async () => {
+  it('provides address, key and the variables of S3, from the folder of the pipeline and the current folder', async () => {
     const site = await openSite({ companies: 2 })
     const s3 = await startS3Server()
     onTestFinished(() => s3.close())
@@ -144,7 +144,7 @@ describe('a file .env', () => {
     expect(existsSync(join(folder, 'kept', 'jobtide.duckdb'))).toBe(true)
   })
 
-  it('loses to the environment; warns where others may read a key; is refused where they may write it', async () => {
+  it('loses to the environment, warns if others may read a key, and is refused if they may write it', async () => {
     const site = await openSite({ companies: 1 })
     const lines = ['JOBTIDE_BASE_URL=https://elsewhere.example', `JOBTIDE_API_KEY=${KEY}`, 'A=1']
     const { folder, file } = await folderWith(site, lines, 0o644)
@@ -178,6 +178,6 @@ describe('a file .env', () => {
       chownSync(file, 0, 0)
     }
     const told = await callCli(['query', `select '${KEY}'`], { cwd: folder })
-    expect(told.stderr).toContain('an API key is not taken as an argument')
+    expect(told.stderr).toContain('an API key cannot be an argument')
   })
 })

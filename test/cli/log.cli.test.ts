@@ -12,7 +12,7 @@ function linesOf(stderr: string): Line[] {
 }
 
 describe('stderr', () => {
-  it('with JOBTIDE_LOG=info is lines of a log and nothing else: run and pipeline on each, what every stage did, how it ended', async () => {
+  it('with JOBTIDE_LOG=info contains only log lines, each with run and pipeline: what every stage did, and how it ended', async () => {
     const site = await openSite({ companies: 2 })
     const env = { JOBTIDE_LOG: 'info' }
     const lines = linesOf(done(await site.call(['run', site.pipeline], { env })).stderr)
@@ -38,7 +38,7 @@ describe('stderr', () => {
     expect(told('page')).toEqual([])
   })
 
-  it('with --log-level debug tells each page, by numbers alone; a failure is a line with its exit code', async () => {
+  it('with --log-level debug has a line for each page, with numbers only; a failure is a line with its exit code', async () => {
     const site = await openSite({ companies: 2, faults: [{ status: 403, page: 3 }] })
     const args = ['extract', site.pipeline, '--log-level', 'debug', '--concurrency', '1']
     const { exitCode, stderr } = await site.call(args)
@@ -59,7 +59,7 @@ describe('stderr', () => {
     })
   })
 
-  it('without either is words for people, warnings too; a level that is none is refused', async () => {
+  it('without either is text for people, including warnings; an unknown level is refused', async () => {
     const site = await openSite({
       companies: 1,
       faults: [{ status: 503, headers: { 'Retry-After': '0' }, page: 1 }],

@@ -39,7 +39,7 @@ function measured({ dataDir }: Site) {
 }
 
 describe('metrics.prom', () => {
-  it('agrees with the ledger after a run that its budget ended and one with faults, for its owner alone; a sample is no run', async () => {
+  it('agrees with the ledger after a run that its budget ended and one with faults, and is private; a sample is not a run', async () => {
     const site = await openSite({
       companies: 6,
       pipelineLines: [

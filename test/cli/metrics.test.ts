@@ -26,7 +26,7 @@ function scraped(history: ReturnType<typeof emptyHistory>, exitCode: number | nu
 }
 
 describe('metrics', () => {
-  it('tell the last end that is recorded, and a later run that could not even begin', () => {
+  it('report the last recorded end, and a later run that could not begin', () => {
     const history = emptyHistory()
     expect(scraped(history)('last_run_exit_code')).toBeUndefined()
     const end = (hoursAgo: number, exit_code: 0 | 4) => {
@@ -47,7 +47,7 @@ describe('metrics', () => {
     expect(refused('last_success_timestamp_seconds')).toBe((NOON - 30 * HOUR) / 1_000)
   })
 
-  it('are one text whatever a name holds; the reader of these tests refuses 8 texts that are none', () => {
+  it('are valid text whatever a name contains; the parser of these tests refuses 8 invalid texts', () => {
     const odd = 'a"b\\c\nd{},= é'
     const metric: Metric = {
       name: 'pages',

@@ -10,7 +10,7 @@ import { startWebhook } from '../helpers/webhook.ts'
 const LINES = ['notify: { webhook: { url: "${HOOK_URL}" }, on: [failure, budget, stale, success] }']
 
 describe('notify', () => {
-  it('tells each run once, a failure with what to do; what the webhook did not take comes with the next run, and the exit code is the run’s', async () => {
+  it('reports each run once, a failure with a hint; a message that the webhook refused comes with the next run, and the run keeps its exit code', async () => {
     const hook = await startWebhook()
     const site = await openSite({ companies: 2, pipelineLines: LINES })
     const env = { HOOK_URL: hook.url }
@@ -43,7 +43,7 @@ describe('notify', () => {
     expect(leaksOf('geheim-4711', { stderr: budget.stderr }, site.folder)).toEqual([])
   })
 
-  it('tells of a run that could not begin, and of a variable that is not set in the log alone', async () => {
+  it('reports a run that could not begin, and a missing variable only in the log', async () => {
     const hook = await startWebhook()
     const site = await openSite({ companies: 1, pipelineLines: LINES })
     const args = ['extract', site.pipeline]
@@ -58,7 +58,7 @@ describe('notify', () => {
     expect(stderr).toMatch(/^jobtide: warning: not_told: notify\.webhook: HOOK_URL is not set/m)
   })
 
-  it('tells of a run whose list or file cannot be read, from what else the file says', async () => {
+  it('reports a run whose list or file cannot be read, using the valid parts of the file', async () => {
     const hook = await startWebhook()
     const site = await openSite({ companies: 1, pipelineLines: LINES })
     const env = { HOOK_URL: hook.url }
@@ -79,7 +79,7 @@ describe('notify', () => {
     ])
   })
 
-  it('tells of a run that was killed and of the next one, which could not begin, once each', async () => {
+  it('reports a killed run and the next one, which could not begin, once each', async () => {
     const hook = await startWebhook()
     const slow = [{ slow: { delay_ms: 200 }, times: 'always' as const }]
     const site = await openSite({ companies: 2, pipelineLines: LINES, faults: slow })
@@ -96,7 +96,7 @@ describe('notify', () => {
     ])
   })
 
-  it('tells once that the journal cannot be read, by run and by schedule; without `notify:`, and where the loss is accepted, nothing is said of telling', async () => {
+  it('reports an unreadable journal once, by run and by schedule; without `notify:`, or if the loss is accepted, sends nothing', async () => {
     const hook = await startWebhook()
     const lines = ['schedule: "15 2 * * *"', ...LINES]
     const site = await openSite({ companies: 2, pipelineLines: lines })
@@ -140,7 +140,7 @@ describe('notify', () => {
     expect(hook.got.map(({ body }) => body['kind'])).toEqual(['failure', 'failure', 'success'])
   })
 
-  it('mails each address once, what the server did not take with the next run; says once that all is well again, and a heartbeat follows success alone', async () => {
+  it('mails each address once, refused mails with the next run; reports recovery once, and sends a heartbeat only after success', async () => {
     const hook = await startWebhook()
     let answer: Error | null = new Error('come back later')
     const server = await startMailServer(
@@ -186,7 +186,7 @@ describe('notify', () => {
     }
   })
 
-  it('tells every change of the tables once, also where a run was killed by SIGKILL when the webhook had its digest', async () => {
+  it('reports every change in the tables once, even if SIGKILL hit a run when the webhook had its digest', async () => {
     const hook = await startWebhook()
     const lines = ['notify: { webhook: { url: "${HOOK_URL}", on: [digest] } }']
     const site = await openSite({ companies: 2, pipelineLines: lines })

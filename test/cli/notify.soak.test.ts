@@ -10,7 +10,7 @@ import { startWebhook } from '../helpers/webhook.ts'
 const LINES = ['notify: { webhook: { url: "${HOOK_URL}" }, on: [failure, budget, stale, success] }']
 
 describe('schedule', () => {
-  it('tells that the list of a pipeline which was due is away, under schedule, and that all is well again', async () => {
+  it('reports under schedule that the list of a due pipeline is missing, and the recovery', async () => {
     const hook = await startWebhook()
     const lines = [
       'schedule: "* * * * *"',

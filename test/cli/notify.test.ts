@@ -15,7 +15,7 @@ useFaultyDisk()
 
 const NOW = Date.UTC(2026, 10, 24)
 
-it('tells two things once each in 3 looks on a full disk, and not again when there is room, nor from another process then', async () => {
+it('sends two messages once each in 3 attempts on a full disk, and never again once there is space, even from another process', async () => {
   const hook = await startWebhook()
   const site = ledgerSite(NOW)
   const notify = `notify: { webhook: { url: "${hook.url}" } }`
@@ -43,7 +43,7 @@ it('tells two things once each in 3 looks on a full disk, and not again when the
   expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
 })
 
-it('says of a pipeline that was due and could not run when it is tried again', async () => {
+it('says when a pipeline that was due and could not run is tried again', async () => {
   const hook = await startWebhook()
   const site = ledgerSite(NOW)
   const notify = `notify: { webhook: { url: "${hook.url}" } }`

@@ -30,7 +30,7 @@ const linesFor = (ids: readonly string[], concurrency = 1) => [
 ]
 
 describe('a pipeline over job postings', () => {
-  it('answers 18 of 19 for exit 0 where the first one is 502 for ever, says so in status, and asks for it and a new one the next day', async () => {
+  it('reads 18 of 19 and exits with 0 if the first one always answers 502, says so in status, and requests it and a new one the next day', async () => {
     const site = await openServed(({ body }) =>
       body['job_id'] === '101' ? failed(502, 'not retrieved') : posting(String(body['job_id'])),
     )
@@ -59,7 +59,7 @@ describe('a pipeline over job postings', () => {
     )
   })
 
-  it('ends with 5 where the one that is never answered is all that is due, and asks for the other one a week later all the same', async () => {
+  it('exits with 5 if only the item that is never answered is due, and still requests the other one a week later', async () => {
     const site = await openServed(({ body }) =>
       body['job_id'] === '401' ? failed(502, 'not retrieved') : posting(String(body['job_id'])),
     )
@@ -79,7 +79,7 @@ describe('a pipeline over job postings', () => {
     )
   })
 
-  it('asks for 2 of 3 rows of a select of which one is no id, in every night, and for none where all are', async () => {
+  it('requests 2 of 3 rows of a select each night if one is not an id, and none if no row is one', async () => {
     const site = await openServed(({ body }) => posting(String(body['job_id'])))
     const lines = linesFor(['201', 'no id', '202'])
     const plan = await site.plan(...lines)
@@ -100,7 +100,7 @@ describe('a pipeline over job postings', () => {
   })
 
   it.skipIf(!IS_SOAK)(
-    'shows a posting as closed from the day on which it answers 404, exit 0, and the next day as open where it is back',
+    'shows a posting as closed on the day it answers 404, with exit 0, and as open the next day if it is back',
     async () => {
       const gone = new Set<string>()
       const site = await openServed(({ body }) => {
@@ -133,7 +133,7 @@ describe('a pipeline over job postings', () => {
 })
 
 describe('a pipeline without for_each', () => {
-  it('names what it asks for as one with for_each does: 1 page of a company, 2 profiles of a signal', async () => {
+  it('names its request like one with for_each: 1 page of a company, 2 profiles of a signal', async () => {
     const site = await openServed(({ path, body }) =>
       path.endsWith('/company')
         ? [200, { message: { company_name: 'Acme' }, credit_used: 1 }]
@@ -159,7 +159,7 @@ describe('a pipeline without for_each', () => {
   })
 
   it.skipIf(!IS_SOAK)(
-    'says which 2 filters a search for people did without, also where nothing is found',
+    'names the 2 filters that a people search ignored, even if nothing is found',
     async () => {
       for (const results of [[], [{ full_name: 'Ann', profile_url: 'lead-1' }]]) {
         const filter_errors = ['nowhere', { location: 'nowhere' }]
@@ -170,7 +170,7 @@ describe('a pipeline without for_each', () => {
         ])
         const run = await site.run('endpoint: people-search', 'options: { location: nowhere }')
         expect(run.text).toContain(
-          'nowhere, {"location":"nowhere"}: the service does not know what',
+          'nowhere, {"location":"nowhere"}: the service does not recognise',
         )
         expect(run.document).toMatchObject({
           extract: { filter_errors: ['nowhere', '{"location":"nowhere"}'] },
@@ -204,7 +204,7 @@ it('a search for the posts of the last week keeps the 3 posts of 2 weeks, with f
   ])
 })
 
-it('a company that is asked again without its funding rounds keeps those of the answer before', async () => {
+it('a company requested again without its funding rounds keeps those of the previous answer', async () => {
   const site = await openServed(({ body }) => {
     const last_round = { amount: '5 million', date: '2023-05', type: 'Series A' }
     const rounds = { funding: { last_round }, funding_rounds: { rounds: [{ a: 1 }, { a: 2 }] } }

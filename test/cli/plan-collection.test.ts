@@ -9,7 +9,7 @@ import { ledgerSite } from './ledger-fixture.ts'
 
 const NOW = Date.UTC(2026, 10, 24)
 
-it('says how many of the requests that were answered lately found nothing', async () => {
+it('says how many of the recently answered requests found nothing', async () => {
   const site = ledgerSite(NOW)
   const request = { suggest_type: 'company', q: 'weaving' }
   const collection = collectOnce('suggest', 'suggest', request, { pages: 1, refreshMs: DAY })

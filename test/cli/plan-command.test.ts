@@ -47,7 +47,7 @@ async function afterAYear(organizations: number): Promise<LedgerSite> {
 }
 
 describe('plan', () => {
-  it('of a list that was never asked says that its bill is not known, and how to sample it', async () => {
+  it('of a list never read says that its bill is unknown, and how to sample it', async () => {
     const { text, document } = await plan(ledgerSite(NOW), 120)
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
@@ -70,7 +70,7 @@ describe('plan', () => {
     })
   })
 
-  it('names the lines that name nothing, the first 10 of 12 in words and all 12 for programs', async () => {
+  it('names the lines without an organisation, the first 10 of 12 in text and all 12 for programs', async () => {
     const site = ledgerSite(NOW)
     const pipeline = site.pipeline('nightly', [])
     const named = Array.from({ length: 108 }, (_, n) => `A,acme-${n}`)
@@ -84,7 +84,7 @@ describe('plan', () => {
     expect(document['skipped_lines']).toEqual([{ list: 'nightly.csv', count: 12, lines }])
   })
 
-  it('of 2 URLs beside 49 ids, in two batches, says when one named both ways is bought once; of one batch nothing', async () => {
+  it('of 2 URLs next to 49 ids, in two batches, says when a company named both ways is bought once; of one batch says nothing', async () => {
     const shown = (count: number) => {
       const site = ledgerSite(NOW)
       const urls = ['https://network.example/company/a', 'https://network.example/company/b']
@@ -98,16 +98,16 @@ describe('plan', () => {
     for (const ids of [48, 0]) expect((await shown(ids)).text).not.toContain('by URL')
   })
 
-  it('of a list that was read puts the 50 silent organisations into a batch of their own', async () => {
+  it('of a list that was read puts the 50 silent organisations into their own batch', async () => {
     const { text, document } = await plan(await afterAYear(100), 100)
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
     expect(document['windows']).toMatchObject([{ days_ago: 2, organizations: 100, batches: 2 }])
     expect(document['expected_credits']).toBeLessThan(13)
-    expect(text).toMatch(/^silent +50 organisations asked before without one event$/m)
+    expect(text).toMatch(/^silent +50 organisations asked before, but without an event$/m)
     expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
   })
 
-  it('of a run that was killed counts what is bought, and only what is still to come', async () => {
+  it('of a killed run counts the bought pages, and forecasts only the rest', async () => {
     const site = ledgerSite(NOW)
     const { document: before } = await plan(site, 120)
     expect(before['open_run']).toBeNull()
@@ -158,7 +158,7 @@ describe('plan', () => {
     expect(known.document).toMatchObject({ expected_credits: credits, credits_range: null })
   })
 
-  it('says what is left of the month, 10 credits of 100 being spent, and where a limit may not be enough', async () => {
+  it('says what is left of the month after 10 of 100 credits, and which limit may not be enough', async () => {
     const site = await afterAYear(100)
     const { text, document } = await plan(site, 100, {}, '{credits_per_month: 100}')
     expect(text).toMatch(/^this month +90 of 100 credits left$/m)

@@ -49,7 +49,7 @@ const publish = (phase: 'export' | 'upload', done: number): RunProgress => ({
 })
 
 describe('progress on a terminal', () => {
-  it('is one bar for each stage, which stays, and a log line stands above the bar it interrupts', () => {
+  it('is one lasting bar for each stage, and a log line appears above the bar that it interrupts', () => {
     const lines = written(80, (display, write) => {
       display.show(load(500, 1_000))
       display.makeRoom()
@@ -67,7 +67,7 @@ describe('progress on a terminal', () => {
 })
 
 describe('progress of a stage', () => {
-  it('on a terminal of 60 columns is cut with an ellipsis, and nothing is drawn again on a CI server', () => {
+  it('on a terminal of 60 columns is cut with an ellipsis, and is never redrawn on a CI server', () => {
     const pages = { pages: 3_006, events: 131_811, credits: 30_060, projection: null } as const
     const all = { stage: 'extract', fraction: 1, batchesDone: 9, batches: 9, ...pages } as const
     expect(written(60, (display) => display.show(all as CommandProgress))).toEqual([

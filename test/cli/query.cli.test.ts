@@ -48,7 +48,7 @@ describe('query', () => {
     timestamptz '2026-01-02 03:04:05Z' as at, date '2026-01-02' as day, 1.50::decimal(9,2) as d,
     9007199254740993::bigint as big, [1, 2] as list`
 
-  it('reads the files of the user beside the warehouse and no other, changes none, and says which cannot be read', async () => {
+  it('reads the attached files and no other, changes none, and says which cannot be read', async () => {
     const root = await emptyWarehouse()
     const csv = join(root, 'watch list.csv')
     writeFileSync(csv, 'organization_id,owner\norg_1,Kim\norg_2,Lee\n')
@@ -110,7 +110,7 @@ describe('query', () => {
     }
   })
 
-  it('makes the macros that read tables as known on a day, where a statement names them', async () => {
+  it('creates the macros that read tables as known on a day if a statement names them', async () => {
     const root = temporaryFolder()
     const build = { buildId: 'build', builtAt: new Date(0) }
     await withWarehouse({ path: join(root, 'jobtide.duckdb'), mode: 'write' }, async (open) => {
@@ -147,7 +147,7 @@ describe('query', () => {
     expect((await query([sql, '--json'], root)).stdout).toBe(stdout)
   })
 
-  it('refuses everything but reading, says so where there is no SQL, and names the tables only where one is not found', async () => {
+  it('refuses everything but reading, says if there is no SQL, and names the tables only if one is not found', async () => {
     const root = await emptyWarehouse()
     const before = readdirSync(root)
     for (const statement of [
@@ -175,7 +175,7 @@ describe('query', () => {
     expect(syntax).not.toContain('→')
   })
 
-  it('runs one statement that reads: several, or any other, are exit 2, and a pivot or a `;` at the end is none', async () => {
+  it('runs one reading statement: several, or any other kind, are exit 2; a pivot or a final `;` is fine', async () => {
     const root = await emptyWarehouse()
     const log = `call enable_logging('QueryLog', storage='file', storage_config={'path': '${root}/log'})`
     for (const [statement, why] of [
@@ -216,7 +216,7 @@ describe('query', () => {
     expect((await query([pivoted], root)).stdout).toMatch(/^0 +1\n1 +1\n/)
   })
 
-  it('with --json prints one broken document and no second one where it fails late, or the error alone', async () => {
+  it('with --json prints one broken document without a second one if it fails late, or the error alone', async () => {
     const late = `select case when range > 900000 then error('boom') else 1 end as a from range(1000000)`
     const broken = await query([late, '--json'])
     expect(broken.exitCode).toBe(2)
@@ -244,7 +244,7 @@ function peakOf({ process: { pid } }: RunningCli): number {
 }
 
 describe('query over 100,000,000,000 rows', () => {
-  it('ends with 0 and without a word when its reader has read 10 MB, and never holds 400 MB', async () => {
+  it('exits with 0 silently when its reader stops after 10 MB, and never holds 400 MB', async () => {
     const cli = await start([ENDLESS, '--format', 'csv'])
     const { stdout } = cli.process
     await new Promise<void>((resolve) => {
@@ -263,7 +263,7 @@ describe('query over 100,000,000,000 rows', () => {
     expect(peak).toBeLessThan(400)
   })
 
-  it('sends rows of 300,000 characters, of which a batch of 2,048 is more than one text can hold', async () => {
+  it('prints rows of 300,000 characters, although a batch of 2,048 exceeds one string', async () => {
     const cli = await start([`select repeat('a', 300000) as a from range(2048)`, '--format', 'csv'])
     let read = 0
     cli.process.stdout?.removeAllListeners('data').on('data', (text: string) => {
@@ -273,7 +273,7 @@ describe('query over 100,000,000,000 rows', () => {
     expect(read).toBe('a\n'.length + 2_048 * 300_001)
   })
 
-  it('as a table shows the first 200 and fetches no more; 200 of 200 are counted', async () => {
+  it('as a table shows the first 200 rows and fetches no more; 200 of 200 are counted', async () => {
     const { stdout } = await query([ENDLESS])
     expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
       '  199',
@@ -381,7 +381,7 @@ describe('query while another process writes the warehouse', () => {
     )
   })
 
-  it('ends with 8 where there is no copy, or one that cannot be read', async () => {
+  it('exits with 8 without a copy, or with an unreadable one', async () => {
     const none = dataDirectory(temporaryFolder())
     await hold(none)
     const refused = await ask(none, 'select 1')
@@ -398,7 +398,7 @@ describe('query while another process writes the warehouse', () => {
     )
   })
 
-  it('asks a copy of the same state without a word, and the warehouse where that copy is damaged', async () => {
+  it('reads a copy of the same state silently, and the warehouse if that copy is damaged', async () => {
     const directory = await copiedThenChanged()
     await makeAnalystCopy({ directory, clock: realClock })
     const held = await openWarehouse({ path: directory.warehouse, mode: 'write' })
@@ -416,7 +416,7 @@ describe('query while another process writes the warehouse', () => {
   const SORT = `select count(*) from (select range as n from range(30000000) order by hash(range) offset 1)`
   const SMALL = { JOBTIDE_MEMORY_LIMIT: '256MB' }
 
-  it('killed by SIGKILL leaves what it spilled in the data directory, private, and the next writer removes it', async () => {
+  it('killed by SIGKILL leaves its private spill files in the data directory, and the next writer removes them', async () => {
     const directory = await copiedThenChanged()
     const running = startCli(['query', SORT, '--data-dir', directory.root], { env: SMALL })
     await expect.poll(() => spilledIn(directory), { timeout: 30_000 }).toHaveLength(1)
@@ -430,7 +430,7 @@ describe('query while another process writes the warehouse', () => {
     expect(spilledIn(directory)).toEqual([])
   })
 
-  it('puts no more on the disk than JOBTIDE_TEMP_LIMIT says, and says so', async () => {
+  it('spills no more to disk than JOBTIDE_TEMP_LIMIT allows, and says so', async () => {
     const directory = await copiedThenChanged()
     const env = { ...SMALL, JOBTIDE_TEMP_LIMIT: '20MB' }
     const result = await runCli(['query', SORT, '--data-dir', directory.root], { env })

@@ -37,7 +37,7 @@ describe('a report', () => {
     values: { count: 3 },
   }
 
-  it('is facts, tables and notes for people: no id is cut, no line of a table or a note is wider than 80', () => {
+  it('has facts, tables and notes for people: no id is cut, and no line of a table or note is wider than 80', () => {
     const text = reportText(report, 80)
     expect(text.split('\n').slice(0, 8)).toEqual([
       'three',
@@ -54,20 +54,20 @@ describe('a report', () => {
     expect(longest(text)).toBeLessThanOrEqual(80)
   })
 
-  it('is its title and 1 table where none of its 2 facts is to be said', () => {
+  it('is its title and 1 table if neither of its 2 facts applies', () => {
     const found = table('found', [{ name: 'Acme' }], [['company', 'name']])
     const text = reportText({ title: '1 result', sections: [found, [false, false]] }, 80)
     expect(text).toBe('1 result\n\ncompany\nAcme')
     expect(reportText({ title: '0 results', sections: [[false], []] }, 80)).toBe('0 results')
   })
 
-  it('is its values and all rows of its tables for programs', () => {
+  it('has its values and all rows of its tables for programs', () => {
     expect(reportDocument(report)).toEqual({ schema_version: 2, count: 3, rows })
   })
 })
 
 describe('a problem', () => {
-  it('of 200 words is a line and a hint where nobody has a terminal, and fits 60 columns of one', () => {
+  it('of 200 words is one line and a hint without a terminal, and fits a terminal of 60 columns', () => {
     const error = new ConfigError(words(100), { hint: words(100) })
     const piped = describeProblem(error, 60, false)
     expect(piped).toBe(`jobtide: ${words(100)}\n  → ${words(100)}\n`)

@@ -11,7 +11,7 @@ async function until(holds: () => boolean, about: () => string): Promise<void> {
 }
 
 describe('schedule', () => {
-  it('takes up the run that was stopped, drains it on SIGTERM and ends with 0; started again it ends the run, and its health turns to 200', async () => {
+  it('resumes a stopped run, stops it cleanly on SIGTERM and exits with 0; started again it finishes the run, and its health becomes 200', async () => {
     const slow = [{ slow: { delay_ms: 250 }, times: 'always' as const }]
     const site = await openSite({ companies: 4, faults: slow })
     appendFileSync(site.pipeline, 'schedule: "15 2 * * *"\n')
@@ -73,7 +73,7 @@ describe('schedule', () => {
     expect(credits).toBe(site.simulator.account().credits)
   })
 
-  it('says 503 while its file is away, and takes no other pipeline of that name', async () => {
+  it('answers 503 while its file is missing, and uses no other pipeline of that name', async () => {
     const site = await openSite({ companies: 1 })
     const folder = join(site.folder, 'pipelines')
     const file = join(folder, 'nightly.yaml')
@@ -104,7 +104,7 @@ describe('schedule', () => {
     }
   })
 
-  it('warns of a pipeline whose list is away, and says neither then nor of it alone that none has a schedule', async () => {
+  it('warns about a pipeline whose list is missing, without saying that none has a schedule', async () => {
     const site = await openSite({ companies: 1 })
     const other = join(site.folder, 'other.yaml')
     const scheduled = `${readFileSync(site.pipeline, 'utf8')}schedule: "15 2 * * *"\n`
@@ -132,7 +132,7 @@ describe('schedule', () => {
     expect(stderr).not.toContain('has a schedule')
   })
 
-  it('refuses to stay up for nothing', async () => {
+  it('refuses to start without a schedule', async () => {
     const site = await openSite({ companies: 1 })
     const { exitCode, stderr } = await site.call(['schedule'])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/no pipeline has a schedule/)])

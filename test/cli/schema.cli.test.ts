@@ -14,7 +14,7 @@ const ajv = new Ajv2020({
   formats: { 'date-time': (value: string) => !Number.isNaN(Date.parse(value)) },
 })
 
-it('what --json prints is what jobtide schema says, failures too', async () => {
+it('--json prints what jobtide schema says, including failures', async () => {
   const site = await openSite({ companies: 3 })
   const cases = [
     ['plan', site.pipeline],
@@ -40,7 +40,7 @@ it('what --json prints is what jobtide schema says, failures too', async () => {
   }
 })
 
-it('jobtide schema alone shows those of every command in one document', async () => {
+it('jobtide schema shows the schemas of all commands in one document', async () => {
   const { stdout } = done(await callCli(['schema']))
   const schema = JSON.parse(stdout) as { $defs: object }
   expect(Object.keys(schema.$defs)).toEqual(COMMANDS.map(({ name }) => name))

@@ -102,7 +102,7 @@ describe('verify', () => {
   const verify = (url: string, site = ledgerSite(START)) =>
     site.show((context) => verifyCommand(context, url, { pipeline }))
 
-  it('ends with 0 and says how much was proved; with 6 and the whole key of each finding', async () => {
+  it('exits with 0 and says how much was proved, or with 6 and the whole key of each finding', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id } = await lake.manifest()
     const good = await verify(lake.root)
@@ -148,7 +148,7 @@ describe('verify', () => {
     })
   })
 
-  it('proves the snapshot although the journal here has a loss: 9, and 6 where the snapshot has findings', async () => {
+  it('proves the snapshot even if the journal here has a loss: exit 9, or 6 if the snapshot has findings', async () => {
     const lake = await publishedLake()
     const site = ledgerSite(START)
     await site.journal((writer) => sendRequest(writer, START))
@@ -176,7 +176,7 @@ describe('verify', () => {
 })
 
 describe('restore', () => {
-  it('makes the warehouse of the data directory, says what is not in it, and replaces none', async () => {
+  it('creates the warehouse of the data directory, says what it lacks, and replaces none', async () => {
     const lake = await publishedLake()
     const restore = (site: ReturnType<typeof ledgerSite>, url: string) =>
       site.show((context) => restoreCommand(context, url, { pipeline }))
@@ -187,9 +187,9 @@ describe('restore', () => {
     expect(text.split('\n')).toEqual([
       `restored: ${site.warehouse} from snapshot ${id} of ${at}`,
       '2 tables, 45,002 rows: all of them the rows that were published',
-      'Not in it: journal, ledger and coverage, and how often and when last an event',
-      'was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide',
-      'build` makes the tables again.',
+      'It has no journal, ledger or coverage, and does not know how often and when an',
+      'event was last seen. If the journal is left, `jobtide load` adds what it holds.',
+      '`jobtide build` makes the tables again.',
     ])
     expect(document).toMatchObject({
       snapshot_id: id,

@@ -36,7 +36,7 @@ describe('status --watch', () => {
     return { shown, drawn }
   }
 
-  it('draws every 2 seconds in 80 columns until it is stopped, then ends as the last look says', async () => {
+  it('redraws every 2 seconds in 80 columns until it is stopped, then exits with the code of the last judgement', async () => {
     const { shown, drawn } = look(siteHere(START), true, 3)
     expect((await shown).exitCode).toBe(10)
     expect(drawn).toHaveLength(3)
@@ -47,7 +47,7 @@ describe('status --watch', () => {
     for (const line of drawn.join('\n').split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   })
 
-  it('refuses where there is no terminal', async () => {
+  it('refuses to run without a terminal', async () => {
     const { shown, drawn } = look(siteHere(START), false, 1)
     await expect(shown).rejects.toThrow('--watch needs a terminal, and standard output is not one')
     expect(drawn).toEqual([])
@@ -55,7 +55,7 @@ describe('status --watch', () => {
 })
 
 describe('status', () => {
-  it('of a folder in which nothing ran ends with 10 and says how to begin; of files that cannot be read, too', async () => {
+  it('exits with 10 for a folder in which nothing ran, and says how to begin; the same for unreadable files', async () => {
     const site = siteHere(START)
     const show = () => site.show((context) => statusCommand(context, [], {}))
     expect(await show()).toMatchObject({
@@ -129,7 +129,7 @@ describe('status', () => {
     expect(document['judgements']).toMatchObject([{ id: 'never_run', pipeline: 'plain' }])
   })
 
-  it('tells a run that was killed from one that goes on', async () => {
+  it('distinguishes a killed run from one that continues', async () => {
     const site = siteHere(START)
     await site.journal((writer) => startRun(writer, [aBatch()]))
     const { exitCode, document, text } = await site.show((context) =>

@@ -196,7 +196,7 @@ const toldBy = ({ bodies }: { readonly bodies: Map<string, Body> }) =>
     .toSorted()
 
 describe('a digest', () => {
-  it('tells 6 nights killed at 6 steps what the tables hold, each change once, also what was detected years ago', async () => {
+  it('over 6 nights killed at 6 steps contains every change in the tables once, even those detected years ago', async () => {
     const receiver = await startReceiver()
     let nights = 0
     for (const step of ['begin', 'send', 'sent'] as const) {
@@ -221,7 +221,7 @@ describe('a digest', () => {
     expect(receiver.posts).toBe(posts)
   })
 
-  it('of 236 changes names 24, executives first, and counts 212, in at most 30 lines and what Slack takes', async () => {
+  it('of 236 changes names 24, executives first, and counts 212, within 30 lines and Slack’s limits', async () => {
     const notices: Notice[] = []
     const destination = {
       folder: temporaryFolder(),
@@ -255,7 +255,7 @@ describe('a digest', () => {
     expect(notice.subject).toBe('Jobtide nightly: 236 job changes')
   })
 
-  it('does not tell of people who were erased while it was on its way, nor of organisations of other pipelines; another destination is told all of its own', async () => {
+  it('names neither people erased before delivery nor organisations of other pipelines; another destination gets all of its own', async () => {
     const receiver = await startReceiver()
     const job = jobOver('org_few')
     await killedAt('send', 'before', receiver.url, job)

@@ -23,7 +23,7 @@ describe('a list of titles', () => {
     expect(parseTitles(Buffer.from(text), 'list').flat()).toEqual(titles)
   })
 
-  it('UTF-16 with a byte order mark is read as what it is', () => {
+  it('UTF-16 with a byte order mark is read as UTF-16', () => {
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('Müller\n', 'utf16le')])
     expect(parseTitles(utf16, 'list')).toEqual([['Müller']])
   })
@@ -57,7 +57,7 @@ describe('jobtide titles', () => {
     ])
   })
 
-  it('reads by a list that was changed after the package was built', () => {
+  it('uses a list that was changed after the package was built', () => {
     const home = dirname(dirname(CLI))
     const copy = temporaryFolder()
     for (const part of ['dist', 'config', 'package.json'])
@@ -75,7 +75,7 @@ describe('jobtide titles', () => {
     })
   })
 
-  it('prints 1 row for each pair, in whatever order the columns stand, as JSON where it is asked for', async () => {
+  it('prints 1 row for each pair, in any order of columns, and as JSON on request', async () => {
     const pairs = 'current,who,previous\nSVP Sales,x,"VP Sales"\nChief Executive Officer,y,CEO\n'
     for (const option of [['--json'], ['--format', 'json']]) {
       const { stdout } = await callCli(['titles', titlesFile(pairs), ...option])
@@ -121,7 +121,7 @@ describe('jobtide titles', () => {
     },
   )
 
-  it('ends with 2 when its output is open for reading alone', () => {
+  it('exits with 2 if its output is open for reading only', () => {
     const none = openSync('/dev/null', 'r')
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'titles'], {
       input: 'CEO\n',

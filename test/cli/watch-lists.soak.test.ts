@@ -43,7 +43,7 @@ async function siteWithPeople() {
 }
 
 describe('watch', () => {
-  it('tells hits by page and name, keeps the lists of other pipelines, and a build and a replay know them', async () => {
+  it('finds hits by page and name, keeps the lists of other pipelines, and survives a build and a replay', async () => {
     const { site, ada, bob } = await siteWithPeople()
     expect(await hitsOf(site)).toEqual([])
     const spelt = `${ada.url.replace('https://', 'http://www.').toUpperCase()}/?from=mail`
@@ -104,7 +104,7 @@ describe('watch', () => {
 })
 
 describe('forget', () => {
-  it('takes the entries of a person out of the watch-lists, whatever they name the person by', async () => {
+  it('removes a person’s entries from the watch-lists, however they name the person', async () => {
     const { site, ada, bob } = await siteWithPeople()
     write(site, 'people.csv', `name,url\n${ada.name},\n,${ada.url}\n${bob.name},\n`)
     write(site, 'ids.csv', `profile_id\n${ada.profile_id}\n`)

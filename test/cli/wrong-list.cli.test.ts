@@ -34,7 +34,7 @@ describe('a pipeline or list that ships with Jobtide', () => {
     },
   )
 
-  it('is taken by the simulator, by a plan without an address, and anywhere as a copy in a folder of one’s own', async () => {
+  it('is accepted by the simulator, by a plan without an address, and anywhere as a copy in the user’s folder', async () => {
     const folder = temporaryFolder()
     const source = worldAround(realClock.now(), 7, 60)
     const simulator = await startSimulator({ source, clock: realClock, apiKeys: [KEY] })
@@ -81,7 +81,7 @@ describe('a list without one organisation that the service knows', () => {
     ])
   })
 
-  it('ends with 2 when a year of 1 was read, or 30 days of 3, and no event ever came', async () => {
+  it('exits with 2 if a year of 1 organisation or 30 days of 3 were read without an event', async () => {
     const site = await openSite()
     const year = await extract(site, ['org_nobody1'], '--days', '365')
     expect(year.exitCode).toBe(2)
@@ -95,7 +95,7 @@ describe('a list without one organisation that the service knows', () => {
     expect(mixed.stderr).toContain('ever sent an event, 1 of them refused by the service')
   })
 
-  it('publishes nothing of 2 ids that nobody has, and what is there once another list has brought events', async () => {
+  it('publishes nothing for 2 unknown ids, and what there is once another list has brought events', async () => {
     const site = await openSite({ companies: 2 })
     const lists = [readFileSync(site.organizations, 'utf8'), 'org_nobody1\norg_nobody2']
     const run = async (list = '') => {
@@ -110,7 +110,7 @@ describe('a list without one organisation that the service knows', () => {
     expect(await run(lists[1])).toEqual([2, false])
   })
 
-  it('ends with 0 and a warning when 1 day of 3 was read, and without one when a 4th sent an event', async () => {
+  it('exits with 0 and a warning if 1 day of 3 was read, and without one if a 4th had an event', async () => {
     const site = await openSite()
     const quiet = ['org_nobody1', 'org_nobody2', 'org_nobody3']
     const day = await extract(site, quiet, '--days', '1')
@@ -133,7 +133,7 @@ describe('a list that lost many lines', () => {
     writeFileSync(join(site.folder, 'crm.csv'), text)
   }
 
-  it('of 100 lines with 11 that name nothing is refused by `init` and `plan`, with 10 it is taken', async () => {
+  it('of 100 lines is refused by `init` and `plan` if 11 name nothing, and accepted with 10', async () => {
     const site = await openSite({ companies: 100 })
     const list = join(site.folder, 'crm.csv')
     crm(site, 11)
@@ -150,7 +150,7 @@ describe('a list that lost many lines', () => {
     done(await site.call(['plan', site.pipeline, '--organizations', list]))
   })
 
-  it('does not keep a night from running that asks for 19 of 20 as before; one that would ask for 8 ends with 2, and `status` says why', async () => {
+  it('does not stop a night that asks for 19 of 20 as before; one that would ask for 8 exits with 2, and `status` says why', async () => {
     const site = await openSite({ companies: 30 })
     const list = join(site.folder, 'crm.csv')
     const extract = () => site.call(['extract', site.pipeline, '--organizations', list])
@@ -170,7 +170,7 @@ describe('a list that lost many lines', () => {
     expect(judgements).toContainEqual(expect.objectContaining({ id: 'list_damaged' }))
   })
 
-  it('of which 10 of 20 organisations were taken out on purpose is asked for as it is', async () => {
+  it('from which 10 of 20 organisations were removed on purpose is read as it is', async () => {
     const site = await openSite({ companies: 20 })
     const lines = readFileSync(site.organizations, 'utf8').trim().split('\n')
     done(await site.call(['extract', site.pipeline]))

@@ -59,7 +59,7 @@ describe('form', () => {
     expect(pages.filter((page) => !index.includes(`(${page})`))).toEqual([])
   })
 
-  it('CHANGELOG.md begins with the version of package.json, or what came after it', () => {
+  it('CHANGELOG.md begins with the version of package.json, or with unreleased changes', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string }
     expect(/^## (\d\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
   })
@@ -90,7 +90,7 @@ describe('examples', () => {
     name.endsWith('.md'),
   )
 
-  it('of find and suggest stand in blocks that are run, on pages of which these are run', () => {
+  it('of find and suggest are in blocks that are run', () => {
     const left = markdown.flatMap((page) => {
       const text = pages.includes(page) ? withoutBlocks(read(page), 'sh run') : read(page)
       return (text.match(EXAMPLE) ?? []).map((example) => `${page}: ${example}`)
@@ -120,7 +120,7 @@ describe('ARCHITECTURE.md', () => {
 })
 
 describe('the pages name', () => {
-  it('every command of the program and no other, and every option of run', async () => {
+  it('every command and no other, and every option of run', async () => {
     const help = async (...args: string[]) => (await callCli([...args, '--help'])).stdout
     const commands = [...(await help()).matchAll(/^ {2}([a-z-]+)(?: \[| <|\s{2})/gm)]
     const names = commands.map(([, name]) => name).filter((name) => name !== 'help')

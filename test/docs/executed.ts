@@ -105,7 +105,7 @@ export function describePages(pages: readonly string[], before = '') {
     it.skipIf(!hasPostgres).each(tests.filter(needsPostgres))('%s', execute, 120_000)
   })
 
-  it('nobody without the key asked the simulator', () => {
+  it('no request reached the simulator without the key', () => {
     expect(simulator.account().by_status[401] ?? 0).toBe(0)
     expect(simulator.account().credits).toBeGreaterThan(0)
   })

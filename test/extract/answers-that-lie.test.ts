@@ -93,7 +93,7 @@ describe('a pager that is stuck on page 1', () => {
 })
 
 describe('a page without any event of the organisations that were asked for', () => {
-  it('is no page: it is asked for again', async () => {
+  it('is not a page, and is requested again', async () => {
     const service = aService((asked) => honest(asked, asked.nth === 2 ? eventsOf('org_b') : EVENTS))
     const run = aRun(service)
     await run.extract()
@@ -130,7 +130,7 @@ describe('one page of a list that lies', () => {
     expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
   })
 
-  it('that is empty and promises more, twice within 5 s, is asked for a third time', async () => {
+  it('that is empty and promises more, twice within 5 s, is requested a third time', async () => {
     const service = aService((asked) =>
       asked.nth === 2 || asked.nth === 3 ? { data: [], hasMore: true } : honest(asked),
     )
@@ -140,7 +140,7 @@ describe('one page of a list that lies', () => {
     expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
   })
 
-  it('ends where the page behind the last full one is empty three times', async () => {
+  it('ends if the page after the last full one is empty three times', async () => {
     const service = aService((asked) => ({
       ...honest(asked),
       hasMore: (honest(asked).data ?? []).length > 0,
@@ -149,7 +149,7 @@ describe('one page of a list that lies', () => {
     expect(service.account.map(({ page }) => page)).toEqual([1, 2, 3, 4, 4, 4])
   })
 
-  it('goes on behind it where it stays so', async () => {
+  it('continues after it if it stays empty', async () => {
     const odd = (asked: Asked) =>
       asked.page === 2
         ? { data: [], hasMore: true }
@@ -178,7 +178,7 @@ describe('one page of a list that lies', () => {
     expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
   })
 
-  it('says on the last page how many events it has is no fault', async () => {
+  it('that states its number of events only on the last page is not at fault', async () => {
     const service = aService((asked) =>
       asked.page === 3 ? { ...honest(asked), limit: 30 } : honest(asked),
     )
@@ -205,7 +205,7 @@ describe('clocks that differ by 400 days', () => {
     expect(service.account.map(({ page }) => page)).toEqual([1, 2, 3])
   })
 
-  it('by turns end the run once page 1 came 21 times', async () => {
+  it('in turns end the run once page 1 was read 21 times', async () => {
     const service = aService((asked) => {
       const date = new Date(NOW - (asked.nth % 2) * 400 * DAY).toUTCString()
       return { ...honest(asked), headers: { date } }

@@ -89,7 +89,7 @@ describe('a refused key stops the run', () => {
     expect(service.account).toHaveLength(1)
   })
 
-  it('400 that is not about a company stops it after 1 request: asking with fewer would not help', async () => {
+  it('400 that is not about a company stops the run after 1 request, because fewer companies would not help', async () => {
     const service = always(400, 'page must be a number')
     const run = aRun(service, [batchOf(['org_a', 'org_b'])])
     const error = await errorOf(run.extract())
@@ -127,7 +127,7 @@ describe('a refused key stops the run', () => {
   const CSI = String.fromCharCode(0x9b)
   const forged = `bad ${ESC}[31m thing${CSI}2J\r\n\u2028jobtide: forged \u202eline\u2066`
   it.each([400, 401, 402, 403, 404])(
-    'the words of a %i reach no reader with control characters, line ends or turned writing',
+    'the text of a %i reaches no reader with control characters, line breaks or reversed text',
     async (status) => {
       const run = aRun(always(status, forged))
       const error = await errorOf(run.extract())
@@ -202,7 +202,7 @@ describe('a request that brings no whole page is sent again whole', () => {
 })
 
 describe('no worker sends before a time the service named', () => {
-  it('503 with Retry-After: 2 holds 8 workers back, also while the pause is being written down', async () => {
+  it('503 with Retry-After: 2 holds 8 workers back, even while the pause is being recorded', async () => {
     const faults = [{ nth: 1, status: 503, headers: { 'Retry-After': 2 } }]
     const events = FIFTY.map((organization) => anEvent({ organization }))
     const service = simulated(events, { takesMs: 60, faults })
@@ -230,7 +230,7 @@ describe('no worker sends before a time the service named', () => {
     expect(run.events()).toHaveLength(50)
   })
 
-  it('a wait longer than max_wait ends the run with exit 5 and names the time; before it the next run asks nothing, after it all', async () => {
+  it('a wait longer than max_wait ends the run with exit 5 and the time; the next run requests nothing before it, and everything after it', async () => {
     const { run, service } = fifty({
       faults: [{ nth: 3, status: 503, headers: { 'Retry-After': 3_600 }, message: 'closed' }],
     })
@@ -252,7 +252,7 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
-  it('an epoch in Retry-After is waited for to the second', async () => {
+  it('an epoch in Retry-After is obeyed to the second', async () => {
     const { run, service } = fifty({
       faults: [{ nth: 3, status: 503, headers: { 'Retry-After': NOW / SECOND + 120 } }],
     })
@@ -263,13 +263,13 @@ describe('no worker sends before a time the service named', () => {
     expect(run.events()).toHaveLength(50)
   })
 
-  it('a wait of 30 days is a mistake: exit 5 whatever max_wait is, nothing for an hour, then all of it', async () => {
+  it('a wait of 30 days counts as a mistake: exit 5 whatever max_wait is, no request for an hour, then all of them', async () => {
     const { run, service } = fifty({
       faults: [{ nth: 3, status: 503, headers: { 'Retry-After': 30 * 86_400 } }],
     })
     const error = await errorOf(run.extract({ concurrency: 1, maxWaitMs: 90 * DAY }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
-    expect(error.message).toContain('more than 24 hours away and taken for a mistake')
+    expect(error.message).toContain('more than 24 hours away and counts as a mistake')
     const { length } = service.account
     const tooEarly = await errorOf(run.extract())
     expect(tooEarly).toMatchObject({ exitCode: 5 })
@@ -281,7 +281,7 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
-  it('a plan of 30 requests an hour is bought to its last request, then exit 5 and 0 refused requests; the time is kept', async () => {
+  it('a plan of 30 requests an hour is used to its last request, then exit 5 with 0 refused requests, and the time is kept', async () => {
     const { run, service } = fifty({ rateLimit: { requests: 30, windowMs: HOUR } })
     const error = await errorOf(run.extract({ concurrency: 1 }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })

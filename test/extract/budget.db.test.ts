@@ -37,7 +37,7 @@ describe('a budget', () => {
     [59, 50],
     [50, 50],
   ])(
-    'of %i credits refuses at once where less than a page is left, %i spent',
+    'of %i credits refuses at once if less than a page is left, with %i spent',
     async (limit, spent) => {
       await expect(budgetOf(limit, spent).reserve(never)).rejects.toMatchObject({
         exitCode: 4,
@@ -46,7 +46,7 @@ describe('a budget', () => {
     },
   )
 
-  it('lets a second request wait for the first, which may turn out free', async () => {
+  it('makes a second request wait for the first, which may turn out to be free', async () => {
     const budget = budgetOf(10)
     const first = await budget.reserve(never)
     let isThrough = false
@@ -60,7 +60,7 @@ describe('a budget', () => {
     expect(isThrough).toBe(true)
   })
 
-  it('after a page that cost 20 sets 20 aside for each: the last 10 of 50 credits buy nothing', async () => {
+  it('reserves 20 credits for each page after one that cost 20: the last 10 of 50 credits buy nothing', async () => {
     const budget = budgetOf(50)
     ;(await budget.reserve(never)).settle(20)
     ;(await budget.reserve(never)).settle(10)
@@ -70,7 +70,7 @@ describe('a budget', () => {
     })
   })
 
-  it('takes a reservation back before it leaves, when the price rose while it waited', async () => {
+  it('cancels a reservation before its request leaves if the price rose meanwhile', async () => {
     const budget = budgetOf(30)
     const [first, second] = [await budget.reserve(never), await budget.reserve(never)]
     first.settle(25)
@@ -82,7 +82,7 @@ describe('a budget', () => {
 describe('the budget of a calendar month', () => {
   const endOfJune = Date.UTC(2026, 5, 30, 23, 59)
 
-  it('names the month, what was spent, and the day on which it is fresh again', async () => {
+  it('names the month, the credits spent, and the day on which it resets', async () => {
     const spentBy = new Map([['2026-12', 95]])
     const now = () => Date.UTC(2026, 11, 31, 23)
     const error = await errorOf(budgetOf(null, 0, { limit: 100, spentBy }, now).reserve(never))
@@ -94,7 +94,7 @@ describe('the budget of a calendar month', () => {
     expect(error['hint']).toContain('2027-01-01')
   })
 
-  it('is fresh at midnight UTC of the first, while the run goes on', async () => {
+  it('resets at midnight UTC on the first, during a run', async () => {
     let now = endOfJune
     const month = { limit: 20, spentBy: new Map([['2026-06', 10]]) }
     const budget = budgetOf(null, 0, month, () => now)
@@ -108,7 +108,7 @@ describe('the budget of a calendar month', () => {
   })
 })
 
-it('a clock that is 40 days ahead of the service, and in a month that is fresh, buys one page until the service says its time', async () => {
+it('a clock 40 days ahead, in a new month, buys one page until the service reports its time', async () => {
   const june = { limit: 20, spentBy: new Map([['2026-06', 20]]) }
   let heard: number | null = null
   const now = () => NOW + 40 * DAY
@@ -128,7 +128,7 @@ it('a clock that is 40 days ahead of the service, and in a month that is fresh, 
 })
 
 describe('the budget of a run', () => {
-  it('ends it with exit 4; a fresh one of the same size finishes it, buying nothing twice', async () => {
+  it('ends it with exit 4; a new one of the same size finishes it without buying anything twice', async () => {
     const service = simulated(manyEvents(400))
     const run = aRun(service)
     await errorOf(run.extract({ creditsLimit: 30 }))
@@ -237,7 +237,7 @@ async function spendNight(night: Night) {
 }
 
 describe(`${NIGHTS} nights over the end of a month`, () => {
-  it('of any limits, workers, failures, kills and slow answers: overspend 0 pages, and the ledger is the account', async () => {
+  it('with any limits, workers, failures, kills and slow answers overspends 0 pages, and the ledger equals the account', async () => {
     let pages = 0
     let stopped = 0
     await fc.assert(

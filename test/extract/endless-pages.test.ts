@@ -52,14 +52,14 @@ describe('a service whose pages do not end', () => {
       answer: ({ page }: Asked) => ({ data: events(50, page * 100), hasMore: true, page: 1 }),
       pages: [1, 2, 2],
       credits: 30,
-      cause: 'asked for page 2, got page 1',
+      cause: 'requested page 2, got page 1',
     },
     {
       what: '24 new events on each page for ever',
       answer: fresh(24),
       pages: [1, 2, 3],
       credits: 30,
-      cause: '3 pages that are not half full promise more',
+      cause: '3 pages that are less than half full promise more',
     },
     {
       what: 'empty pages that promise more',
@@ -76,7 +76,7 @@ describe('a service whose pages do not end', () => {
       }),
       pages: [...upTo(8), 9_999, 9, 10, 11, 12, 12, 12, 13],
       credits: 110,
-      cause: '3 pages that are not half full promise more',
+      cause: '3 pages that are less than half full promise more',
     },
   ]
   it.each(cases)(
@@ -99,7 +99,7 @@ describe('a service whose pages do not end', () => {
     },
   )
 
-  it('with a budget of 200 credits costs no more than that, even where it cannot be told from a long list', async () => {
+  it('costs no more than a budget of 200 credits, even if it looks like a long list', async () => {
     const { run, service } = readFrom((asked) => (asked.daysAgo === 1 ? {} : fresh(50)(asked)))
     expect(await errorOf(run.extract({ creditsLimit: 200 }))).toMatchObject({ exitCode: 4 })
     expect(service.charged()).toBe(200)
@@ -192,12 +192,12 @@ describe('a service with full pages of new events for ever', () => {
 
 describe('a service whose pages are odd, and do end', () => {
   const cases = [
-    { what: 'two pages in a row are not half full', sizes: [50, 40, 3, 20, 50, 20, 50, 5] },
+    { what: 'two pages in a row are less than half full', sizes: [50, 40, 3, 20, 50, 20, 50, 5] },
     { what: 'all pages have room left', sizes: [49, 48, 30, 49, 47, 26, 49, 5] },
     { what: 'pages have 25 events, as it says', sizes: [25, 25, 25, 25, 25, 3], limit: 25 },
     { what: 'pages have 51 events', sizes: [51, 51, 51, 51, 12] },
   ]
-  it.each(cases)('is read to its end where $what', async ({ sizes, limit = 50 }) => {
+  it.each(cases)('is read to its end if $what', async ({ sizes, limit = 50 }) => {
     const { run, service } = readFrom(({ page }) => ({
       data: events(sizes[page - 1] ?? 0, page * 100),
       hasMore: page < sizes.length,

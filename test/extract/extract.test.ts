@@ -66,7 +66,7 @@ describe('extract buys every event once', () => {
     expectSameCredits(run, service)
   })
 
-  it('asks with the window, the only event type, ids and URLs of the batch, 50 events a page', async () => {
+  it('sends the window, the only event type, ids and URLs of the batch, and 50 events a page', async () => {
     const service = simulated([anEvent({ detectedDaysAgo: 3 })])
     const batch = batchOf(['org_a', { by: 'url', value: 'company-a' }], {
       days_ago: 7,
@@ -130,7 +130,7 @@ describe('batches are read side by side, the pages of each in order', () => {
     },
   )
 
-  it('with 300 credits for 6 batches of 10 pages: 3 are finished, not six begun', async () => {
+  it('with 300 credits for 6 batches of 10 pages, finishes 3 instead of beginning 6', async () => {
     const { run, finished } = severalBatches(6, 10)
     await expect(run.extract({ creditsLimit: 300 })).rejects.toThrow('300 credits')
     expect(finished()).toEqual(['0000', '0001', '0002'])
@@ -163,7 +163,7 @@ describe('a run that stops is resumed', () => {
     expect(run.bought().size).toBe(1_500)
   })
 
-  it('finishes first what an earlier attempt had begun', async () => {
+  it('first finishes what an earlier attempt began', async () => {
     const { run, finished } = severalBatches(6, 4)
     await errorOf(run.extract({ concurrency: 1, creditsLimit: 60 }))
     expect(finished()).toEqual(['0000'])
@@ -171,7 +171,7 @@ describe('a run that stops is resumed', () => {
     expect(finished()).toEqual(['0000', '0001'])
   })
 
-  it('writes the end of a batch that was bought whole but not closed, without a request', async () => {
+  it('closes a batch that was bought completely but not closed, without a request', async () => {
     const service = simulated(manyEvents(10))
     let isKilled = false
     const run = aRun(service, undefined, ({ kind }) => {
@@ -187,7 +187,7 @@ describe('a run that stops is resumed', () => {
 })
 
 describe('a batch with more pages than the service counts', () => {
-  it('is split by organisation as soon as that is known, and what cannot be covered is said', async () => {
+  it('is split by organisation as soon as this is known, and reports what cannot be covered', async () => {
     const others = ['org_b', 'org_c', 'org_d']
     const source = others.flatMap((organization) => manyEvents(150, { organization }))
     const all = simulated(source)

@@ -37,7 +37,7 @@ it.each<[what: string, asked: string, pages: unknown[][], id: string | undefined
   expect(ids.learn(batch)).toEqual(id === undefined ? [] : [{ organization, organization_id: id }])
 })
 
-it('the only id in a batch is learnt for a company that was asked for alone under another slug', () => {
+it('the only id in a batch is learnt for a company that was requested alone under another slug', () => {
   const ids = new IdLearner()
   const batch = batchOf([url('acme-old-name')])
   ids.look(batch, [acme].map(eventFacts))
@@ -68,7 +68,7 @@ it.each<[what: string, asked: (string | OrganizationRef)[], id: string | undefin
   expect(learnt.map(({ organization_id }) => organization_id)).toEqual(id === undefined ? [] : [id])
 })
 
-it('a company that stands as URL in one batch and as id in another is bought once, also by a run that was killed in between', async () => {
+it('a company given as URL in one batch and as id in another is bought once, even by a run that was killed in between', async () => {
   const firms = ['a', 'b', 'c'].map((name) => ({
     organization: `org_${name}`,
     slug: `firm-${name}`,
@@ -96,13 +96,13 @@ it('a company that stands as URL in one batch and as id in another is bought onc
     expect([...coverage.keys()].toSorted()).toEqual(['org_a', 'org_b', 'org_c'])
     expect(ids.get('firm-b')).toBe('org_b')
     const reasons = run.records('batch_split').map(({ batch_id, reason }) => [batch_id, reason])
-    const reason = 'asked for under another name'
+    const reason = 'requested under another name'
     expect(Object.fromEntries(reasons)).toEqual({ ids: reason, only: reason })
     expect([...run.run().batches.values()].map(({ state }) => state)).not.toContain('planned')
   }
 })
 
-it('a company is asked for by its id all the same where its URL was read for other types or a shorter window', async () => {
+it('a company is still requested by its id if its URL was read for other types or a shorter window', async () => {
   const service = simulated(manyEvents(60, { organization: 'org_a', slug: 'firm-a' }))
   const shorter = batchOf([url('firm-a')], { batch_id: 'shorter', days_ago: 365 })
   const other = batchOf([url('firm-a')], { batch_id: 'other', event_types: ['joined'] })
@@ -112,7 +112,7 @@ it('a company is asked for by its id all the same where its URL was read for oth
   expect(run.records('batch_finished')).toHaveLength(3)
 })
 
-it('a run writes what it learnt of 3 companies once, before their batch is finished', async () => {
+it('a run records the ids of 3 companies once, before their batch is finished', async () => {
   const names = ['a', 'b', 'c']
   const service = simulated(
     names.flatMap((name) => manyEvents(60, { organization: `org_${name}`, slug: `firm-${name}` })),

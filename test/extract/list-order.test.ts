@@ -64,7 +64,7 @@ function missingOf(run: ReturnType<typeof aRun>, list: readonly Event[]): string
   return list.map(nameOf).filter((name) => !bought.has(name))
 }
 
-it('a list that nobody touches is read once, and one that grew, above or in the middle, costs the page that it grew by', async () => {
+it('an unchanged list is read once, and a list that grew, at the top or in the middle, costs the added page', async () => {
   const list = events(300, 300)
   const still = service((all) => all, list)
   expect((await outcomeOf(still)).error).toBe('')
@@ -83,7 +83,7 @@ it('a list that nobody touches is read once, and one that grew, above or in the 
   }
 })
 
-it('a list of 12 pages that gets 2 events anywhere each night is read in 3 nights of 5 pages', async () => {
+it('a list of 12 pages that gains 2 events anywhere each night is read in 3 nights of 5 pages', async () => {
   let list: Event[] = events(600, 600)
   const random = seededRandom(1)
   const growing = service(() => list, list)
@@ -104,7 +104,7 @@ it('a list of 12 pages that gets 2 events anywhere each night is read in 3 night
   expect(growing.charged()).toBe(130)
 })
 
-it('events that stand in a list twice are read once: 7 % of real ones do', async () => {
+it('events that are in a list twice, as 7 % of real ones are, are read once', async () => {
   const list = events(320, 320)
   const twice = service((all) => all, [...list, ...list.slice(10, 30)])
   const { run, error } = await outcomeOf(twice)
@@ -113,7 +113,7 @@ it('events that stand in a list twice are read once: 7 % of real ones do', async
   expect(run.bought().size).toBe(320)
 })
 
-it('a list of which more than a fifth came on two pages is read once more, whole, and the log says so', async () => {
+it('a list with more than a fifth of its events on two pages is read once more, completely, and the log says so', async () => {
   const list = events(300, 1)
   const random = seededRandom(1)
   let isMoving = true
@@ -128,7 +128,7 @@ it('a list of which more than a fifth came on two pages is read once more, whole
   expectSameCredits(run, asked)
 })
 
-it('and no more than twice: where its order never settles, the batch is not covered, and the bill is bounded', async () => {
+it('a list whose order never settles is read at most twice: the batch is not covered, and the bill is bounded', async () => {
   const list = events(300, 1)
   const random = seededRandom(2)
   const asked = service((all) => shuffledWithinDays(all, random), list)
@@ -138,7 +138,7 @@ it('and no more than twice: where its order never settles, the batch is not cove
   expect(run.records('batch_finished')).toHaveLength(0)
 })
 
-it('where the budget ends with the first reading, the batch stays begun, and a later run reads it once more', async () => {
+it('if the budget ends with the first reading, the batch stays open, and a later run reads it once more', async () => {
   const list = events(300, 1)
   const random = seededRandom(2)
   const asked = service((all) => shuffledWithinDays(all, random), list)
@@ -176,7 +176,7 @@ describe('a service of three machines, of which one is two hours behind and lack
     expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 2, 3, 4, 4, 5, 6, 6])
   })
 
-  it('also where that machine answers first after the run was stopped', async () => {
+  it('even if that machine answers first after the run was stopped', async () => {
     const asked = machines((nth) => nth === 3)
     const run = aRun(asked, [batchOf(ORGANIZATIONS)])
     await expect(run.extract({ creditsLimit: 20 })).rejects.toThrow('budget')
@@ -186,7 +186,7 @@ describe('a service of three machines, of which one is two hours behind and lack
     expect(run.history().notRead.size).toBe(0)
   })
 
-  it('and answers alone from page 3 on: the run ends after four such answers, and nothing is covered', async () => {
+  it('ends the run after four answers if it alone answers from page 3 on, and nothing is covered', async () => {
     const asked = machines((_, page) => page >= 3)
     const { run, error } = await outcomeOf(asked)
     expect(error).toContain('page 3 comes from a clock behind that of other pages')

@@ -305,7 +305,7 @@ describe('a list of 100 pages that moves once while it is read', () => {
   const aVersion = { id: 99_999, goneAt: Infinity, lagDays: -1 }
 
   it.each([1, 12])(
-    'an event that comes in after %i s costs the page that it makes more',
+    'an event that arrives after %i s costs the page that it adds',
     async (seconds) => {
       const credits = await creditsOf((clock) => {
         const visibleAt = clock.now() + seconds * SECOND
@@ -316,7 +316,7 @@ describe('a list of 100 pages that moves once while it is read', () => {
   )
 
   it.each([1.5, 12.5])(
-    'an event that leaves after %f s costs at most 10 pages more: what is read in two seconds',
+    'an event that leaves after %f s costs at most 10 more pages, as many as are read in two seconds',
     async (seconds) => {
       const credits = await creditsOf((clock) => {
         const leavesAt = clock.now() + seconds * SECOND

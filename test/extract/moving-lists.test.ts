@@ -73,7 +73,7 @@ describe('a list of 20 items, in pages of 5', () => {
     expect((await read(20, moves)).asked).toEqual(asked)
   })
 
-  it('is asked for by no more pages than are allowed, and what may be missing is told', async () => {
+  it('is requested for no more pages than allowed, and reports what may be missing', async () => {
     const { asked, progress } = await read(20, { 3: { by: -1, at: 0 } }, 4, true)
     expect(asked).toEqual([1, 2, 3, 4])
     expect(progress).toMatchObject({ listsCut: 1 })
@@ -149,7 +149,7 @@ it(`${SCHEDULES} lists that shrink and grow while they are read, kills and budge
   await fc.assert(fc.asyncProperty(schedules, readMoving), { numRuns: SCHEDULES })
 }, 600_000)
 
-it('a list of the simulator moves with its clock: whom it shows from the first request to the last is bought', async () => {
+it('a list of the simulator moves with its clock: everyone shown from the first request to the last is bought', async () => {
   const source = sourceOf(20)
   const behind = new WorldBehind(source)
   const service = simulated(source, { clock: virtualClock(NOW), takesMs: 4 * HOUR })

@@ -93,7 +93,7 @@ function flaky(seed: number, share: number, of: readonly Answered[]) {
 const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
 
 describe('a service that takes requests and does not answer', () => {
-  it('is said to be silent after 5 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
+  it('is reported as silent after 5 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
     const service = aService(({ nth }) => (nth <= 4 ? { takesMs: 30 * SECOND, status: null } : {}))
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c', 'org_d']))
     await run.extract()
@@ -103,7 +103,7 @@ describe('a service that takes requests and does not answer', () => {
     expect(isEarly).toBe(true)
   })
 
-  it('is not said to be silent where each answer takes 4 s', async () => {
+  it('is not reported as silent if each answer takes 4 s', async () => {
     const service = aService(() => ({ takesMs: 4 * SECOND }))
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c']))
     await run.extract({ concurrency: 1 })
@@ -116,7 +116,7 @@ describe('a service that fails by chance slows a run down and does not end it', 
     { workers: 1, minutes: 15 },
     { workers: 8, minutes: 8 },
   ])(
-    'at 15 % of all kinds and with $workers workers buys 400 pages in one attempt with at most 520 requests',
+    'with 15 % failures of all kinds and $workers workers buys 400 pages in one attempt with at most 520 requests',
     async ({ workers, minutes }) => {
       for (let seed = 1; seed <= RUNS; seed += 1) {
         const shop = flaky(seed, 0.15, kinds)
@@ -211,7 +211,7 @@ describe('a service that cannot be reached', () => {
     },
   )
 
-  it('for 5 s, as a service that is just being started, does not end it', async () => {
+  it('for 5 s, as while a service starts, does not end it', async () => {
     const shop = aShop(({ afterMs }) => (afterMs < 5 * SECOND ? noWay('refused') : aPage))
     await shop.buy(20)
     expect(shop.pages()).toBe(20)
@@ -285,7 +285,7 @@ describe('an outage', () => {
 })
 
 describe('a journal that cannot be written', () => {
-  it('counts the request that was on its way: nobody else spends its 10 credits', async () => {
+  it('counts the request in flight, so that no other one spends its 10 credits', async () => {
     const { service, clock, account } = aShop(() => aPage)
     const budget = new Budget({ run: { limit: 10, spent: 0 }, now: () => clock.now() })
     const full = () => Promise.reject(new Error('disk full'))

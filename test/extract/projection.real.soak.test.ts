@@ -77,7 +77,7 @@ describe.skipIf(!isHere)('the range of a first run from a sample, on real lists'
 })
 
 describe.skipIf(!isHere)('without a sample', () => {
-  it('the length of a list gives no range: 9 of 10 lively lists of 500 cost 3 times what 9 of 10 random ones do', () => {
+  it('needs more than the length of a list: 9 of 10 active lists of 500 cost 3 times what 9 of 10 random ones do', () => {
     const counts = eventCounts()
     const random = seededRandom(8)
     const ids = [...counts.keys()]

@@ -58,7 +58,7 @@ describe('the 90 % range of a projection', () => {
 })
 
 describe('a projection', () => {
-  it('grows tighter with every batch that is read, and is the bill when all are', () => {
+  it('narrows with every batch read, and is the bill when all are', () => {
     const events = Array.from({ length: 12 }, (_, i) => 120 + ((i * 37) % 90))
     const ranges = [2, 4, 8, 11, 12].map((read) => {
       const all = events.map((count, i) => aBatch(count, i < read ? 'finished' : 'planned'))
@@ -69,12 +69,12 @@ describe('a projection', () => {
     expect(ranges.at(-1)).toBe(0)
   })
 
-  it('is in proportion to the pages that were expected: 2 batches cost half as much again, so will the third', () => {
+  it('is in proportion to the expected pages: if 2 batches cost half as much again, so will the third', () => {
     const read = [aBatch(750, 'finished', 10), aBatch(1_500, 'finished', 20)]
     expect(project([...read, aBatch(0, 'planned', 40)])).toMatchObject({ expected: 1_050 })
   })
 
-  it('is not made from one batch, and is 0 for batches without events', () => {
+  it('does not exist for one batch, and is 0 for batches without events', () => {
     expect(project([aBatch(100, 'finished'), aBatch(0, 'planned')])).toBeNull()
     const empty = [aBatch(0, 'finished'), aBatch(0, 'finished'), aBatch(0, 'planned')]
     expect(project(empty)).toMatchObject({ expected: 0, low: 0 })
@@ -102,7 +102,7 @@ describe('a run of a batch of 9 pages and one that may be empty', () => {
 })
 
 describe('what a batch of 9 expected pages still costs', () => {
-  it('is 9 pages at first, 6 after 3, as many as were read once it is longer than expected, and 1 at least', () => {
+  it('is 9 pages at first, 6 after 3, as many as were read once it is longer than expected, and at least 1', () => {
     expect([0, 3, 9, 20].map((pages) => pagesToBuy(begun(9, pages)))).toEqual([9, 6, 9, 20])
     expect(pagesToBuy(begun(0.2, 0))).toBe(1)
   })

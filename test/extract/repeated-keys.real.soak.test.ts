@@ -8,7 +8,7 @@ import { buyAll } from './extract-fixture.ts'
 const FILE = resolve(import.meta.dirname, '../../../shared/cases/repeated-keys.ndjson.gz')
 
 describe('29,822 real events of 15 organisations, of which 7 % repeat a key', () => {
-  it('skip where ../shared/cases is absent, and cost 597 pages with any number of workers where it is there', async (context) => {
+  it('cost 597 pages with any number of workers (skipped without ../shared/cases)', async (context) => {
     if (!existsSync(FILE)) context.skip('../shared/cases is absent')
     const source = await readEventsFile(FILE)
     for (const workers of IS_SOAK ? [1, 2, 4, 8] : [8])

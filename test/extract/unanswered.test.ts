@@ -47,7 +47,7 @@ const NEVER: readonly (readonly [
 
 describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
   it.each([1, 4])(
-    `by 1 of 19 postings, asked for first by %i workers: the other 18 are answered, and it is asked ${most} times and noted`,
+    `by 1 of 19 postings, requested first by %i workers: the other 18 are answered, and it is requested ${most} times and recorded`,
     async (concurrency) => {
       const { run, answered, asked, service } = postings(19, (id) => id === 1, bad)
       const { quarantined, batchesDone } = await run.collect({ concurrency })

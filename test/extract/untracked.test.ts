@@ -126,7 +126,7 @@ describe('a message about companies', () => {
     }
   })
 
-  it('of one batch is known to the next: the bad ones of 2 event types are searched once', async () => {
+  it('in one batch is known to the next: the untracked ones of 2 event types are searched once', async () => {
     const bad = ['acme-03', 'acme-21', 'acme-40']
     const { service } = aService(bad)
     const batches = (['joined', 'left'] as const).map((type) =>
@@ -140,7 +140,7 @@ describe('a message about companies', () => {
 })
 
 describe('a search', () => {
-  it('that is stopped in the middle goes on in the next attempt and finds the rest', async () => {
+  it('that is stopped in the middle continues in the next attempt and finds the rest', async () => {
     const world = aService(anySet(4))
     const stop = new AbortController()
     void world.service.clock.sleep(100).then(() => stop.abort(new Error('stop')))
@@ -162,7 +162,7 @@ describe('a search', () => {
     expect(report).toMatchObject({ batches: 4, batchesDone: 4, credits: 40 })
   })
 
-  it.each([401, 403])('that is answered %i asks nothing after it', async (status) => {
+  it.each([401, 403])('that is answered with %i sends nothing more', async (status) => {
     const faults = [{ page: 10_000, nth: 2, status }]
     const { service, run } = aService(['acme-25'], { unknownNames: 'none', faults })
     expect(await errorOf(run.extract())).toMatchObject({ exitCode: 3 })

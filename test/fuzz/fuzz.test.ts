@@ -70,14 +70,14 @@ async function provenFaultOf(target: Target, input: Buffer): Promise<string | nu
 describe.each(['answers', 'journal', 'seals', 'manifests', 'pipelines', 'lists', 'titles'])(
   '%s',
   (name) => {
-    it('that were once read wrongly are read right', async () => {
+    it('that were once misread are read correctly', async () => {
       const target = targets.of(name)
       for (const input of [...target.corpus, ...kept(name)]) {
         expect(await provenFaultOf(target, input), pathOf(name, input)).toBeNull()
       }
     })
 
-    it(`that are broken at random (of ${INPUTS} inputs in all) are read or refused, within a second`, async () => {
+    it(`that are corrupted at random (of ${INPUTS} inputs in all) are read or refused within a second`, async () => {
       const target = targets.of(name)
       const random = seededRandom(mixSeeds(SEED, ...Buffer.from(name)))
       const corpus = [...target.corpus, ...kept(name)]

@@ -43,7 +43,7 @@ const signatureOf = (body: string, encoding: 'hex' | 'base64' = 'hex') =>
   createHmac('sha256', SECRET).update(body).digest(encoding)
 
 describe('a receiver', () => {
-  it('answers 200 to a delivery that it has, byte for byte, whatever event it is', async () => {
+  it('answers 200 to a delivery once it is stored, byte for byte, whatever its event', async () => {
     const { post, kept } = await receiving()
     for (const body of [
       DELIVERY,
@@ -55,7 +55,7 @@ describe('a receiver', () => {
     expect(kept()).toHaveLength(2)
   })
 
-  it('keeps 200 that come at once in fewer files, each once', async () => {
+  it('keeps 200 simultaneous deliveries once each, in fewer files', async () => {
     const { post, kept, folder } = await receiving()
     const bodies = Array.from({ length: 200 }, (_, nth) => JSON.stringify({ event: 'x', nth }))
     const answers = await Promise.all(bodies.map((body) => post(body)))
@@ -95,7 +95,7 @@ describe('a receiver', () => {
     [undefined, 16 * MIB],
     [1_000, 1_000],
   ])(
-    'told a limit of %s takes a body of %i bytes, and answers 413 to one byte more, announced or not',
+    'with a limit of %s accepts a body of %i bytes, and answers 413 to one byte more, announced or not',
     async (mostBytes, limit) => {
       const { post, url, kept } = await receiving(mostBytes === undefined ? {} : { mostBytes })
       const bodyOf = (bytes: number) => `{"text":"${'x'.repeat(bytes - '{"text":""}'.length)}"}`
@@ -108,7 +108,7 @@ describe('a receiver', () => {
     },
   )
 
-  it('answers 503 to what comes while 4 of the longest bodies are on their way, and 200 when these are gone', async () => {
+  it('answers 503 while 4 of the longest bodies are in flight, and 200 when they are done', async () => {
     const { post, url } = await receiving({ mostBytes: 1_000 })
     const begun = Array.from({ length: 4 }, () => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -122,7 +122,7 @@ describe('a receiver', () => {
     await expect.poll(statusOfNext).toBe(200)
   })
 
-  it('writes down how many it did not take, why the last one, and adds to what was there', async () => {
+  it('records how many it refused and why the last one, and adds to earlier counts', async () => {
     const { folder } = await receiving()
     const clock = handClock(Date.UTC(2026, 2, 1))
     const sleep = (ms: number) => {
@@ -143,7 +143,7 @@ describe('a receiver', () => {
     }
   })
 
-  it('ends 50 connections that send nothing, and answers then', async () => {
+  it('closes 50 silent connections, and then answers', async () => {
     const { url } = await receiving({ silentMs: 300 })
     const ends = Array.from({ length: 50 }, async () => {
       const silent = connect(Number(new URL(url).port), '127.0.0.1')
@@ -170,7 +170,7 @@ describe('a receiver', () => {
     expect(kept()).toEqual([])
   })
 
-  it('answers 503 where the disk refuses, and 200 as soon as it does not', async () => {
+  it('answers 503 while the disk refuses, and 200 afterwards', async () => {
     const { post, folder, kept } = await receiving()
     writeFileSync(folder, 'no folder')
     expect((await post(DELIVERY)).status).toBe(503)
@@ -182,7 +182,7 @@ describe('a receiver', () => {
 })
 
 describe('a receiver with a secret', () => {
-  it('takes what is signed with it, in any case and with the name of the algorithm before it', async () => {
+  it('accepts a signature in any case and with the name of the algorithm before it', async () => {
     const { post, kept } = await receiving(signedWith('hex'))
     for (const signature of [
       signatureOf(DELIVERY),
@@ -207,7 +207,7 @@ describe('a receiver with a secret', () => {
     expect(kept()).toEqual([])
   })
 
-  it('reads it from the header and in the encoding that it is told', async () => {
+  it('reads it from the configured header and encoding', async () => {
     const { post } = await receiving(signedWith('base64', 'X-Own-Signature'))
     const headers = { 'x-own-signature': signatureOf(DELIVERY, 'base64') }
     expect((await post(DELIVERY, headers)).status).toBe(200)

@@ -1,5 +1,5 @@
-"""The engines. Each is a function of a place that gives back a function of a table's name, which gives back its rows and,
-where the engine passes files over by statistics, a function that counts the rows of which something holds."""
+"""The engines. Each is a function that takes a place and returns a reader: a function from a table's name to its rows and,
+if the engine skips files by statistics, a function that counts the rows for a probe."""
 
 import os
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ import pyarrow as pa
 from place import Place
 
 DELTA_FOR_SPARK = "io.delta:delta-spark_2.13:4.0.0"
-# The release of Hadoop that Spark 4.0.1 brings.
+# The release of Hadoop in Spark 4.0.1.
 S3_FOR_SPARK = "org.apache.hadoop:hadoop-aws:3.4.1"
 
 # A column, an operator (=, >=, <= or null) and a value.
@@ -82,7 +82,7 @@ def clickhouse(place: Place) -> Reader:
             url = f"{place.endpoint}/{place.bucket_and_prefix}/tables/{table}/"
             source = f"deltaLake('{url}', '{place.key_id}', '{place.secret}')"
         else:
-            # It reads only below the folder that it was started in.
+            # It reads only below the current folder.
             os.chdir(Path(place.table(table)).parent)
             source = f"deltaLakeLocal('{place.table(table)}')"
         return chdb.query(f"select * from {source}", "ArrowTable"), None
@@ -139,7 +139,7 @@ def spark(place: Place) -> Reader:
 
 
 def duckdb_views(place: Place) -> Reader:
-    """DuckDB over views.sql, not over the Delta log."""
+    """DuckDB reads views.sql instead of the Delta log."""
     import duckdb
 
     connection = duckdb.connect()
@@ -168,7 +168,7 @@ def duckdb_views(place: Place) -> Reader:
 
 
 def load_httpfs(connection) -> None:
-    """From the package duckdb-extension-httpfs where it is installed; else DuckDB fetches it from its own server."""
+    """From the package duckdb-extension-httpfs if installed; otherwise DuckDB downloads it."""
     if find_spec("duckdb_extension_httpfs") is None:
         connection.execute("install httpfs; load httpfs")
         return
@@ -177,7 +177,7 @@ def load_httpfs(connection) -> None:
     connection.execute(f"load '{extension}'")
 
 
-# By name: the Python module that must be there, and the reader.
+# By name: the required Python module, and the reader.
 ENGINES = {
     "delta-rs": ("deltalake", delta_rs),
     "polars": ("polars", polars),

@@ -1,7 +1,7 @@
 /**
- * Engines that we did not write read what we publish, from a folder and from S3. Skipped unless JOBTIDE_LAKE_PYTHON names a
- * Python that has them; README.md beside this says how. S3 is a real server, where JOBTIDE_TEST_S3_ENDPOINT and its
- * companions say which, as for the shared suite of object stores.
+ * Other engines read published snapshots, from a folder and from S3. Skipped unless JOBTIDE_LAKE_PYTHON names a Python that
+ * has them; see README.md in this folder. The S3 server is a real one, which JOBTIDE_TEST_S3_ENDPOINT and the variables next
+ * to it name, as for the shared suite of object stores.
  */
 
 import { spawn } from 'node:child_process'
@@ -18,19 +18,19 @@ import { publishMadeNights, publishRealNights } from './nights.ts'
 
 const PYTHON = process.env['JOBTIDE_LAKE_PYTHON']
 const NO_S3 = realServer('ENDPOINT') === ''
-/** Where to leave the folder, to look at it afterwards; else it is gone after the test. */
+/** A folder that is kept after the test; default: a temporary one. */
 const KEEP = process.env['JOBTIDE_LAKE_FOLDER']
-/** Which engines, with spaces between. */
+/** The engines, separated by spaces. */
 const ENGINES = (
   process.env['JOBTIDE_LAKE_ENGINES'] ?? 'delta-rs polars clickhouse duckdb spark'
 ).split(' ')
-/** What reads the Delta log: made tables have no views.sql. */
+/** The engines that read the Delta log, because made-up tables have no views.sql. */
 const ENGINES_OF_LOG = ENGINES.filter((name) => name !== 'duckdb')
-/** About each table on S3; all about one in the folder. Spark takes seconds for one, and there are hundreds. */
+/** Few questions for each table on S3, because Spark takes seconds for one and there are hundreds. */
 const FEW = ['--questions', '2']
 const TIMEOUT_MS = 30 * MINUTE
 
-/** What the engines say of all tables; each line ends with `equal`, or says what is different. */
+/** The results of the engines for all tables: each line ends with `equal`, or with the difference. */
 async function readWith(args: readonly string[]): Promise<string[]> {
   const script = join(import.meta.dirname, 'read_with.py')
   const child = spawn(PYTHON ?? '', [script, ...args], {
@@ -49,7 +49,7 @@ async function readWith(args: readonly string[]): Promise<string[]> {
   return lines
 }
 
-/** A bucket that is empty, and the account that may use it in the environment. */
+/** An empty bucket; its account is in the environment. */
 async function emptyBucket(): Promise<S3Target> {
   const target = await realBucket()
   for (const [name, value] of Object.entries(accountOf(target))) vi.stubEnv(name, value)
@@ -65,7 +65,7 @@ function accountOf(target: S3Target): Record<string, string> {
   }
 }
 
-describe.skipIf(PYTHON === undefined)('engines of others', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(PYTHON === undefined)('other engines', { timeout: TIMEOUT_MS }, () => {
   afterEach(() => vi.unstubAllEnvs())
 
   it('read 26 versions of 2 tables with rewritten files, checkpoints and a new column from a folder', async () => {

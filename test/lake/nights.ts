@@ -1,4 +1,4 @@
-/** What engines of others are given to read: many nights of made tables, and two nights of the real ones. */
+/** The tables that other engines read: many nights of made-up tables, and two nights of the real ones. */
 
 import { syncDeltaLogs } from '../../src/publish/delta/sync.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
@@ -12,7 +12,7 @@ import { MadeLake, YOUNG_COLUMN, putPointer } from '../publish/delta/made-lake.t
 const NIGHTS = 25
 const WORLD = { companies: 150, events: 60_000 }
 
-/** Publishes two tables for 26 nights: one only ever gets files, of the other files go as well, and it gets a column. */
+/** Publishes two tables for 26 nights: one only gains files; the other also loses files, and gains a column. */
 export async function publishMadeNights(store: ObjectStore): Promise<void> {
   const warehouse = await memoryWarehouse()
   const calm = new MadeLake(store, warehouse, 'calm')

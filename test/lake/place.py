@@ -9,7 +9,7 @@ from pyarrow import fs
 
 
 class Place:
-    """Reads objects by key, and tells engines how to reach them. For S3 in path style, with the keys of AWS_…."""
+    """Reads objects by key, and holds what engines need to reach them. S3 uses path style and the keys of AWS_…."""
 
     def __init__(self, address: str, endpoint: str | None):
         self.endpoint = endpoint
@@ -32,7 +32,7 @@ class Place:
 
     @property
     def host(self) -> str:
-        """Of the server, with the port."""
+        """The server with its port."""
         return urlparse(self.endpoint).netloc
 
     @property
@@ -55,11 +55,11 @@ class Place:
             return file.read().decode()
 
     def manifest(self) -> dict:
-        """That of the snapshot which the pointer names."""
+        """The manifest of the snapshot that the pointer names."""
         return json.loads(self.text(json.loads(self.text("latest.json"))["manifest_key"]))
 
     def object_store_options(self) -> dict[str, str] | None:
-        """What delta-rs and Polars call storage options."""
+        """The storage options of delta-rs and Polars."""
         if self.endpoint is None:
             return None
         return {

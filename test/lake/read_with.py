@@ -1,16 +1,16 @@
 """Reads every table of a published snapshot with engines that we did not write.
 
-Each table that comes out must be the one that the manifest names, row for row: the rows of its data files without its deleted
-rows, which pyarrow reads here without the log, and with --warehouse those of the warehouse that was published. Engines that
-pass files over by statistics are also asked how many rows have a value, have at least it, or have none, for values at the
-edges, where a bound that is too narrow loses rows.
+Each table must hold exactly the rows that the manifest names: those of its data files, which pyarrow reads here without the
+log, and with --warehouse those of the warehouse that was published. Engines that skip files by statistics also count the
+rows that have a given value, at least it, at most it, or null, for the smallest and largest value of each column: a bound
+that is too narrow would lose rows there.
 
     python read_with.py FOLDER [ENGINE …]
     python read_with.py s3://BUCKET/PREFIX --endpoint http://HOST:PORT [ENGINE …]
 
 Engines: delta-rs, polars, clickhouse and spark, through the Delta log; duckdb, through views.sql. Default: those that are
-installed. S3 takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION. One line is printed for each engine and table,
-and the exit code is 1 when one is different. README.md beside this says what to install.
+installed. S3 takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION. The script prints a line for each engine and
+table, and exits with 1 if one differs. The README.md in this folder says what to install.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-sys.dont_write_bytecode = True  # Nothing is to appear beside the sources.
+sys.dont_write_bytecode = True  # Leaves no cache next to the sources.
 from engines import ENGINES, Probe, Reader  # noqa: E402
 from place import Place  # noqa: E402
 
@@ -40,7 +40,7 @@ TYPES = {
     "TIMESTAMP": pa.timestamp("us"),
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
 }
-# Those without bounds in the log cannot be passed over.
+# Types by which an engine can skip a file.
 PROBED = (pa.types.is_string, pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp, pa.types.is_decimal)
 
 
@@ -48,12 +48,12 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("address", help="where latest.json is: a folder or s3://bucket/prefix")
     arguments.add_argument("engines", nargs="*", metavar="engine", help=" ".join(ENGINES))
-    arguments.add_argument("--endpoint", help="of the S3 server: http(s)://host[:port]")
-    arguments.add_argument("--warehouse", type=os.path.abspath, help="the DuckDB file that was published: what the rows must be")
-    arguments.add_argument("--questions", type=int, help="at most so many about each table and engine; default all")
+    arguments.add_argument("--endpoint", help="the S3 server: http(s)://host[:port]")
+    arguments.add_argument("--warehouse", type=os.path.abspath, help="the DuckDB file that was published: its rows are expected")
+    arguments.add_argument("--questions", type=int, help="most questions for each table and engine; default all")
     given = arguments.parse_intermixed_args()
     if given.address.startswith("s3://") != (given.endpoint is not None):
-        arguments.error("--endpoint goes with an address on s3://, and is needed there")
+        arguments.error("an address on s3:// needs --endpoint; a folder takes none")
     place = Place(given.address, given.endpoint)
     named = given.engines or [name for name, (module, _) in ENGINES.items() if find_spec(module)]
     readers = [(name, ENGINES[name][1](place)) for name in named]
@@ -73,26 +73,15 @@ def main() -> int:
 
 
 def report(name: str, table: dict, expected: pa.Table, problem: str | None, seconds: float = 0) -> bool:
-    """Prints a line; true for a problem."""
+    """Prints a line. Returns whether there was a problem."""
     verdict = "equal" if problem is None else f"DIFFERENT: {problem}"
     print(f"{name:<10} {table['name']:<28} {expected.num_rows:>9,} rows {seconds:>6.1f} s  {verdict}", flush=True)
     return problem is not None
 
 
 def rows_of_files(place: Place, table: dict) -> pa.Table:
-    """The rows that count, sorted by key, in the types of the manifest; the Delta log is not looked at."""
-    deleted: dict[str, pa.Array] = {}
-    if table["deleted"] is not None:
-        gone = pq.read_table(place.open(table["deleted"]["key"]))
-        for sha256 in pc.unique(gone["file"]).to_pylist():
-            deleted[sha256] = gone.filter(pc.equal(gone["file"], sha256))["position"].combine_chunks()
-    parts = []
-    for file in table["files"]:
-        part = pq.read_table(place.open(file["key"]))
-        if file["sha256"] in deleted:
-            position = pa.array(range(part.num_rows), pa.int64())
-            part = part.filter(pc.invert(pc.is_in(position, value_set=deleted[file["sha256"]])))
-        parts.append(typed(part, table))
+    """All rows of the data files, sorted by key, in the types of the manifest; the Delta log plays no part."""
+    parts = [typed(pq.read_table(place.open(file["key"])), table) for file in table["files"]]
     return sorted_by_key(pa.concat_tables(parts), table)
 
 
@@ -100,13 +89,13 @@ def rows_of_warehouse(path: str, table: dict) -> pa.Table:
     import duckdb
 
     with duckdb.connect(path, read_only=True) as warehouse:
-        warehouse.execute("set timezone = 'UTC'")
+        warehouse.execute("set timezone = 'UTC'; set search_path = 'main,detail,service'")
         rows = warehouse.sql(f'from "{table["name"]}"').to_arrow_table()
     return sorted_by_key(typed(rows, table), table)
 
 
 def typed(rows: pa.Table, table: dict) -> pa.Table:
-    """The columns of the manifest, in its order and types; one that is younger than the rows is null."""
+    """The columns of the manifest, in its order and types; a column added after the rows were written is null."""
     names, columns = [], []
     for column in table["schema"]:
         name, kind = column["name"], arrow_type(column["type"])
@@ -129,7 +118,7 @@ def sorted_by_key(rows: pa.Table, table: dict) -> pa.Table:
 
 
 def problem_of(read: Reader, table: dict, expected: pa.Table, questions: int | None) -> str | None:
-    """What an engine shows else than it should; None for nothing."""
+    """How an engine's answer differs from the expected rows; None if it does not."""
     try:
         rows, count = read(table["name"])
         if sorted(rows.column_names) != sorted(expected.column_names):
@@ -140,15 +129,15 @@ def problem_of(read: Reader, table: dict, expected: pa.Table, questions: int | N
         for probe in some(probes(expected), questions) if count is not None else []:
             wanted, got = expected_count(expected, probe), count(probe)
             if wanted != got:
-                return f"{got} rows with {probe[0]} {probe[1]} {probe[2]!r} where there are {wanted}"
-    except Exception as error:  # Whatever an engine throws is its answer.
+                return f"{got} rows with {probe[0]} {probe[1]} {probe[2]!r}, expected {wanted}"
+    except Exception as error:  # An engine that throws has failed the comparison.
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}"
     return None
 
 
 def first_difference(found: pa.Table, expected: pa.Table) -> str | None:
     if found.num_rows != expected.num_rows:
-        return f"{found.num_rows:,} rows where there are {expected.num_rows:,}"
+        return f"{found.num_rows:,} rows, expected {expected.num_rows:,}"
     for name in expected.column_names:
         if not found[name].combine_chunks().equals(expected[name].combine_chunks()):
             return f"column {name}"
@@ -172,7 +161,7 @@ def probes(expected: pa.Table) -> list[Probe]:
 
 
 def some(asked: list[Probe], most: int | None) -> list[Probe]:
-    """At most so many of them, from all over the list."""
+    """At most `most` of them, spread over the list."""
     return asked if most is None or len(asked) <= most else asked[:: -(-len(asked) // max(most, 1))][:most]
 
 

@@ -11,7 +11,7 @@ const cut = (answer: unknown) => {
 }
 
 describe('an answer that names a person', () => {
-  it('loses the item of a list that does, and keeps the 2 others', () => {
+  it('loses the item of the list that names them, and keeps the 2 others', () => {
     const people = [{ name: 'Bob Ray' }, { name: 'Ann Lee', at: { title: 'CEO' } }, { name: 'Cid' }]
     expect(cut({ results: people, total: 3 })).toEqual({
       results: [people[0], people[2]],
@@ -19,25 +19,25 @@ describe('an answer that names a person', () => {
     })
   })
 
-  it('loses the innermost item: a post stays where one who shared it goes', () => {
+  it('loses the innermost item: a post stays if a person who shared it goes', () => {
     const post = { text: 'Hello', shares: [{ by: 'Ann Lee' }, { by: 'Bob Ray' }] }
     expect(cut({ posts: [post] })).toEqual({
       posts: [{ text: 'Hello', shares: [{ by: 'Bob Ray' }] }],
     })
   })
 
-  it('is emptied where the name stands in no list, or is the name of a member', () => {
+  it('is emptied if the name is outside a list, or is the name of a member', () => {
     expect(cut({ data: { author: { name: 'Ann Lee' } }, posts: [1] })).toEqual({})
     expect(cut({ data: { 'Ann Lee': 1 } })).toEqual({})
   })
 
-  it('stays as it is where nobody is named, and goes whole where it is nested too deeply', () => {
+  it('stays unchanged if it names no one, and goes completely if it is nested too deeply', () => {
     expect(cut({ results: [{ name: 'Bob Ray' }], total: null })).toBeNull()
     const deep = `${'[{"a":'.repeat(20_000)}1${'}]'.repeat(20_000)}`
     expect(cutAnswer(Buffer.from(deep), isAnn)?.body.toString()).toBe('{}')
   })
 
-  it('never names them afterwards, and keeps every text of items that do not, in any JSON', () => {
+  it('never names them afterwards, and keeps every text of other items, in any JSON', () => {
     const text = fc.constantFrom('Ann Lee', 'with Ann Lee', 'Bob Ray', 'Cid', '')
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

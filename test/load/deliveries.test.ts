@@ -14,7 +14,7 @@ const around = { event: 'person_activity', job_id: 'sig-1' }
 const deliveryOf = (...changes: unknown[]) => JSON.stringify({ ...around, changes })
 
 describe('a delivery', () => {
-  it('of 1,200 changes gives 1,200 rows, each with one of them and what stands around', () => {
+  it('of 1,200 changes gives 1,200 rows, each with one change and the fields around it', () => {
     const changes = Array.from({ length: 1_200 }, (_, nth) => changeOf(`e${nth}`))
     const rows = rowsOfDelivery(ID, deliveryOf(...changes))
     expect(rows.map(({ body }) => body)).toEqual(changes.map((change) => deliveryOf(change)))
@@ -23,7 +23,7 @@ describe('a delivery', () => {
     expect([...ids].filter((id) => !id.startsWith(`${ID}-`))).toEqual([])
   })
 
-  it('gives the rows that its changes had if it was parsed as a whole, in any spelling', () => {
+  it('gives the same rows as parsing it as a whole, in any spelling', () => {
     const spelt = `{ "\\u0063hanges" : [\n {"a": 1.0, "b": "]\\"}[", "c": "${'x'.repeat(99)}"} ,\t[1, [2]],"x", null ] , "event":"e" }`
     const { changes, ...rest } = JSON.parse(spelt) as { changes: unknown[] }
     const bodies = changes.map((change) => JSON.stringify({ changes: [change], ...rest }))
@@ -35,7 +35,7 @@ describe('a delivery', () => {
     expect(rows.flatMap((row) => rowsOfDelivery(row.request_id, row.body))).toEqual(rows)
   })
 
-  it('gives the same rows whether a person is left out of it or of them, and none where nobody is left', () => {
+  it('gives the same rows whether a person is cut from it or from them, and none if no one is left', () => {
     const isNamed = (text: string) => text.endsWith('/in/bea')
     const cut = (body: string) => cutAnswer(Buffer.from(body), isNamed)?.body.toString() ?? body
     for (const people of [['ann', 'bea', 'cy', 'bea'], ['bea', 'ann'], ['bea', 'bea'], ['bea']]) {

@@ -34,7 +34,7 @@ async function aJournal(write: (writer: JournalWriter) => void): Promise<Journal
 type Page = ReturnType<typeof aPage>
 
 describe('a page of 5 MB', () => {
-  it('with five titles of a million letters among 60 events is loaded into a warehouse that was empty, and built', async () => {
+  it('with five titles of a million letters among 60 events is loaded into an empty warehouse, and built', async () => {
     const events = Array.from({ length: 60 }, (_, nth) =>
       wireEvent({ person: `per_${nth}`, title: nth < 5 ? 'x'.repeat(1_000_000) : 'Engineer' }),
     )
@@ -96,14 +96,14 @@ const refused = (organization: OrganizationRef, at: number, reason: string): Jou
 const YEAR_9999 = Date.UTC(9999, 0, 1)
 
 describe('load', () => {
-  it('lets no sighting that says it is of the year 9999 win over what is received later', async () => {
+  it('lets no sighting dated in the year 9999 win over a later receipt', async () => {
     const far = aPage([wireEvent({ name: 'Ada', detectedAt: YEAR_9999 })], { at: START })
     const later = { name: 'Bea', detectedAt: START + DAY }
     const { report } = await loaded([far], [aPage([wireEvent(later)], { at: START + 2 * DAY })])
     expect(report).toMatchObject({ inserted: 1, updated: 1 })
   })
 
-  it('names an organisation by its newest event, not by one that says it is of the year 9999', async () => {
+  it('names an organisation by its newest event instead of one dated in the year 9999', async () => {
     const far = wireEvent({ organizationName: 'Far', detectedAt: YEAR_9999 })
     const near = wireEvent({ person: 'per_2', organizationName: 'Near', detectedAt: START + DAY })
     const pages = [aPage([far], { at: START }), aPage([near], { at: START + 2 * DAY })]
@@ -112,7 +112,7 @@ describe('load', () => {
     expect(await warehouse.all(sql)).toEqual([{ name: 'Near', last: BigInt(START + DAY) }])
   })
 
-  it('counts what it did: pages, sightings, new events, changed ones, rejects', async () => {
+  it('counts pages, sightings, new events, changed events and rejects', async () => {
     const { report } = await loaded([
       aPage([wireEvent(), wireEvent(), wireEvent({ person: 'per_2' })]),
       aPage([wireEvent({ person: 'per_3' }), { event_type: 'joined' }], { page: 2 }),
@@ -144,7 +144,7 @@ describe('load', () => {
     expect(report).toMatchObject({ inserted: 1, updated })
   })
 
-  it('tells its progress up to the last byte', async () => {
+  it('reports its progress up to the last byte', async () => {
     const warehouse = await memory()
     const pages = Array.from({ length: 5 }, (_, i) => aPage([wireEvent({ person: `per_${i}` })]))
     const journal = await journalOfPages(temporaryFolder(), [pages])
@@ -185,7 +185,7 @@ function guarded(warehouse: Warehouse, before: () => void, commit: () => void): 
 
 describe('position and rows move together', () => {
   // Every place where a load can break off: the engine refuses the n-th call inside a transaction.
-  it('a failure at any statement moves nothing of its transaction, and the next load does all', async () => {
+  it('a failure at any statement changes nothing, and the next load does everything', async () => {
     const journal = await aJournal((writer) => {
       startRun(writer, [aBatch()])
       for (const person of ['per_1', 'per_2']) {
@@ -224,7 +224,7 @@ describe('position and rows move together', () => {
 })
 
 describe('what does not fit', () => {
-  it('is kept with the reason and its place; the rest of the page is loaded', async () => {
+  it('is kept with its reason and position; the rest of the page is loaded', async () => {
     const bad = { ...wireEvent({ person: 'per_2' }), detected_at: 'soon' }
     const worse = { ...wireEvent(), person: null }
     const place = { page: 7, requestId: 'request_x' }
@@ -311,7 +311,7 @@ describe('what does not fit', () => {
 })
 
 describe('ops.changed_people, whom the next build looks at', () => {
-  it('names who has a new event or a corrected one, and nobody whose event was received again as it is', async () => {
+  it('names the people with a new or corrected event, but no one whose event was received again unchanged', async () => {
     const known = wireEvent({ person: 'per_1' })
     const { warehouse } = await loaded([aPage([known, wireEvent({ person: 'per_2' })])])
     const changedPeople = () =>
@@ -425,7 +425,7 @@ describe('runs and batches', () => {
   const batches = (warehouse: Warehouse) =>
     warehouse.all<Record<string, unknown>>('select * from ops.batches order by batch_id')
 
-  it('are shown from planned to finished, whether loaded at once or record by record', async () => {
+  it('are shown from planned to finished, loaded at once or record by record', async () => {
     const stop = ends({ outcome: 'interrupted', exit_code: 130, message: 'stop' })
     const resumed: JournalRecord = { kind: 'run_resumed', run_id: 'run_1', at: START + 10_000 }
     const steps: [(writer: JournalWriter) => void, unknown[]][] = [
@@ -587,7 +587,7 @@ describe('organisations', () => {
     expect(third).toEqual({ credits: 10 / 3 })
   })
 
-  it('have 1 row in ops.organizations under whatever name, with what an operator asks of it', async () => {
+  it('have 1 row in ops.organizations under any name, with the facts that an operator needs', async () => {
     const warehouse = await memory()
     const first = aBatch({ organizations: [byUrl('acme'), byUrl('quiet'), byId('org_3')] })
     const second = aBatch({ batch_id: '0002', organizations: [byId('org_1')] })
@@ -666,7 +666,7 @@ describe('eventKey', () => {
   })
 
   // What it tells apart otherwise, the property of load shows.
-  it('tells ids apart that hold its own separators, and takes an empty title for none', () => {
+  it('distinguishes ids that contain its separators, and treats an empty title as none', () => {
     const left = keyOf({ person: 'per_1","org_1', organization: 'x' })
     expect(keyOf({ person: 'per_1', organization: '"org_1","x' })).not.toBe(left)
     const untitled = keyOf({ type: 'title_change', title: null })

@@ -34,7 +34,7 @@ async function readAndLoad(
 const of = (organization: string, person: string) => wireEvent({ organization, person })
 
 describe('events of an organisation that was not asked for', () => {
-  it('1 of 3 is a reject and no row; the page keeps its charge, and nothing is learnt or counted', async () => {
+  it('makes 1 of 3 a reject instead of a row; the page keeps its charge, and nothing is learnt or counted', async () => {
     const events = [of('org_1', 'per_1'), of('org_9', 'per_2'), of('org_2', 'per_3')]
     const { warehouse, report, history } = await readAndLoad(['org_1', 'org_2'], events)
     expect(report).toMatchObject({ inserted: 2, rejected: 1 })
@@ -57,7 +57,7 @@ describe('events of an organisation that was not asked for', () => {
     ]).not.toContain('org_9')
   })
 
-  it('cannot be told while a company is asked for by its URL: it may have been renamed or merged', async () => {
+  it('is unknown while a company is requested by its URL, because it may have been renamed or merged', async () => {
     const asked: (string | OrganizationRef)[] = [
       { by: 'url', value: 'https://x.example/company/acme' },
       'org_1',
@@ -67,7 +67,7 @@ describe('events of an organisation that was not asked for', () => {
     expect(report).toMatchObject({ inserted: 2, rejected: 0 })
   })
 
-  it('is told where 2 ids of other names stand beside 1 URL: both are rejects, and the company of that URL is not', async () => {
+  it('is known if 2 ids with other names are next to 1 URL: both become rejects, but the company of the URL does not', async () => {
     const asked: (string | OrganizationRef)[] = [
       { by: 'url', value: 'https://x.example/company/Acme/' },
       'org_1',

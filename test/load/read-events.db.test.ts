@@ -202,7 +202,7 @@ async function readInSets(
 }
 
 describe('events read in sets', () => {
-  it('are the rows, rejects, reasons and unknown fields of a reading one by one, whatever is sent', async () => {
+  it('equal the rows, rejects, reasons and unknown fields of reading one by one, whatever is sent', async () => {
     const warehouse = await memory()
     await fc.assert(
       fc.asyncProperty(
@@ -218,7 +218,7 @@ describe('events read in sets', () => {
     )
   }, 600_000)
 
-  it('are all read by the engine where they are ordinary', async () => {
+  it('are all read by the engine if they are ordinary', async () => {
     const warehouse = await memory()
     const odd = ['Senior "Data" Engineer', 'Chef de cuisine\nParis', 'Ingénieur']
     const titles = ['Engineer', ...odd, null]
@@ -236,7 +236,7 @@ describe('events read in sets', () => {
     ).toEqual([{ is_read: true, n: 5 }])
   })
 
-  it('leave no connection open where one cannot be prepared', async () => {
+  it('leave no connection open if one cannot be prepared', async () => {
     const warehouse = await memory()
     let isClosed = false
     const connection = {

@@ -25,7 +25,7 @@ const suppressPeople = (journal: Journal, profileIds: readonly string[], nowMs =
   suppress(journal, { profileIds, eventsBefore: null }, nowMs)
 
 describe('the suppression list', () => {
-  it('holds an HMAC and no id, under a key of its own, for its owner alone', async () => {
+  it('holds an HMAC instead of an id, under its own key, and is private', async () => {
     const folder = temporaryFolder()
     const { people: hashes } = await suppressPeople(journalIn(folder), ['per_secret_1'])
     const path = join(folder, SUPPRESSED_FILE)
@@ -49,7 +49,7 @@ describe('the suppression list', () => {
     expect(['a', 'b', 'c'].map((id) => suppression.coversPerson(id))).toEqual([true, true, false])
   })
 
-  it('covers an event that fits no schema by any text in it, and one that fits by its person alone', async () => {
+  it('covers an event that fits no schema by any text in it, and a valid event only by its person', async () => {
     const folder = temporaryFolder()
     await suppressPeople(journalIn(folder), ['per_1', '77'])
     const suppression = readSuppression(journalIn(folder))
@@ -60,7 +60,7 @@ describe('the suppression list', () => {
     expect(suppression.coversEvent({ person: null })).toBe(false)
   })
 
-  it('covers pages of people, and handles where the service writes handles: "anna" is a first name, too', async () => {
+  it('covers pages of people, and handles where the service writes handles, because "anna" is also a first name', async () => {
     const folder = temporaryFolder()
     const pages = ['anna', 'https://network.example/in/bob-1']
     await suppress(journalIn(folder), { profileIds: ['per_1'], pages, eventsBefore: null }, START)
@@ -124,7 +124,7 @@ describe('a list of 0.11, which knew people by their ids alone,', () => {
     return mac
   }
 
-  it('protects them, and is the first of those that the next list knows', async () => {
+  it('protects them, and is the first that the next list knows', async () => {
     const folder = temporaryFolder()
     const mac = ofVersion11(folder)
     const before = readSuppression(journalIn(folder))
@@ -233,7 +233,7 @@ describe('a list that was damaged or lost', () => {
     expect(await load({ warehouse, journal })).toMatchObject({ inserted: 1, suppressed: 1 })
   })
 
-  it('is noticed by a certificate alone, where journal and list are gone', () => {
+  it('is noticed by a certificate alone if journal and list are gone', () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'certificates'))
     writeFileSync(join(folder, 'certificates', 'forget-01JD.json'), '{}')
@@ -242,7 +242,7 @@ describe('a list that was damaged or lost', () => {
     )
   })
 
-  it('is refused with exit 9 where journal and list are as old as each other, and a certificate is newer', async () => {
+  it('is refused with exit 9 if journal and list are equally old, and a certificate is newer', async () => {
     const folder = temporaryFolder()
     const data = join(folder, 'data')
     const journal = await journalOfPages(join(data, 'journal'), [[aPage([wireEvent()])]])
@@ -295,7 +295,7 @@ describe('a list that was damaged or lost', () => {
     expect(() => readSuppression(journal)).toThrow(/is not the list that certificates\/forget-3/)
   })
 
-  it('that is newer than the journal knows is good: its process was killed before it noted it', async () => {
+  it('that is newer than the journal knows is valid: its process was killed before it recorded it', async () => {
     const { journal, path, backup, list } = await erased()
     const ahead = journalIn(temporaryFolder())
     writeFileSync(join(ahead.folder, '..', SUPPRESSED_FILE), list)
@@ -308,7 +308,7 @@ describe('a list that was damaged or lost', () => {
 })
 
 describe('load', () => {
-  it('leaves out 3 of 5 events, counts them, notes the segments that hold them, and brings nobody back later', async () => {
+  it('leaves out 3 of 5 events, counts them, records the segments that hold them, and brings no one back later', async () => {
     const folder = temporaryFolder()
     const other = wireEvent({ person: 'per_2' })
     const journal = await journalOfPages(join(folder, 'journal'), [

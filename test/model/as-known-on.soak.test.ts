@@ -92,7 +92,7 @@ const LOADED = [
 
 describe('as_known_on, for any sightings and any day', () => {
   it(
-    'every table is what a warehouse with only the service’s or only our knowledge of that day has',
+    'every table equals that of a warehouse with only the service’s or only our knowledge of that day',
     { timeout: RUNS * 120_000 },
     async () => {
       await fc.assert(

@@ -79,7 +79,7 @@ describe('a build of the shipped models', () => {
     expect(second.get('pseudo_employers')).toBeGreaterThan(500)
   })
 
-  it('makes every filled table and model, reports rows and steps, passes every check, and comments on what it made', async () => {
+  it('makes every model, reports rows and steps, passes every check, and comments its tables', async () => {
     const steps: BuildStep[] = []
     const onProgress = (step: BuildStep) => void steps.push(step)
     await askEveryEndpoint(warehouse)
@@ -120,7 +120,7 @@ describe('tables beside the models', () => {
   })
 
   it.each(['table', 'view'])(
-    'is refused where a %s that another program made has the name of one of its own, and leaves it',
+    'is refused if another program’s %s has the name of one of its own, and leaves it unchanged',
     async (kind) => {
       await warehouse.run(`create ${kind} sizes as select 'mine' as note`)
       await expect(build()).rejects.toMatchObject({
@@ -167,7 +167,7 @@ describe('tables beside the models', () => {
 })
 
 describe('an incremental build with one new joining of 3 people', () => {
-  it('writes 1 row of people, and of the rebuilt tables the 2 and 2 rows that differ; then nothing while nothing changes', async () => {
+  it('writes 1 row of people and the 2 and 2 rows of rebuilt tables that differ, then nothing while nothing changes', async () => {
     expect((await build()).fullRefreshReason).toBe('there is no earlier build to continue from')
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
     const report = await build()
@@ -208,7 +208,7 @@ describe('a model that is incremental by organisation', () => {
     })
   })
 
-  it('is made for the organisations whose rows changed, one that lost its last row included', async () => {
+  it('is made for the organisations whose rows changed, including one that lost its last row', async () => {
     await build()
     await warehouse.run(`update ${heads} set share = -1`)
     await insertEvents(warehouse, [event('dee', 'initech', '2024-04-01')])
@@ -227,7 +227,7 @@ describe('a model that is incremental by organisation', () => {
     expect(await temporariesOf(warehouse)).toEqual([])
   })
 
-  it('is rebuilt when a table changed whose rows are of no organisation', async () => {
+  it('is rebuilt when a table without organisations changed', async () => {
     await build()
     const many = Array.from({ length: 10 }, (_, place) =>
       event(`person ${place}`, 'initech', '2024-04-01'),
@@ -245,7 +245,7 @@ describe('a model that is incremental by organisation', () => {
 })
 
 describe('a full refresh', () => {
-  it('is made when people with new events have more than a fifth of all events, and says so', async () => {
+  it('happens when people with new events have more than a fifth of all events, and says so', async () => {
     await build()
     await insertEvents(warehouse, [event('ada', 'globex', '2024-04-01')])
     const report = await build({ mostChanged: 0.2 })
@@ -254,7 +254,7 @@ describe('a full refresh', () => {
     )
   })
 
-  it('is made when a model, a check or a header is not that of the last build', async () => {
+  it('happens when a model, a check or a header changed since the last build', async () => {
     await build()
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
     expect((await build()).fullRefreshReason).toBe(
@@ -277,7 +277,7 @@ describe('a full refresh', () => {
 })
 
 describe('a model that fails', () => {
-  it('is named with what the engine says of the data, and the next build goes well', async () => {
+  it('is named with the engine’s message, and the next build succeeds', async () => {
     model('marts/numbers', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id'],
@@ -301,7 +301,7 @@ describe('a check that fails', () => {
     return context.failed?.map(({ name, sample }) => [name, sample])
   }
 
-  it('finds a value that the header does not accept, and everything stays as it was', async () => {
+  it('finds a value that the header does not accept, and changes nothing', async () => {
     await build()
     await insertEvents(warehouse, [
       { ...event('dee', 'acme', '2024-04-01'), title_current: 'Chef' },
@@ -343,7 +343,7 @@ describe('a check that fails', () => {
     ])
   })
 
-  it('finds a reference whose other end is gone, in rows that did not change', async () => {
+  it('finds a dangling reference in rows that did not change', async () => {
     model('marts/residents', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id'],
@@ -372,7 +372,7 @@ describe('a check that fails', () => {
     ])
   })
 
-  it('finds a reference from one row of a person to another that is not there', async () => {
+  it('finds a reference from one row of a person to a missing one', async () => {
     model('marts/directors', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id', '-- references: profile_id -> arrivals.profile_id'],
@@ -426,7 +426,7 @@ describe('a constraint of a header', () => {
     await expect(build()).rejects.toThrow(message)
   })
 
-  it('names what is in the select or in the header alone', async () => {
+  it('names columns that are only in the select or only in the header', async () => {
     const sql = 'select 1 as a, 2 as c'
     model('marts/odd', { key: 'a', columns: 'a b', sql })
     await expect(build()).rejects.toThrow(
@@ -434,7 +434,7 @@ describe('a constraint of a header', () => {
     )
   })
 
-  it('is checked by a full refresh: a key twice, a key that is null, a reference to nothing', async () => {
+  it('is checked by a full refresh: a repeated key, a null key, a dangling reference', async () => {
     model('marts/odd', {
       key: 'a, b',
       lines: ['-- references: b -> sizes.organization_id', '-- values: a: x | y'],

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('names of employers that are none', () => {
-  it('are written as plain_name writes them', async () => {
+  it('have the form of plain_name', async () => {
     const values = pseudoEmployers.map(({ name }) => `('${name}')`).join(', ')
     const others = await warehouse.all<{ name: string }>(
       `select name from (values ${values}) as given(name) where plain_name(name) <> name`,
@@ -79,7 +79,7 @@ describe('names of employers that are none', () => {
     expect(found?.kind ?? null).toBe(kind)
   })
 
-  it('stand for all that their brackets say', () => {
+  it('stand for all combinations of their brackets', () => {
     const text =
       'employers: [{ kind: none, reason: r, names: [a, "[on a|on|] long [break|walk]"] }]'
     const names = pseudoEmployersOf(parseYaml(text, 'p.yaml', pseudoEmployersSchema))

@@ -134,7 +134,7 @@ describe('tables about organisations', () => {
 
 describe('a check of tables about organisations', () => {
   const each = Object.entries(damages).flatMap(([name, all]) => all.map((one) => [name, one]))
-  it.each(each)('%s finds what breaks it: %s', async (name, damage) => {
+  it.each(each)('%s finds a violation: %s', async (name, damage) => {
     const sql = checks.find((check) => check.name === name)?.sql ?? ''
     expect(await warehouse.all(sql)).toEqual([])
     await warehouse.run(`begin; ${damage}`)

@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('headcounts of 400 random worlds', () => {
-  it('are those of counting who was there, stint by stint and month by month', async () => {
+  it('equal a count of the people there, stint by stint and month by month', async () => {
     const stints = await warehouse.all<Stint>(
       `select profile_id, organization_id, stint_number, previous_stint_number, joined_at, left_at, is_open,
          first_event_at, last_event_at, last_detected_at
@@ -77,7 +77,7 @@ describe('headcounts of 400 random worlds', () => {
     }
   })
 
-  it('have a row for every month, and rates between none and what the fewest people say', async () => {
+  it('have a row for every month, and rates between 0 and that of the fewest people', async () => {
     expect(
       await warehouse.all(
         `select organization_id from organization_headcount_monthly group by organization_id
@@ -93,7 +93,7 @@ describe('headcounts of 400 random worlds', () => {
     ).toEqual([])
   })
 
-  it('of all roles of a month add up to that of the organisation', async () => {
+  it('of all roles add up to that of the organisation in each month', async () => {
     expect(
       await warehouse.all(
         `select organization_id, month_start_on, headcount_min, headcount_max

@@ -40,7 +40,7 @@ describe('a night', () => {
 })
 
 describe('the first answers of endpoints', () => {
-  it('bring their tables, which are not there before, without a full refresh; one with such a name is refused', async () => {
+  it('add their missing tables without a full refresh; an existing table with such a name is refused', async () => {
     await inMemory(async (warehouse) => {
       await insertEvents(warehouse, [{}])
       await build(warehouse)

@@ -70,7 +70,7 @@ describe('answers with 1,200 items in each list', () => {
   })
 })
 
-it('a delivery of 40 MB that cannot be read in 64 MiB ends the build with 9, and not the publish', async () => {
+it('a delivery of 40 MB that cannot be read in 64 MiB ends the build with 9 instead of the publish', async () => {
   const warehouse = await memoryWarehouse({ threads: 1, memoryLimit: '1GiB' })
   onTestFinished(() => warehouse.close())
   const changes = Array.from({ length: 40 }, (_, nth) => ({

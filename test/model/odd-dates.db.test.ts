@@ -27,7 +27,7 @@ const anyEvent = fc.record({
   title_previous: fc.constantFrom('Baker', 'Apprentice', null),
 })
 
-it('1,000 events of which 3 of 10 have such a date pass all checks of a build, and reach no month, cohort or tenure', async () => {
+it('of 3 in 10 of 1,000 events pass all checks of a build, and reach no month, cohort or tenure', async () => {
   const warehouse = await memoryWarehouse({ threads: 1 })
   onTestFinished(() => warehouse.close())
   const [events = []] = fc.sample(fc.array(anyEvent, { minLength: 1_000, maxLength: 1_000 }), {

@@ -71,7 +71,7 @@ describe('tables a model reads', () => {
 })
 
 describe('run order', () => {
-  it('puts every model after those it reads, and is the same for any order of files', () => {
+  it('puts every model after those it reads, for any order of files', () => {
     const models = [
       { name: 'weekly', reads: ['joiners', 'leavers'] },
       { name: 'leavers', reads: ['staged', 'moves'] },
@@ -102,7 +102,7 @@ describe('run order', () => {
     )
   })
 
-  it('names a model whose name another model or a loaded table has', () => {
+  it('names a model that has the name of another model or a loaded table', () => {
     const model = { name: 'a', reads: [] }
     expect(() => runOrder([model, model], [])).toThrow('model a: there is another table')
     expect(() => runOrder([model], ['a'])).toThrow('model a: there is another table')

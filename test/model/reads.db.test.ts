@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => warehouse.close())
 
-it('the package knows what its 91 models and 100 checks read, without a question to the engine', async () => {
+it('the package knows what its 91 models and 100 checks read, without asking the engine', async () => {
   const kept = await built.readProject(spied)
   expect(asked).toEqual([])
   const parsed = await readProject(warehouse)
@@ -33,7 +33,7 @@ it('the package knows what its 91 models and 100 checks read, without a question
   expect(plain(kept)).toEqual(plain(parsed))
 })
 
-it('an edited model is parsed, and its place in the run order follows from what it reads now', async () => {
+it('an edited model is parsed, and moves in the run order with what it reads now', async () => {
   const folder = join(temporaryFolder(), 'models')
   cpSync(join(sqlFolder, 'models'), folder, { recursive: true })
   const edited = join(folder, 'marts', 'joiners.sql')

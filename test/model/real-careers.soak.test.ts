@@ -56,13 +56,13 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
     expect(sizes.departures).toBeGreaterThan(3000)
   }, 240_000)
 
-  it('fill their places, wait and stay as counted one by one', async () => {
+  it('fill vacancies, wait and stay as counted one by one', async () => {
     const sizes = await expectSurvivalTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(20_000)
     expect(sizes.filled).toBeGreaterThan(3_000)
   }, 240_000)
 
-  it('fill their places as fast where every fourth joining was not seen', async () => {
+  it('fill vacancies as fast if every fourth joining was not seen', async () => {
     const { ofFilled: all } = await backfillMedians(warehouse)
     await fillWithFewerJoinings(warehouse)
     const { ofFilled: fewer } = await backfillMedians(warehouse)

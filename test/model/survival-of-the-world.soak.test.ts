@@ -60,7 +60,7 @@ describe('the world of the simulator', () => {
   })
 
   // Some of the leavings before the cutoff are not seen either: so the error is smaller, but not 0.
-  it('shows how many of the newest cohort stay half a year nearer to the truth than all that is seen', async () => {
+  it('shows more accurately than all visible events how many of the newest cohort stay half a year', async () => {
     const counts = await warehouse.all<{ months: number; exits: number; censored: number }>(
       `select tenure_calendar_months as months, cast(sum(exits) as int) as exits, cast(sum(censored) as int) as censored
        from tenure_counts where cohort_year = ${NEWEST_COHORT} group by 1`,
@@ -78,7 +78,7 @@ describe('the world of the simulator', () => {
     expect(Math.abs(error), String(errors)).toBeLessThan(0.015)
   })
 
-  it('fills its places as fast where every fourth joining was not seen', async () => {
+  it('fills its vacancies as fast if every fourth joining was not seen', async () => {
     const all = await backfillMedians(warehouse)
     await fillWithFewerJoinings(warehouse)
     const fewer = await backfillMedians(warehouse)

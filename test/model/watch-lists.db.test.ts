@@ -28,7 +28,7 @@ type Entry = typeof anyEntry extends fc.Arbitrary<infer T> ? T : never
 const anyLists = fc.array(anyEntry, { minLength: 40, maxLength: 80, size: 'max' })
 
 describe('watch_hits', () => {
-  it('after every night is what a build from scratch makes of the lists and events of then', async () => {
+  it('equals after every night a build from scratch of the current lists and events', async () => {
     const anyNights = fc.array(anyLists, { minLength: NIGHTS, maxLength: NIGHTS })
     const anyHistories = fc.array(anyHistory, { minLength: WORLDS, maxLength: WORLDS })
     const hitsSeen: number[] = []

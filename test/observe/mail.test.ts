@@ -25,7 +25,7 @@ async function refusal(server: MailServer, deadlineMs?: number): Promise<string>
 }
 
 describe('a mail', () => {
-  it('arrives as plain text with a subject, and twice of one key under one Message-ID', async () => {
+  it('arrives as plain text with a subject, and twice under one Message-ID for one key', async () => {
     const { mails, url } = await startMailServer()
     await sendMail(mailServer(url), PEOPLE)
     await sendMail(mailServer(url), PEOPLE)
@@ -45,7 +45,7 @@ describe('a mail', () => {
     expect(first?.raw).toContain('Make room.')
   })
 
-  it('goes with a password to who asks for one; a wrong one is named as that, and is not in the message', async () => {
+  it('logs in if the server asks for it; a wrong password is reported without showing it', async () => {
     const { mails, port } = await startMailServer({
       authOptional: false,
       allowInsecureAuth: true,
@@ -60,17 +60,17 @@ describe('a mail', () => {
     await sendMail(mailServer(url('p:ss/w@rd')), PEOPLE)
     expect(mails.length).toBe(1)
     const why = await refusal(mailServer(url('geheim-4711')))
-    expect(why).toMatch(/^127\.0\.0\.1:\d+ did not take a mail: .*535/)
+    expect(why).toMatch(/^127\.0\.0\.1:\d+ did not accept a mail: .*535/)
     expect(why).not.toContain('geheim-4711')
     expect(mails.length).toBe(1)
   })
 
-  it('is not taken by a server that refuses, is not there, or hangs, and each says so in time', async () => {
+  it('fails in time at a server that refuses, is down, or hangs, each with its reason', async () => {
     const refusing = await startMailServer({
       onRcptTo: (_address, _session, done) => done(new Error('no such mailbox')),
     })
     expect(await refusal(mailServer(refusing.url))).toMatch(
-      /did not take a mail: .*no such mailbox/,
+      /did not accept a mail: .*no such mailbox/,
     )
     const after = await startMailServer({}, () => new Error('come back later'))
     expect(await refusal(mailServer(after.url))).toMatch(/come back later/)
@@ -82,16 +82,16 @@ describe('a mail', () => {
     const { port } = silent.address() as AddressInfo
     for (const scheme of ['smtp', 'smtps']) {
       const why = await refusal(mailServer(`${scheme}://127.0.0.1:${port}`), 200)
-      expect(why).toMatch(/did not take a mail: no answer within 0\.2 s/)
+      expect(why).toMatch(/did not accept a mail: no answer within 0\.2 s/)
     }
     const stuck = await startMailServer({ onRcptTo: () => undefined })
     expect(await refusal(mailServer(stuck.url), 200)).toMatch(/no answer within 0\.2 s/)
   })
 
-  it('is not sent over a certificate that nobody vouches for, nor without TLS to another machine', async () => {
+  it('is not sent with an untrusted certificate, nor without TLS to another machine', async () => {
     const self = await startMailServer({ secure: true, ...selfSignedCertificate('localhost') })
     expect(await refusal(mailServer(`smtps://me:geheim@localhost:${self.port}`))).toMatch(
-      /^localhost:\d+ did not take a mail: self-signed certificate; NODE_EXTRA_CA_CERTS names more/,
+      /^localhost:\d+ did not accept a mail: self-signed certificate; NODE_EXTRA_CA_CERTS names further/,
     )
     let logins = 0
     const plain = await startMailServer({
@@ -111,7 +111,7 @@ describe('a mail', () => {
 })
 
 describe('the address of a mail server', () => {
-  it('has a scheme, a host, and ports by default; what is wrong with one says nothing of its password', () => {
+  it('has a scheme, a host and default ports; an error never shows its password', () => {
     expect(mailServer('smtps://a%40b:c%2Fd@smtp.example.com')).toEqual({
       host: 'smtp.example.com',
       port: 465,

@@ -33,7 +33,7 @@ describe('what is told of a pipeline', () => {
     },
   )
 
-  it('is nothing before the first run and of a run that was stopped on purpose, and recovery only where nothing is wrong', () => {
+  it('is empty before the first run and after a run stopped on purpose, and reports recovery only if nothing is wrong', () => {
     expect(messagesOf('nightly', [wrong('never_run')], null, NOW)).toEqual([])
     const stopped = messagesOf('nightly', [wrong('last_run_failed')], ended(EXIT.terminated), NOW)
     expect(stopped).toEqual([])
@@ -47,7 +47,7 @@ describe('what is told of a pipeline', () => {
 })
 
 describe('an outbox', () => {
-  it('knows of no trouble before it was told: a good run of an hour before is no recovery', () => {
+  it('knows no trouble before it was reported: a good run an hour before is not a recovery', () => {
     const outbox = openOutbox(temporaryFolder())
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
     if (trouble) outbox.offer(trouble)
@@ -57,7 +57,7 @@ describe('an outbox', () => {
     expect(ends.map((at) => outbox.wasTroubled('nightly', at))).toEqual([false, true])
   })
 
-  it('knows of each pipeline whether the last that was told is trouble, keeps what was sent 60 days, and gives up after 7', () => {
+  it('knows whether the last message about each pipeline was trouble, keeps sent messages 60 days, and gives up after 7', () => {
     const outbox = openOutbox(temporaryFolder())
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
     const [recovered, success] = messagesOf('nightly', [], ended(EXIT.done, NOW + DAY), NOW + DAY)

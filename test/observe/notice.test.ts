@@ -33,7 +33,7 @@ describe('a name in a message to Slack', () => {
     expect(summary).toBe(`Jobtide nightly: 1 job change: ${shown.replace('\u203A', '&gt;')}`)
   })
 
-  it('keeps what formats nothing: paths, times, addresses and a command in backticks', () => {
+  it('keeps text that formats nothing: paths, times, addresses and a command in backticks', () => {
     for (const plain of [
       'batch-3, /srv/my_data/jobtide',
       'no run since 12:30:00Z',

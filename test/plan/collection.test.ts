@@ -48,7 +48,7 @@ describe('a plan of kind collect', () => {
 })
 
 describe('the forecast of a plan of kind collect', () => {
-  it('counts as many pages as are allowed for a list, and one where the endpoint has no lists', () => {
+  it('counts the allowed pages of a list, and one if the endpoint has no lists', () => {
     expect(priceOf(companySearch, [{ keyword: 'a' }, { keyword: 'b' }])).toEqual({
       least: 10,
       most: 200,
@@ -56,7 +56,7 @@ describe('the forecast of a plan of kind collect', () => {
     expect(priceOf(companyProfile, [{ url: 'a' }])).toEqual({ least: 1, most: 1 })
   })
 
-  it('counts one page for a request of which the endpoint declares that it has no more', () => {
+  it('counts one page for a request that the endpoint declares to have one page', () => {
     const declared: Endpoint = { ...companySearch, isOnePage: ({ id }) => id !== undefined }
     expect(priceOf(declared, [{ id: 7 }, { id: 8 }, { keyword: 'b' }])).toEqual({
       least: 15,

@@ -38,7 +38,7 @@ function inDays(stretches: readonly { from: number | null; to: number }[]) {
 }
 
 describe('what was not looked at', () => {
-  it('and what was, make all of the time asked about, without overlap, in 300 random cases', () => {
+  it('and read time add up to the wanted time without overlap, in 300 random cases', () => {
     const anyInterval = fc
       .tuple(fc.option(fc.integer({ min: -5, max: 30 })), fc.integer({ min: 1, max: 8 }))
       .map(([from, length]) => ({ eventTypes: ALL, from, to: (from ?? 0) + length }))
@@ -94,7 +94,7 @@ describe('what was not looked at', () => {
     expect(organization?.unread.map((stretch) => stretch.place)).toEqual(place)
   })
 
-  it('is said by event type where the types were not read together', () => {
+  it('is listed by event type if the types were not read together', () => {
     const history = historyOf({ org_1: [covered(365, 5), covered(5, 0, ['joined'])] })
     const [organization] = coverageReport(wanted([byId('org_1')]), history, NOW).organizations
     expect(organization?.unread).toEqual([
@@ -103,7 +103,7 @@ describe('what was not looked at', () => {
     expect(organization?.watermark).toBe(NOW - 5 * DAY)
   })
 
-  it('is nothing of a type that the pipeline does not ask for', () => {
+  it('has nothing for a type that the pipeline does not ask for', () => {
     const history = historyOf({ org_1: [covered(365, 0, ['left'])] })
     const report = coverageReport(wanted([byId('org_1')], { eventTypes: ['left'] }), history, NOW)
     expect(report.organizations[0]?.unread).toEqual([])
@@ -128,7 +128,7 @@ describe('the report', () => {
     byUrl('nobody'),
   ]
 
-  it('of a pipeline counts a company once that its list names twice, and one as never read of which a type never was', () => {
+  it('of a pipeline counts a company once that its list names twice, and as never read if one type never was', () => {
     const report = coverageReport(wanted(list), history, NOW)
     expect(report.organizations.map(({ askedAs }) => askedAs).join(' ')).toBe(
       'nobody org_half org_new org_old org_gap org_fresh',
@@ -140,7 +140,7 @@ describe('the report', () => {
     expect(report).toMatchObject({ read: 3, neverRead: 2, quarantined: 1, withGaps: 1 })
   })
 
-  it('without a pipeline has all that were read or refused, by the name they were asked by, since they were first read', () => {
+  it('without a pipeline has all that were read or refused, under their requested names, since their first read', () => {
     const report = coverageReport(null, history, NOW)
     expect(report.organizations.map(({ askedAs }) => askedAs).join(' ')).toBe(
       'nobody org_elsewhere acme org_gap org_half org_fresh',

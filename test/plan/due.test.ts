@@ -15,7 +15,7 @@ describe('a schedule', () => {
     expect(iso(nextDue(nightly, at('2026-11-20T02:14:59.999Z')))).toBe('2026-11-20T02:15')
   })
 
-  it('in a named zone runs once on the day that leaves 02:15 out and once on the day that has it twice', () => {
+  it('in a named zone runs once on the day that skips 02:15 and once on the day that has it twice', () => {
     const due: (string | null)[] = []
     let now: number | null = at('2026-03-28T00:00:00Z')
     while (now !== null && now < at('2026-03-31T00:00:00Z'))
@@ -31,7 +31,7 @@ describe('a schedule', () => {
     expect(new Set(autumn.map(iso))).toEqual(new Set(['2026-10-25T00:15']))
   })
 
-  it('of every instant of a year, its last time is the last of all its times before', () => {
+  it('for every instant of a year, its last time is the latest of all earlier times', () => {
     const times: number[] = []
     for (let now = at('2026-01-01T00:00:00Z'); now < at('2027-01-01T00:00:00Z');) {
       now = nextDue(berlin, now) ?? Infinity

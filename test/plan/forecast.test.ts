@@ -26,19 +26,19 @@ describe('the rate of an organisation', () => {
   const list = [sightings(2), sightings(0.02), sightings(0), undefined]
   const rateOf = ratesOf(list)
 
-  it('is its own after a year of reads; small, but not 0, where it was silent', () => {
+  it('is its own after a year of reads, and small but above 0 if it was silent', () => {
     expect(rateOf(list[0])).toBeCloseTo(2, 2)
     expect(rateOf(list[1])).toBeCloseTo(0.02, 2)
     expect(rateOf(list[2])).toBeGreaterThan(0.0001)
     expect(rateOf(list[2])).toBeLessThan(0.001)
   })
 
-  it('is the typical one of the list where it was never asked, or its batch was not read to the end', () => {
+  it('is the typical one of the list if it was never read, or its batch was not read to the end', () => {
     expect(rateOf(undefined)).toBeCloseTo(2.02 / 3, 2)
     expect(rateOf({ ...sightings(5), days: 0 })).toBe(rateOf(undefined))
   })
 
-  it('is 0.2 events a day where nothing was ever read, and not 0 after a day without any', () => {
+  it('is 0.2 events a day if nothing was ever read, and above 0 after a day without any', () => {
     expect(ratesOf([])(undefined)).toBeCloseTo(0.2, 9)
     const silent = { ...sightings(0), days: 1 }
     expect(ratesOf(Array(5).fill(silent))(undefined)).toBeGreaterThan(0.01)
@@ -67,7 +67,7 @@ describe('the range of a bill', () => {
       'nightly',
     )
 
-  it('is as far off as the lowest and the highest bill of the last runs were, in whole pages', () => {
+  it('is off as much as the lowest and the highest bill of the last runs, in whole pages', () => {
     expect(rangeOf(800, 1_000, 1_000, 1_100, 900)).toEqual({ low: 1_600, high: 2_200, runs: 5 })
   })
 
@@ -80,7 +80,7 @@ describe('the range of a bill', () => {
     expect(rangeOf(...bills)).toEqual({ low: 2_000, high: 2_000, runs: 19 })
   })
 
-  it('of nights that are expected to be free is one page where one of them cost one', () => {
+  it('of nights forecast as free is one page if one of them cost one', () => {
     const runs = [0, 0, 10, 0, 0].map((credits) => aRun(credits, { expected: 1 }))
     expect(billRange(1, runs, 'nightly')).toEqual({ low: 0, high: 10, runs: 5 })
   })

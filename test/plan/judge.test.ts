@@ -58,18 +58,18 @@ const ids = (...given: Parameters<typeof found>) => found(...given).map(({ id })
 const THIS_NIGHT = Date.UTC(2026, 10, 20, 2, 21)
 
 describe('a pipeline', () => {
-  it('that ran this night, with 0, is as it should be', () => {
+  it('that ran this night with exit 0 is as it should be', () => {
     expect(found(ran({ at: THIS_NIGHT }))).toEqual([])
   })
 
-  it('that never ran is said where it should have: it has a schedule or was named', () => {
+  it('that never ran is reported if it has a schedule or was named', () => {
     expect(found(emptyHistory())).toMatchObject([
       { id: 'never_run', pipeline: 'nightly', hint: '`jobtide run nightly` is its first run.' },
     ])
     expect(ids(emptyHistory(), {}, [{ ...NIGHTLY, isExpected: false }])).toEqual([])
   })
 
-  it('whose last run failed is said with its exit code, its message and what to do, until one ends with 0', () => {
+  it('whose last run failed is reported with exit code, message and hint, until a run exits with 0', () => {
     const failed = {
       at: THIS_NIGHT,
       outcome: 'refused',
@@ -83,7 +83,7 @@ describe('a pipeline', () => {
         since: THIS_NIGHT,
         message:
           'the last run of nightly ended at 2026-11-20 02:21 UTC with exit 3: the key is refused',
-        hint: 'Set the right key, or ask the provider about the plan, then `jobtide run nightly`.',
+        hint: 'Set the right key, or ask the provider about your plan, then `jobtide run nightly`.',
       },
     ])
     expect(ids(ran(failed, { at: THIS_NIGHT + HOUR }))).toEqual([])
@@ -91,7 +91,7 @@ describe('a pipeline', () => {
     expect(ids(ran({ at: THIS_NIGHT, outcome: 'done', exit: 2 }))).toEqual(['last_run_failed'])
   })
 
-  it('that is running is not judged; without a process it was killed, and with one that works on another pipeline, too', () => {
+  it('that is running is not judged; without a process, or with one of another pipeline, it was killed', () => {
     const history = ran({ at: THIS_NIGHT - DAY }, null)
     const nowMs = NOW + DAY
     const [, open] = [...history.runs.values()]
@@ -106,7 +106,7 @@ describe('a pipeline', () => {
     ])
   })
 
-  it('missed its schedule when no run has ended an hour after its time; a run that only took a sample is none', () => {
+  it('missed its schedule if no run has ended an hour after its time; a sample does not count', () => {
     const yesterday = ran({ at: THIS_NIGHT - DAY })
     const at = (hour: number, minute: number) => Date.UTC(2026, 10, 20, hour, minute)
     expect(ids(yesterday, { nowMs: at(3, 14) })).toEqual([])
@@ -124,7 +124,7 @@ describe('a pipeline', () => {
     expect(ids(yesterday, {}, [{ ...NIGHTLY, schedule: null }])).toEqual([])
   })
 
-  it('is judged by age only where an age is given: by its list where its file is in reach, else by its last run with 0', () => {
+  it('is judged by age only if one is given: by its list if its file can be read, else by its last run with exit 0', () => {
     const history = ran({ at: THIS_NIGHT })
     expect(ids(history, { maxAgeMs: 6 * HOUR })).toEqual(['too_old'])
     expect(ids(history, { maxAgeMs: 7 * HOUR })).toEqual([])
@@ -142,7 +142,7 @@ describe('a pipeline', () => {
     expect(ids(history, { maxAgeMs: 31 * HOUR }, [LIST])).toEqual([])
   })
 
-  it('has gaps when two days later what lies between two reads was not read', () => {
+  it('has gaps if the time between two reads is still unread two days later', () => {
     const history = ran({ at: THIS_NIGHT })
     const read = (gapEnd: number) =>
       history.coverage.set('org_1', [
@@ -162,7 +162,7 @@ describe('a pipeline', () => {
     expect(ids(history, {}, [LIST])).toEqual([])
   })
 
-  it('whose file cannot be read is judged like one that failed', () => {
+  it('with an unreadable file is judged like a failed one', () => {
     const broken = { ...NIGHTLY, problem: 'nightly.yaml:3: window: missing' }
     expect(ids(ran({ at: THIS_NIGHT }), {}, [broken])).toEqual(['pipeline_unreadable'])
   })

@@ -173,7 +173,7 @@ describe('a month of nights over 2,000 small organisations', () => {
     },
   )
 
-  it('is forecast: the sum is 5 % off at most, and the ranges hold as often as the number of runs says', () => {
+  it('is forecast: the sum is at most 5 % off, and the ranges hold as often as the number of runs says', () => {
     expect(results).toHaveLength(3 * NIGHTS)
     const forecast = sum(results.map(({ expected }) => expected ?? Number.NaN))
     expect(Math.abs(forecast / creditsOf(results) - 1)).toBeLessThan(0.05)

@@ -63,17 +63,17 @@ describe('parseOrganizations', () => {
     expect(values(utf16('organization_id\r\norg_1\r\n', order))).toEqual(['id:org_1'])
   })
 
-  it('prefers the id where a line has both', () => {
+  it('prefers the id if a line has both', () => {
     expect(values('organization_id,company_url\norg_1,acme\n')).toEqual(['id:org_1'])
   })
 
-  it('counts 3 lines that name a company already named, and keeps the first', () => {
+  it('counts 3 lines that repeat a company, and keeps the first', () => {
     const list = parse('org_1\norg_2\norg_1\norg_1\nacme\nacme/\n')
     expect(list.organizations.map(({ value }) => value)).toEqual(['org_1', 'org_2', 'acme'])
     expect(list.duplicates).toBe(3)
   })
 
-  it('names 2 lines of a CRM list without id and URL, and neither blank lines nor comments', () => {
+  it('names 2 lines of a CRM list without id and URL, but neither blank lines nor comments', () => {
     const crm = [
       'name,company_url,owner',
       'Acme,acme,Kim',
@@ -118,7 +118,7 @@ describe('parseOrganizations', () => {
     expect(list.skipped).toEqual([{ list: 'list.csv', lines: [2, 3, 4, 5, 6, 7, 8, 9], used: 1 }])
   })
 
-  it('takes a page in both Unicode spellings of its accent for one', () => {
+  it('reads both Unicode spellings of an accented page as one', () => {
     const list = parse(
       'https://n.example/company/caf\u00e9\nhttps://n.example/company/cafe\u0301\ncaf%65%cc%81\n',
     )
@@ -128,7 +128,7 @@ describe('parseOrganizations', () => {
     expect(list.duplicates).toBe(2)
   })
 
-  it('takes 6 spellings of one company page for one, and the last parts of other URLs for what they are', () => {
+  it('reads 6 spellings of one company page as one, and keeps other URLs apart', () => {
     const spellings = [
       'https://www.network.example/company/acme',
       'http://de.network.example/company/Acme/about/?x=1',
@@ -233,7 +233,7 @@ describe('parseOrganizations', () => {
     expect(refusal(Buffer.from('org_1\n', 'utf16le'))).toContain('list.csv:1: not an organisation')
   })
 
-  it('gives the same organisations for any list written with any header, delimiter and line end', () => {
+  it('reads the same organisations from any header, delimiter and line end', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
     fc.assert(
       fc.property(

@@ -69,7 +69,7 @@ describe('a long batch is cut, so that all workers have something to read', () =
     expect(eventsOfEach(events, 2)).toEqual(Array(2).fill(20_000))
   })
 
-  it('200 pages into 3 and not more: two pages are 1 % of them', () => {
+  it('200 pages into at most 3, because two more pages are 1 % of them', () => {
     expect(eventsOfEach(Array(50).fill(200), 8)).toHaveLength(3)
   })
 
@@ -78,7 +78,7 @@ describe('a long batch is cut, so that all workers have something to read', () =
     expect(packParcels(list, { requests: 2, workers: 8 })).toHaveLength(4)
   })
 
-  it('not one of fewer than 100 pages, nor for one worker, nor where all are busy', () => {
+  it('none with fewer than 100 pages, for one worker, or if all are busy', () => {
     expect(pack(Array(50).fill(90), 8)).toHaveLength(1)
     expect(pack(Array(50).fill(2_000), 1)).toHaveLength(1)
     expect(pack(Array(1_000).fill(200), 8)).toHaveLength(20)

@@ -26,7 +26,7 @@ function messageOf(text: string): string {
 }
 
 describe('parsePipeline', () => {
-  it('fills in what a file of three lines leaves out', () => {
+  it('fills in the defaults of a file with three lines', () => {
     expect(parsePipeline(file(), 'nightly.yaml')).toEqual({
       name: 'nightly',
       kind: 'job-changes',
@@ -171,7 +171,7 @@ describe('parsePipeline', () => {
     expect(messageOf(text)).toContain(message)
   })
 
-  it('refuses a file whose aliases stand for millions of values', () => {
+  it('refuses a file whose aliases expand to millions of values', () => {
     const rows = ['a: &a [1,1,1,1,1,1,1,1,1,1]']
     for (const [name, of] of ['ba', 'cb', 'dc', 'ed', 'fe'].map((pair) => pair.split(''))) {
       rows.push(`${name}: &${name} [${Array<string>(10).fill(`*${of}`).join()}]`)
@@ -179,7 +179,7 @@ describe('parsePipeline', () => {
     expect(messageOf(rows.join('\n'))).toContain('not valid YAML: Excessive alias count')
   })
 
-  it.each(['', '- nightly', 'nightly'])('refuses %j, saying which keys there are', (text) => {
+  it.each(['', '- nightly', 'nightly'])('refuses %j and lists the allowed keys', (text) => {
     expect(messageOf(text)).toContain('nightly.yaml:1: expected keys and values: name, schedule')
   })
 })

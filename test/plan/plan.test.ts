@@ -25,7 +25,7 @@ describe('makePlan', () => {
     expect(batches.map(({ batch_id }) => batch_id)).toEqual(sizes.map((_, i) => `000${i + 1}`))
   })
 
-  it('asks new organisations for the initial window and known ones from their own edge', () => {
+  it('asks for the initial window of new organisations, and for known ones from their watermark', () => {
     const coverage = new Map([
       ['org_1', [covered(400, 1)]],
       ['org_2', [covered(400, 8)]],
@@ -41,7 +41,7 @@ describe('makePlan', () => {
     ])
   })
 
-  it('asks a company by its learnt id, and once where the list names it by URL and by id', () => {
+  it('asks for a company by its learnt id, and once if the list names it by URL and by id', () => {
     const url = 'https://network.example/company/acme'
     const organizations: OrganizationRef[] = [
       { by: 'url', value: url },
@@ -60,7 +60,7 @@ describe('makePlan', () => {
     ])
   })
 
-  it('asks 30 new URLs apart from 40 ids, before them; known URLs, and what fits into one batch, as ever', () => {
+  it('asks for 30 new URLs before 40 ids, in their own batch; known URLs, and lists that fit into one batch, as usual', () => {
     const urls = Array.from({ length: 30 }, (_, n) => ({ by: 'url' as const, value: `firm-${n}` }))
     const mixed = (count: number) => ids(count).flatMap((id, n) => [id, ...urls.slice(n, n + 1)])
     const sizes = (organizations: OrganizationRef[], history = {}) =>
@@ -78,7 +78,7 @@ describe('makePlan', () => {
     expect(sizes(mixed(40), { coverage })).not.toContainEqual([30, 0])
   })
 
-  it('a company that was refused under its id is left out under its URL too', () => {
+  it('a company that was refused under its id is also left out under its URL', () => {
     const quarantined = new Map([['org_9', { at: NOW, reason: 'not tracked' }]])
     const organizations: OrganizationRef[] = [{ by: 'url', value: 'acme' }, ...ids(1)]
     const { batches, quarantined: left } = plan(
@@ -89,7 +89,7 @@ describe('makePlan', () => {
     expect(batches.flatMap((batch) => batch.organizations)).toEqual(ids(1))
   })
 
-  it('expects the bill of what was read before: 50 with 10 events a day, two days back, are a page', () => {
+  it('forecasts from earlier reads: 50 organisations with 10 events a day, two days back, are a page', () => {
     const organizations = ids(50)
     const known = aPast(Array<number>(50).fill(0.2))
     expect(plan({ organizations }, known).expectedCredits).toBe(10)
@@ -101,7 +101,7 @@ describe('makePlan', () => {
     expect(plan({ organizations }).expectedCredits).toBeNull()
   })
 
-  it('asks each organisation once for each event type, 50 at a time, at least as far back as it needs, for any past', () => {
+  it('asks for each organisation once for each event type, 50 at a time, at least as far back as needed, for any history', () => {
     const anyPast = fc.array(
       fc.record({
         edge: fc.option(fc.integer({ min: 0, max: 500 }), { nil: null }),
@@ -152,7 +152,7 @@ describe('makePlan', () => {
     )
   })
 
-  it('asks two event types in two requests, one and three in one', () => {
+  it('asks for two event types in two requests, for one or three in one', () => {
     const types = (eventTypes: EventType[]) =>
       plan({ eventTypes }).batches.map(({ event_types }) => event_types)
     expect(types(['joined'])).toEqual([['joined']])
@@ -172,7 +172,7 @@ describe('makePlan', () => {
     expect(late.organizations).toBe(2)
   })
 
-  it('is the same for the same question, coverage and time; the order of list and types asks nothing else', () => {
+  it('is the same for the same question, coverage and time, in any order of list and types', () => {
     const question = { organizations: ids(120), eventTypes: [...EVENT_TYPES] }
     expect(plan(question)).toEqual(plan(question))
     const turned = aQuestion({

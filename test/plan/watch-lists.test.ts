@@ -76,7 +76,7 @@ describe('a watch-list of people', () => {
   })
 })
 
-it('a watch-list of organisations has what the list of a pipeline may have', () => {
+it('a watch-list of organisations accepts what the list of a pipeline accepts', () => {
   const list = parseOrganizations(
     Buffer.from(
       'organization_id,company_url\norg_1,\n,https://network.example/company/Acme-Inc/\n',
@@ -121,7 +121,7 @@ describe('watch in a pipeline file', () => {
     expect(refusal('  - { name: a, people: a.csv, functions: [tech] }')).toMatch(/"engineering"/)
   })
 
-  it('knows every change that career_changes tells, and no other', () => {
+  it('knows exactly the changes of career_changes', () => {
     const sql = readFileSync(join(sqlFolder, 'models/marts/career_changes.sql'), 'utf8')
     const cases = [...sql.matchAll(/\bcase\b(?:(?!\bcase\b)[^;])*?end as change/g)].join('\n')
     const told = [...cases.matchAll(/(?:then|else) '(\w+)'/g)].map(([, change]) => change)

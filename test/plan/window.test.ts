@@ -37,11 +37,11 @@ describe('neededWindow', () => {
     expect(needed({ overlapHours: 0, isAfterLoss: true }, covered(366, 1))).toBe(1)
   })
 
-  it('over 365 days the service takes no window: everything', () => {
+  it('over 365 days, which the service refuses: everything', () => {
     expect(needed({}, covered(null, 364.76))).toBe('all')
   })
 
-  it('a clock that stands before the watermark asks for 1 day', () => {
+  it('a clock before the watermark asks for 1 day', () => {
     expect(needed({ overlapHours: 0 }, covered(30, -2))).toBe(1)
   })
 
@@ -56,7 +56,7 @@ describe('neededWindow', () => {
     expect(needed({ initialWindow: 90 }, joined, left)).toBe(90)
   })
 
-  it('an old answer for one type alone is no gap once all three were read over it', () => {
+  it('an old answer for one type alone leaves no gap once all three were read over it', () => {
     const alone = covered(400, 300, ['joined'])
     expect(needed({ overlapHours: 0 }, alone, covered(365, 1))).toBe(1)
     expect(
@@ -78,7 +78,7 @@ describe('neededWindow', () => {
     expect(needed({ window, overlapHours: 0 }, coverage)).toBe(asks)
   })
 
-  it('always asks for the whole uncovered part of what is wanted, for any coverage', () => {
+  it('always asks for the whole uncovered part of the wanted time, for any coverage', () => {
     const anyInterval = fc
       .record({
         from: fc.option(fc.integer({ min: 1, max: 900 }), { nil: null }),

@@ -70,7 +70,7 @@ async function copiedBy(
 }
 
 describe('a publish after 36 of 12,000 rows changed', () => {
-  it('writes the table again as one file, which any Parquet reader reads right', async () => {
+  it('rewrites the table as one file, which any Parquet reader reads correctly', async () => {
     const { warehouse, store } = await afterChanges()
     expect(await publishThings(warehouse, store)).toMatchObject({ newFiles: 1, rows: 12_000 })
     expect(await filesOf(store)).toEqual([12_000])
@@ -123,7 +123,7 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     }
   })
 
-  it('tells null, no element and one null in a list apart', async () => {
+  it('distinguishes null, an empty list and a list of one null', async () => {
     const [warehouse, store] = [await memoryWarehouse(), newStore()]
     await warehouse.run(
       'create table things as select i as id, cast(null as integer[]) as list from range(3) numbers(i)',
@@ -136,7 +136,7 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     }
   })
 
-  it('writes all rows when a column was added, and keeps the snapshot before readable', async () => {
+  it('writes all rows when a column was added, and keeps the previous snapshot readable', async () => {
     const { warehouse, store } = await afterChanges()
     const before = await readerOf(store)
     await warehouse.run('alter table things add column added integer')
@@ -167,7 +167,7 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     await expectReadersToSee(warehouse, store, [things])
   })
 
-  it('is refused when a table with rows went, and not when one without any did', async () => {
+  it('is refused if a table with rows is gone, but not if an empty one is', async () => {
     const { warehouse, store } = await afterChanges()
     const both = { tables: [things, definitionOf('others')] }
     await warehouse.run('create table others (id bigint)')
@@ -224,7 +224,7 @@ describe('night after night', () => {
 })
 
 describe('what builds noted', () => {
-  it('is all that is copied: nothing, 1 year, 2 years, all', async () => {
+  it('is all that is copied: nothing, 1 year, 2 years, everything', async () => {
     const { warehouse, store } = await afterFirstBuild()
     const first = await shown(store)
     await endBuild(warehouse, 2)
@@ -267,7 +267,7 @@ describe('what builds noted', () => {
     },
   )
 
-  it('of years does not hide a year that came, or that has another number of rows', async () => {
+  it('of years does not hide an added year, or one with another number of rows', async () => {
     const { warehouse, store } = await afterFirstBuild()
     await noteThings(warehouse, 'id = 0')
     await warehouse.run(`
@@ -278,7 +278,7 @@ describe('what builds noted', () => {
     await expectReadersToSee(warehouse, store, [byYear])
   })
 
-  it('does not hide that a file was lost: it is put back, also where nothing changed', async () => {
+  it('does not hide a lost file: it is restored even if nothing changed', async () => {
     for (const isBuilt of [true, false]) {
       const { warehouse, store } = await afterFirstBuild()
       if (!isBuilt) await warehouse.run('delete from ops.builds')

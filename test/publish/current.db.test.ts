@@ -40,7 +40,7 @@ const findingsIn = async (store: ObjectStore) => {
 }
 
 describe.each(folderAndS3())('current/ in $place', ({ open }) => {
-  it('is what a wildcard reads right over nights, a split by year and its end', async () => {
+  it('is read correctly by a wildcard over nights, through a split by year and its end', async () => {
     const [warehouse, store] = [await manyThings(730), await open()]
     const tables = [byYear]
     await publishThings(warehouse, store, { tables, splitAboveRows: 20_000 })
@@ -67,7 +67,7 @@ describe.each(folderAndS3())('current/ in $place', ({ open }) => {
     expect(await findingsIn(store)).toEqual([])
   })
 
-  it('is not there with `current: false`, also where it was before, and is there again without', async () => {
+  it('is absent with `current: false`, even if it existed before, and returns without it', async () => {
     const [warehouse, store] = [await manyThings(), await open()]
     for (const hasCurrent of [true, false, true]) {
       await publishThings(warehouse, store, { hasCurrent })
@@ -76,7 +76,7 @@ describe.each(folderAndS3())('current/ in $place', ({ open }) => {
     }
   })
 
-  it('is fixed by a publish of no news: a file that is gone, another one, one too many, no word of what it is', async () => {
+  it('is repaired by a publish without news: a missing file, a changed one, an extra one, no record', async () => {
     const [warehouse, store] = [await manyThings(), await open()]
     await publishThings(warehouse, store)
     const key = 'current/things/things.parquet'
@@ -106,7 +106,7 @@ describe.each(folderAndS3())('current/ in $place', ({ open }) => {
 })
 
 describe('current/', () => {
-  it('holds copies, not links: who writes into them changes no snapshot', async () => {
+  it('holds copies instead of links: writing into them changes no snapshot', async () => {
     const [warehouse, store] = [await manyThings(), newStore()]
     await publishThings(warehouse, store)
     const [file] = (await manifestIn(store)).tables[0]!.files
@@ -128,7 +128,7 @@ describe('current/', () => {
     ])
   })
 
-  it('never has older files after a slow publisher, which was overtaken while it copied', async () => {
+  it('never has older files after a slow publisher that was overtaken while it copied', async () => {
     const [warehouse, store] = [await manyThings(), newStore()]
     await publishThings(warehouse, store)
     await warehouse.run(`update things set text = 'second' where id = 1`)
@@ -151,7 +151,7 @@ describe('current/', () => {
     await expectCurrent(store)
   })
 
-  it('is whole after the next publish, wherever a publisher died in it', async () => {
+  it('is complete after the next publish, wherever a publisher died', async () => {
     const [warehouse, store] = [await manyThings(730), newStore()]
     await publish(warehouse, store, { tables: [byYear] })
     for (let at = 1, isDying = true; isDying; at += 1) {
@@ -166,7 +166,7 @@ describe('current/', () => {
     }
   })
 
-  it('has every file copied again when an erasure asks, in its place', async () => {
+  it('gets every file copied again when an erasure asks', async () => {
     const [warehouse, store] = [await manyThings(), newStore()]
     await publishThings(warehouse, store)
     const copied: string[] = []

@@ -41,7 +41,7 @@ it('writes a folder of CSV and its script, which replaces the one before', async
   )
 })
 
-it('writes Parquet files with every type as it is, in place of the CSV of before, and a script that loads them', async () => {
+it('writes Parquet files with unchanged types, in place of the earlier CSV, and a script that loads them', async () => {
   const { to, run } = await site()
   done(await run('odd', '--to', to))
   done(await run('odd', '--to', to, '--format', 'parquet'))
@@ -77,7 +77,7 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
   expect(readdirSync(dataDir)).toEqual(['jobtide.duckdb'])
 })
 
-it('refuses what no export made, and what Jobtide itself keeps, also where it is not there yet; nothing is changed', async () => {
+it('refuses targets that no export made, and Jobtide’s own places, even missing ones; nothing is changed', async () => {
   const { dataDir, path, run } = await site()
   const folder = temporaryFolder()
   const at = (name: string) => join(folder, name)

@@ -65,7 +65,7 @@ describe('a snapshot of another journal', () => {
     organizations: 8,
   }
 
-  it('is refused with exit 7, whose it is and the counts of both sides, until it is adopted', () => {
+  it('is refused with exit 7, its owner and the counts of both sides, until it is adopted', () => {
     const error = refused({}, poor, { acceptShrink: true })
     expect(error).toMatchObject({
       exitCode: EXIT.publishFailed,
@@ -75,11 +75,11 @@ describe('a snapshot of another journal', () => {
         warehouse_has: { journal_id: OTHER, rows: 1_750, events: 250, organizations: 8 },
       },
     })
-    expect(error?.hint).toMatch(/Is this the data directory you mean.* --adopt-destination/)
+    expect(error?.hint).toMatch(/Check that this is the right data directory.* --adopt-destination/)
     expect(refused({}, poor, { adoptDestination: true })).toBeNull()
   })
 
-  it('from a restored warehouse, which has no bill and no coverage, is told how to go on', () => {
+  it('from a restored warehouse, without bill and coverage, gets a hint how to continue', () => {
     const restored = { journal: OTHER, organizations: 0, to: null, credits: 0 }
     expect(refused({}, restored)?.hint).toMatch(
       /A restored warehouse has no journal of its own: .* --adopt-destination\.$/,
@@ -88,7 +88,7 @@ describe('a snapshot of another journal', () => {
 })
 
 describe('a snapshot of the same journal, or of one that was adopted', () => {
-  it('under an older suppression list is refused whatever is accepted: erased people would come back', () => {
+  it('under an older suppression list is refused with any option, because erased people would come back', () => {
     const day = '2026-01-01T00:00:00.000Z'
     const before = { notKept: { people: 2, events_before: day } }
     for (const notKept of [
@@ -108,7 +108,7 @@ describe('a snapshot of the same journal, or of one that was adopted', () => {
     expect(refused(before, { ...before, rows: { promotions: 18 } })).toBeNull()
   })
 
-  it('under a list of as many people that does not follow the one of that snapshot is refused until it is adopted', () => {
+  it('under an unrelated list of as many people is refused until it is adopted', () => {
     const notKept = { people: 2, events_before: null }
     const before = { notKept, lists: ['a', 'b'] }
     const forked = { notKept, lists: ['a', 'c'] }
@@ -132,7 +132,7 @@ describe('a snapshot of the same journal, or of one that was adopted', () => {
     expect(refused({}, now)).toBeNull()
   })
 
-  it('may cover less than a time that has not come: clocks that were ahead said so, and it is void', () => {
+  it('may cover less than a future time, which clocks that were ahead reported and is void', () => {
     const to = '2026-11-22T21:00:00.000Z'
     const ahead = { to: '2026-12-22T21:00:00.000Z' }
     expect(refused(ahead, { to })).toBeNull()

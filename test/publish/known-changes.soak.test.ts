@@ -52,7 +52,7 @@ function withoutOwners(all: readonly ManifestTable[]) {
 }
 
 describe('what builds noted', () => {
-  it(`gives over ${NIGHTS} nights the files that copying all tables gives`, async () => {
+  it(`gives over ${NIGHTS} nights the same files as copying all tables`, async () => {
     const site = await openSite(WORLD)
     const [noted, read] = [newStore(), newStore()]
     const copied: number[] = []

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { formatJson, objectsOf, parseManifest, parseOutline } from '../../src/publish/manifest.ts'
 import { aFile, aManifest, aTable } from './manifests.ts'
 
-it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be removed', () => {
+it('a manifest of format 6 belongs to a newer Jobtide, and nothing there may be removed', () => {
   const bytes = Buffer.from(JSON.stringify({ format_version: 6 }))
   const message = 'it was written by a newer Jobtide: its format is 6, and this one reads up to 5'
   const refused = {
@@ -16,7 +16,7 @@ it('a manifest of format 6 is one of a newer Jobtide, and nothing there is to be
   expect(() => parseOutline(bytes, 'it')).toThrow(expect.objectContaining(refused) as Error)
 })
 
-it('the outline of a manifest names its 3 objects and what it follows, and refuses a key that leads out', () => {
+it('the outline of a manifest names its 3 objects and its predecessor, and refuses a key that leads outside', () => {
   const [file, other, third] = ['a', 'b', 'c'].map((digit) => aFile({ sha256: digit.repeat(64) }))
   const manifest = aManifest({
     tables: [aTable({ files: [file!, other!] }), aTable({ files: [third!] })],

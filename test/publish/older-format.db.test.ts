@@ -60,7 +60,7 @@ async function olderDestination(format: number) {
 const scratchFolder = () => join(temporaryFolder(), 'scratch')
 
 describe.each([3, 4])('a destination of format %i', (format) => {
-  it('gets one whole new snapshot, which says so and goes on from the old one', async () => {
+  it('gets one complete new snapshot, which says so and follows the old one', async () => {
     const { warehouse, store, id } = await olderDestination(format)
     const report = await publishThings(warehouse, store)
     expect(report).toMatchObject({ replacedFormat: format, unchanged: false, newFiles: 1 })
@@ -89,7 +89,7 @@ describe.each([3, 4])('a destination of format %i', (format) => {
     })
   })
 
-  it('is told by verify to be published first, and not restored', async () => {
+  it('must be published first according to verify, and is not restored', async () => {
     const { store, id } = await olderDestination(format)
     const verified = { store, snapshotId: null, scratchFolder: scratchFolder() }
     const { findings } = await verifySnapshot(verified)
@@ -98,7 +98,7 @@ describe.each([3, 4])('a destination of format %i', (format) => {
     await expect(proveSnapshot(verified)).rejects.toThrow(/it has the older format/)
   })
 
-  it('loses its files by retention, deleted rows and all, and before that none', async () => {
+  it('loses its files only by retention, including its lists of deleted rows', async () => {
     const { warehouse, store, id } = await olderDestination(format)
     const old = (await readCurrent(store))?.manifest.tables[0]?.files.map(({ key }) => key) ?? []
     expect(old).toContain(VECTOR)
@@ -111,7 +111,7 @@ describe.each([3, 4])('a destination of format %i', (format) => {
     await expectReadersToSee(warehouse, store, [things])
   })
 
-  it('is dropped whole once a new snapshot is there, as an erasure does', async () => {
+  it('is dropped completely once a new snapshot exists, as in an erasure', async () => {
     const { warehouse, store, id } = await olderDestination(format)
     await publishThings(warehouse, store)
     const engine = await memoryWarehouse()

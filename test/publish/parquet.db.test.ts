@@ -29,7 +29,7 @@ async function things(sql: string): Promise<Warehouse> {
 }
 
 describe('the files of a snapshot', () => {
-  it('have the same keys from 1 and from 2 threads, and whatever the order of insertion', async () => {
+  it('have the same keys with 1 and with 2 threads, and for any order of insertion', async () => {
     const keys = []
     for (const threads of [1, 2]) {
       const warehouse = await smallWarehouse({ threads })
@@ -59,7 +59,7 @@ describe('the files of a snapshot', () => {
     await expectReadersToSee(warehouse, store, [definition])
   })
 
-  it('split a table by year once it has more rows than it may have in one file, and then for good, until --compact', async () => {
+  it('split a table by year above the limit of one file, and stay split until --compact', async () => {
     const warehouse = await things(
       `select i as id, date '2020-02-29' + i::integer * 366 as week_start_on from range(3) numbers(i)`,
     )
@@ -81,7 +81,7 @@ describe('the files of a snapshot', () => {
     await expectReadersToSee(warehouse, store, tables)
   })
 
-  it('are read where the folder has quotes, brackets and stars in its name', async () => {
+  it('are readable if the folder has quotes, brackets and stars in its name', async () => {
     const warehouse = await things(`select i as id from range(3) numbers(i)`)
     const folder = join(temporaryFolder(), `it's [a] "folder" * ? {x}`)
     mkdirSync(folder)
@@ -94,7 +94,7 @@ describe('the files of a snapshot', () => {
     expect(await reader.all('select count(*) as rows from things')).toEqual([{ rows: 3n }])
   })
 
-  it('have no encoding that Spark refuses, in 3 tables with 50,000 numbers that all differ', async () => {
+  it('have no encoding that Spark refuses, in 3 tables with 50,000 distinct numbers', async () => {
     const warehouse = await memoryWarehouse()
     for (const type of ['double', 'float', 'bigint']) {
       await warehouse.run(
@@ -140,7 +140,7 @@ describe('the files of a snapshot', () => {
     ])
   })
 
-  it('lose a column with an upgrade, which is a warning, but not by a change within one version', async () => {
+  it('may lose a column by an upgrade, with a warning, but not within one version', async () => {
     const store = newStore()
     const publishing = { tables: [definitionOf('things')] }
     await publish(await things(`select 1 as id, 'a' as a`), store, publishing)
@@ -168,7 +168,7 @@ describe('the files of a snapshot', () => {
 
 describe('one moment', () => {
   // Two connections to one file: the second one commits between the two tables of the snapshot.
-  it('is what all tables show, also when rows are committed while they are written', async () => {
+  it('is what all tables show, even if rows are committed during the export', async () => {
     const path = join(temporaryFolder(), 'jobtide.duckdb')
     const publisher = await openWarehouse({ path, mode: 'write' })
     const loader = await openWarehouse({ path, mode: 'write' })
@@ -196,7 +196,7 @@ describe('one moment', () => {
     loader.close()
   })
 
-  it('is published from a warehouse that is open for reading only', async () => {
+  it('is published from a warehouse opened read-only', async () => {
     const path = join(temporaryFolder(), 'jobtide.duckdb')
     const writer = await openWarehouse({ path, mode: 'write' })
     await writer.run('create table things as select 1 as id')
@@ -305,7 +305,7 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
   })
 })
 
-it('the scratch folder is emptied before, and gone after a publish that was stopped half-way with its reason', async () => {
+it('the scratch folder is emptied before a publish, and gone after one that was stopped half-way', async () => {
   const scratchFolder = join(temporaryFolder(), 'scratch')
   mkdirSync(scratchFolder)
   writeFileSync(join(scratchFolder, 'left-behind.parquet'), 'half a file')

@@ -54,7 +54,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
   })
   afterAll(() => server.remove())
 
-  it('loads every type, comments and the key; NUL goes; the same again sends nothing', async () => {
+  it('loads every type, comments and the key, without NUL; a repeat sends nothing', async () => {
     const { schema, changed } = await site()
     expect(await changed('odd')).toEqual([['odd', 2]])
     expect(
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     ).toBe(`new|t|${schema}.on_text`)
   })
 
-  it('with a key 2 of 1,000 rows are sent as 2; a table whose column changed its type is refused where a view needs it', async () => {
+  it('with a key, 2 changed rows of 1,000 are written as 2; a table whose column changed its type is refused if a view needs it', async () => {
     const { schema, change, changed, run } = await site('select 1')
     const rows = `select 'r' || range as request_id, range as n from range(1000)`
     await change(`drop table if exists answers; create table answers as ${rows}`)
@@ -173,7 +173,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     expect(await sum()).toEqual([{ both: '2 2' }])
   })
 
-  it('one that is killed leaves the tables as they were, and the next one loads them', async () => {
+  it('a killed export leaves the tables unchanged, and the next one loads them', async () => {
     const { schema, change, changed, args, env } = await site(
       'create table large as select range as n, 1 as version from range(100)',
     )
@@ -191,7 +191,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     expect(await changed('large')).toEqual([['large', 500_100]])
   })
 
-  it('drops no table that is not ours, and loads none beside it', async () => {
+  it('drops no table that is not ours, and then loads none of the others', async () => {
     const { schema, run } = await site()
     ask(
       `create schema ${schema}; create table ${schema}.odd (mine text); insert into ${schema}.odd values ('mine')`,

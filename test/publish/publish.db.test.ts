@@ -103,7 +103,7 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
     expect((await manifestIn(store)).coverage.covered_to.max).toBe('2024-06-03T00:00:00.000Z')
   })
 
-  it('lets one of two publishers win and tells the other who moved the pointer', async () => {
+  it('lets one of two publishers win, and names it to the other', async () => {
     const store = await open()
     const [first, second] = [await smallWarehouse(), await smallWarehouse()]
     const meeting = meetAtPointer(2)(store)
@@ -157,7 +157,7 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
     expect(await store.list('tables/')).toEqual([])
   })
 
-  it('10 of 300 events, from another journal or from the same, changes nothing there until it is said', async () => {
+  it('with 10 of 300 events, from another journal or the same one, changes nothing without an option', async () => {
     const warehouse = await smallWarehouse()
     const store = await open()
     await publish(warehouse, store)
@@ -180,7 +180,7 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
     expect(await shown(store)).toEqual([10, 3, oneJournal.journalId])
   })
 
-  it('what nobody has read yet makes no snapshot, nor takes the place of another journal’s; an organisation that is covered does', async () => {
+  it('of unread data makes no snapshot and replaces none of another journal; a covered organisation does', async () => {
     const empty = await emptyWarehouse()
     const store = await open()
     const nothing = { nothingRead: true, snapshotId: null, unchanged: true, rows: 0 }

@@ -50,7 +50,7 @@ const YEARS = [written('joined_year=2024', [5, 6], 0), written('joined_year=2025
 const first = made(YEARS)
 
 describe('the table that a job made', () => {
-  it('has several files in a year of 11 rows, under keys of the snapshot', () => {
+  it('has several files in a year of 11 rows, under the snapshot’s keys', () => {
     const { table, newFiles } = first
     expect([table.rows, table.bytes, table.partition_by?.column]).toEqual([18, 3_000, 'joined_at'])
     expect(table.partitions).toEqual([
@@ -82,7 +82,7 @@ describe('the table that a job made', () => {
     expect(made(again, first.table, { columns }).newFiles).toHaveLength(3)
   })
 
-  it('is refused when it names a file that the job did not write, or counts that cannot be', () => {
+  it('is refused if it names a file that the job did not write, or impossible counts', () => {
     const [year] = YEARS
     if (year === undefined) throw new Error('no year')
     const alien = { ...year, files: year.files.map((file) => ({ ...file, key: 'tables/x' })) }
@@ -99,7 +99,7 @@ describe('the result of a job', () => {
     return readResult(store, ID)
   }
 
-  it('is read back, and refused where there is none, or one of another job or format', async () => {
+  it('is read back, and refused if it is missing, or of another job or format', async () => {
     expect(await reads(JSON.stringify(result))).toEqual(result)
     await expect(reads(null)).rejects.toThrow('the Spark job ended without a result')
     for (const wrong of [

@@ -73,7 +73,7 @@ describe('a snapshot that is whole', () => {
     expect(report2).toMatchObject({ snapshotId: before, rows: 45_000, findings: [] })
   })
 
-  it('has none with keys of 400 bytes, whose bounds are cut, and numbers that are none', async () => {
+  it('has none with keys of 400 bytes, whose bounds are cut, and NaN values', async () => {
     const [lake, warehouse] = [await publishedLake(), await lakeWarehouse()]
     await warehouse.run(`
       insert into people select repeat('ü', 200) || i, 1, null, 1, null from range(3) numbers(i);
@@ -84,7 +84,7 @@ describe('a snapshot that is whole', () => {
     expect(await verify(lake)).toMatchObject({ rows: 15_003, findings: [] })
   })
 
-  it('has none either while 3 nights are published and their garbage is collected beside it', async () => {
+  it('has none while 3 nights are published and their garbage is collected at the same time', async () => {
     const lake = await publishedLake()
     const { store } = lake
     const warehouse = await lakeWarehouse()
@@ -390,13 +390,13 @@ describe('a snapshot that is not as it was published', () => {
     },
   )
 
-  it('with all that may stand beside it, it is restored', async () => {
+  it('with everything that may lie next to it, it is restored', async () => {
     const parts = await partsOf(await publishedLake())
     for (const [, damage] of beside) await damage(parts)
     expect((await restore(parts.lake.root)).document).toMatchObject({ rows: 45_002 })
   })
 
-  it('without a pointer it is restored by its id; one that is not there ends with 7, and makes nothing', async () => {
+  it('without a pointer it is restored by its id; a missing one is exit 7, and creates nothing', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id } = await lake.manifest()
     rmSync(lake.path(POINTER_KEY))
@@ -408,7 +408,7 @@ describe('a snapshot that is not as it was published', () => {
     expect(readdirSync(site.folder)).toEqual([])
   })
 
-  it('is told apart by any bit of any object that it consists of', async () => {
+  it('is found damaged after a flip of any bit of any of its objects', async () => {
     const lake = await publishedLake()
     const { manifest, views, before } = await partsOf(lake)
     const data = objectsOf(await lake.manifest()).map(({ key }) => key)
@@ -433,7 +433,7 @@ describe('a snapshot that is not as it was published', () => {
     expect((await verify(lake)).findings).toEqual([])
   })
 
-  it('is deleted by garbage collection while it is verified: that is no damage; or is not there at all', async () => {
+  it('is missing, or deleted by garbage collection while it is verified, which is not damage', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id, tables } = await lake.manifest()
     const snapshotId = newUlid(realClock.now())

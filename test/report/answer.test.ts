@@ -51,7 +51,7 @@ const noRate = {
 const unobserved = { joined_before: null, went_before: null }
 
 describe('the answer', () => {
-  it('says whether people are lost, how it was the year before, and where', () => {
+  it('says whether people are lost, compared with the year before, and where', () => {
     expect(answerOf({ year, attrition: [sales, first] })).toEqual([
       'Yes: 200 people left and 150 joined in the twelve months to Oct 2026, after 160 and 190 the year before.',
       '21 % of the people left in that time (18–26 %, grade B), up from 18 % the year before.',
@@ -65,7 +65,7 @@ describe('the answer', () => {
     [{ went: 1, joined: 0 }, /^About as many came as went: 1 person left and 0 joined /],
     [{ went: 0, joined: 0 }, /^Not known: no one was seen to join or to leave in the twelve/],
     [{ months: 5, ...unobserved }, /in the 5 months to Oct 2026\.$/],
-  ])('of %j begins so', (counts, says) => {
+  ])('of %j begins like this', (counts, says) => {
     const [answer] = answerOf({ year: { ...year, ...counts }, attrition: [] })
     expect(answer).toMatch(says)
   })
@@ -78,7 +78,7 @@ describe('the answer', () => {
     )
   })
 
-  it('compares no rates where few had one the year before, and names no place where none is worse', () => {
+  it('compares no rates if few had one the year before, and names no place if none is worse', () => {
     const few = { ...year, compared: 4 }
     expect(answerOf({ year: few, attrition: [{ ...first, more: 0 }] }).slice(1)).toEqual([
       '21 % of the people left in that time (18–26 %, grade B).',
@@ -101,7 +101,7 @@ describe('the answer', () => {
     )
   })
 
-  it('of nothing says that nothing was read', () => {
+  it('without data says that nothing was read', () => {
     const empty = { ...year, ...noRate, ...unobserved, month_on: null, organizations: 0 }
     expect(answerOf({ year: empty, attrition: [] })).toEqual(['Not known: nothing was read yet.'])
   })

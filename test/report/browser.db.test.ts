@@ -89,7 +89,7 @@ describe.skipIf(executablePath === undefined)('a page in a browser', () => {
   })
 
   it.each(SCREENS)(
-    'of %d px, %s: the tables are found by a word, opened with the keyboard, and left again',
+    'of %d px, %s: tables are found by a word, opened with the keyboard, and left again',
     async (...screen) => {
       const path = join(temporaryFolder(), 'catalogue.html')
       done(await callCli(['models', '--html', path, '--data-dir', temporaryFolder()]))

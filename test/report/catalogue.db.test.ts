@@ -40,7 +40,7 @@ it('of the shipped models has every table and step, over 1,000 columns, and no l
   expect(document.querySelectorAll('[src], link, img, iframe')).toHaveLength(0)
 })
 
-it('replaces a page of its own, and neither another file nor what Jobtide keeps', async () => {
+it('replaces its own page, but neither another file nor Jobtide’s own', async () => {
   const folder = temporaryFolder()
   const path = join(folder, 'catalogue.html')
   const write = (to: string) =>
@@ -59,7 +59,7 @@ it('replaces a page of its own, and neither another file nor what Jobtide keeps'
   expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('`#joiners`')])
 })
 
-it('shows whatever a name, a type or a description holds as text', () => {
+it('shows any name, type or description as text', () => {
   const hostile = '</script><img src=x onerror="alert(1)">\'"&`<b>`'
   const table: ShownTable = {
     name: hostile,
@@ -82,7 +82,7 @@ it('shows whatever a name, a type or a description holds as text', () => {
   expect(document.querySelector('tbody th')?.textContent).toContain(hostile)
 })
 
-it('draws a table between what it is made from and what is made from it, each line from left to right', () => {
+it('draws a table between its sources and its readers, each line from left to right', () => {
   const table = (name: string, ...reads: string[]) => ({ name, reads })
   const tables = [
     table('a'),

@@ -40,7 +40,7 @@ function parsed(path: string) {
   return parseHTML(readFileSync(path, 'utf8')).document
 }
 
-it('of 1,003 organisations has an index of 3 pages and a page of each, of which every link leads to a file', async () => {
+it('of 1,003 organisations has an index of 3 pages and a page for each, and every link leads to a file', async () => {
   const path = join(temporaryFolder(), 'by-organization')
   const { organizations, pages, bytes } = await write(path)
   expect([organizations, pages]).toEqual([ORGANIZATIONS, ORGANIZATIONS])
@@ -87,7 +87,7 @@ it('shows a hostile name as text, and no id leads out of the folder', async () =
   expect(page.querySelector('h1')?.textContent).toContain('<img')
 })
 
-it('replaces a folder of its own whole, refuses another, and leaves the old one where it is stopped', async () => {
+it('replaces its own folder completely, refuses another, and leaves the old one if it is stopped', async () => {
   const path = join(temporaryFolder(), 'by-organization')
   mkdirSync(path)
   await write(path)

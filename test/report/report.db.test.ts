@@ -109,7 +109,7 @@ describe('the page', () => {
     ])
   })
 
-  it('of one organisation of a list has its changes alone, and names those of which nothing is known', async () => {
+  it('of one organisation in a list has only its changes, and names organisations without data', async () => {
     const window = { from: START, to: NOW }
     const list = [
       { by: 'id', value: 'org 3' },
@@ -122,7 +122,7 @@ describe('the page', () => {
     expect(page.text('header')).toContain('nowhere-inc')
   })
 
-  it('compares with the time before where all of it was read, and says so where it was not', async () => {
+  it('compares with the time before if that was completely read, and says so if not', async () => {
     const before = async (
       window: ReportWindow,
       list: readonly ListedOrganization[] | null = null,
@@ -165,7 +165,7 @@ describe('the page', () => {
     expect(page.text('#joined')).toContain('No one was seen to join.')
   })
 
-  it('takes nothing from outside for more than text: no element, no handler, no address but https', async () => {
+  it('shows everything from outside as text: no element, no handler, only https addresses', async () => {
     const other = await memoryWarehouse()
     const pages = [
       'javascript:alert(1)',
@@ -200,7 +200,7 @@ describe('the page', () => {
   })
 })
 
-it('of a first observed year says when the first rate comes, and of nothing that nothing was read', async () => {
+it('in a first observed year says when the first rate comes, and without data that nothing was read', async () => {
   const other = await memoryWarehouse()
   await insertEvents(
     other,
@@ -245,7 +245,7 @@ it('of a warehouse whose tables were never built is refused with what to do', as
 })
 
 describe('the file', () => {
-  it('is for its owner alone, and below 2 MB also where every name is as long as it can be', async () => {
+  it('is private, and below 2 MB even if every name has the maximum length', async () => {
     const other = await memoryWarehouse()
     const long = '"'.repeat(300)
     await insertEvents(

@@ -98,7 +98,7 @@ async function eventsIn(path: string): Promise<number> {
 }
 
 describe('the copy for analysts', () => {
-  it('stays the same file while the warehouse does, and is a new one after 1 event more', async () => {
+  it('stays the same file while the warehouse does, and is a new one after 1 more event', async () => {
     const directory = await warehouseOf(1_000)
     const copied = async () => {
       const { path, bytes, problem } = await makeCopy(directory)
@@ -112,7 +112,7 @@ describe('the copy for analysts', () => {
     expect(await copied()).not.toBe(first)
   })
 
-  it('has every byte of the warehouse, cannot be written, and says as of when it is, until that is written, also into its log', async () => {
+  it('has every byte of the warehouse, is read-only, and states its time until the warehouse or its log is written', async () => {
     const directory = await warehouseOf(1)
     expect(findAnalystCopy(directory)).toBeNull()
     const report = await makeCopy(directory)
@@ -134,7 +134,7 @@ describe('the copy for analysts', () => {
     expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
   })
 
-  it('is replaced under a reader of another program, who reads on in the old one; what killed readers put beside it goes once nobody reads that', async () => {
+  it('is replaced under a reader, which continues in the old one; files of killed readers are removed once no one reads them', async () => {
     const directory = await warehouseOf(3)
     const { path } = await makeCopy(directory)
     const reader = otherProgram(path, 'READ_ONLY')
@@ -158,7 +158,7 @@ describe('the copy for analysts', () => {
     expect(statSync(path).mode & 0o777).toBe(0o400)
   })
 
-  it('is made also while another program reads the warehouse; while one writes it the old copy stays', async () => {
+  it('is made even while another program reads the warehouse; while one writes it, the old copy stays', async () => {
     const directory = await warehouseOf(3)
     const reader = otherProgram(directory.warehouse, 'READ_ONLY')
     await reader.isOpen()
@@ -177,7 +177,7 @@ describe('the copy for analysts', () => {
     expect(await eventsIn(refused.path)).toBe(2)
   })
 
-  it('has what a killed process had committed to the log only', async () => {
+  it('includes what a killed process had committed only to the log', async () => {
     const directory = await warehouseOf(3)
     const writer = otherProgram(directory.warehouse, 'READ_WRITE')
     await writer.isOpen()
@@ -193,7 +193,7 @@ describe('the copy for analysts', () => {
     expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
   })
 
-  it('a disk that is full after 100,000 bytes leaves the old copy, no half of a new one, and is what the run ends with', async () => {
+  it('a disk that is full after 100,000 bytes ends the run, leaves the old copy, and no part of a new one', async () => {
     const directory = await warehouseOf(3)
     await makeCopy(directory)
     await addEvents(directory, 3, 4)
@@ -210,7 +210,7 @@ describe('the copy for analysts', () => {
     expect(await eventsIn(full.path)).toBe(7)
   })
 
-  it(`is whole after each of ${ROUNDS_OF_KILLS} kills while it is made, and the next one clears up`, async () => {
+  it(`is complete after each of ${ROUNDS_OF_KILLS} kills while it is made, and the next one cleans up`, async () => {
     const directory = await warehouseOf(20_000)
     const { path } = await makeCopy(directory)
     const script = `

@@ -9,7 +9,7 @@ import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import { jobOver, nightsOf } from './nights-fixture.ts'
 
 describe('a night on which all clocks are 30 days ahead', () => {
-  it('is found by the next one: the report says so, and the night after that asks for what was void', async () => {
+  it('is found by the next run: the report says so, and the night after that reads the void time again', async () => {
     const simulator = await simulate(manyEvents(100, { detectedDaysAgo: 100 }))
     const nights = nightsOf(simulator, jobOver(['org_a']))
     const coverage = () => readIntervals(readHistory(nights.journal).coverage.get('org_a') ?? [])

@@ -32,7 +32,7 @@ describe('a pipeline of kind collect', () => {
     expect(site.simulator.account().requests).toBe(8)
   })
 
-  it('brings the tables of its endpoint, in the warehouse and in the snapshot; before, commands say what would', async () => {
+  it('creates the tables of its endpoint in warehouse and snapshot; before that, commands say how to', async () => {
     const site = await openCollection()
     done(await site.call(['run', join(site.folder, 'test.yaml')]))
     const ofEndpoints = `select table_name as name from information_schema.tables

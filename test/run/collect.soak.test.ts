@@ -11,7 +11,7 @@ import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 vi.setConfig({ testTimeout: 240_000 })
 
 describe('a pipeline of kind collect', () => {
-  it('pays for a page that is not there once, and for parts where they are there', async () => {
+  it('pays once for a missing page, and for sections that exist', async () => {
     const options = 'options: { company_insights: true, get_funding_rounds: true }'
     const site = await openCollection({}, [options])
     site.listOf([site.urls[0] ?? '', 'https://network.example/company/nobody'])
@@ -40,7 +40,7 @@ describe('a pipeline of kind collect', () => {
     expect(await ledger(site)).toEqual([{ credits: 88, requests: 8 }])
   })
 
-  it('asks again within the run for what the service could not say, and goes on without what it refuses', async () => {
+  it('retries within the run what the service could not say, and continues without refused items', async () => {
     const later = { error: 'timed out', retryable: true, credit_used: 0 }
     const refused = { success: false, message: 'no such language', data: null, credit_used: 0 }
     const site = await openCollection({
@@ -87,7 +87,7 @@ describe('a pipeline of kind collect', () => {
     expect(known?.credits).toBeLessThanOrEqual(credits + 12 * 2)
   })
 
-  it('ends with 2 where nothing of the list is there, and with 5 where the service can say nothing', async () => {
+  it('exits with 2 if nothing in the list exists, and with 5 if the service can say nothing', async () => {
     const site = await openCollection({ companies: 1 })
     site.listOf(['https://network.example/company/nobody'])
     const nothing = await site.call(['run', site.pipeline, '--no-publish'])
@@ -107,7 +107,7 @@ describe('a pipeline of kind collect', () => {
     }
   })
 
-  it('takes what to ask for from a select over the warehouse, and says what is wrong with it', async () => {
+  it('reads its items from a select over the warehouse, and says what is wrong with it', async () => {
     const site = await openCollection({ companies: 2 })
     const pipeline = join(site.folder, 'test.yaml')
     done(await site.call(['run', pipeline]))
@@ -156,7 +156,7 @@ describe('a pipeline of kind collect', () => {
     expect(again.proof.matches).toEqual([])
   })
 
-  it('forgets a person of job changes in what posts and people searches say of them, by page and handle', async () => {
+  it('forgets a person of job changes in posts and people searches, by page and handle', async () => {
     const site = await openCollection({ companies: 30 })
     done(await site.call(['run', join(site.folder, 'test.yaml')]))
     await site.json('find', 'posts', 'keyword=welcome')

@@ -21,7 +21,7 @@ function mailsIn(dataDir: string): number {
   return bodies.join('').match(MAIL)?.length ?? 0
 }
 
-it('contacts are in no answer that is kept, unless a pipeline says contacts: true', async () => {
+it('contacts are in no stored answer unless a pipeline says contacts: true', async () => {
   const site = await openCollection({ companies: 3 })
   done(await site.call(['extract', site.pipeline]))
   expect(mailsIn(site.dataDir)).toBe(0)
@@ -32,7 +32,7 @@ it('contacts are in no answer that is kept, unless a pipeline says contacts: tru
   expect(mailsIn(other)).toBe(12)
 })
 
-it('forget takes an address and a number out, however they are written, and says that nothing is left', async () => {
+it('forget removes an address and a number in any spelling, and says that nothing is left', async () => {
   const site = await openCollection({ companies: 3 }, ['contacts: true'])
   done(await site.call(['extract', site.pipeline]))
   done(await site.call(['load']))
@@ -52,7 +52,7 @@ it('forget takes an address and a number out, however they are written, and says
   expect(mailsIn(site.dataDir)).toBe(10)
 })
 
-it('contacts: true is refused of an endpoint whose answers have none', async () => {
+it('contacts: true is refused for an endpoint whose answers have none', async () => {
   const site = await openCollection()
   const text = 'name: found\nkind: collect\nendpoint: people-search\ncontacts: true\n'
   writeFileSync(site.pipeline, text)

@@ -113,7 +113,7 @@ async function chain(site: Site, dataDir: string, kills: number, hosts: readonly
 describe('containers on one data directory', () => {
   const how = isPermitted ? 'namespaces of their own' : 'NO namespaces: none are permitted here'
   it(
-    `are never two buyers, buy no page twice, and go on at once after a SIGKILL: ${ROUNDS} kills, ${how}`,
+    `never buy at the same time, buy no page twice, and continue at once after a SIGKILL: ${ROUNDS} kills, ${how}`,
     { timeout: 60_000 + ROUNDS * 20_000 },
     async () => {
       const site = await openSite({

@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('a database of others (skipped without a PostgreSQ
   })
   afterAll(() => server.remove())
 
-  it('gets after each publish the tables that changed; one that is away undoes no publish, and gets them from the next run', async () => {
+  it('gets the changed tables after each publish; one that is down undoes no publish, and gets them from the next run', async () => {
     const { run, call, query, pipeline, dataDir } = await site('nightly')
     const first = await run()
     expect(first.databases[0]?.tables.map(({ name }) => name)).toEqual([
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)('a database of others (skipped without a PostgreSQ
     )
   })
 
-  it('is without a person who was erased; one that is away keeps the erasure open until it is reached', async () => {
+  it('loses an erased person; one that is down keeps the erasure open until it is reached', async () => {
     const { run, call, query } = await site('erased')
     await run()
     const [one, other] = await query<{ profile_id: string }>(

@@ -11,7 +11,7 @@ const EVENTS = manyEvents(1_000, { detectedDaysAgo: 100 })
 const PAGES = 20
 
 describe('a budget of 60 credits a run for a batch of 200', () => {
-  it('gets there in 4 days, buys each page once, and then asks only for what is new', async () => {
+  it('finishes in 4 days, buys each page once, and then asks only for news', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
     for (let day = 0; day < 3; day += 1) {
@@ -51,7 +51,7 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
 })
 
 describe('a run that asks something else than the unfinished one before it', () => {
-  it('says how many pages it leaves behind, and asks only for what it needs itself', async () => {
+  it('says how many pages it leaves behind, and asks only for what it needs', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
     await nights.night(NOW)
@@ -63,7 +63,7 @@ describe('a run that asks something else than the unfinished one before it', () 
 })
 
 describe('a budget of 100 credits a month', () => {
-  it('is shared by all runs of the month, and is fresh on the first of the next', async () => {
+  it('is shared by all runs of the month, and resets on the first of the next', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsPerMonth: 100 })
     const end = Date.UTC(2026, 5, 30, 23)

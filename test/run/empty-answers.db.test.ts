@@ -103,7 +103,7 @@ function proof(runs: ReturnType<typeof nightsOf>, names: readonly string[], now:
 
 const readUpTo = (now: number) => ({ neverRead: 0, gaps: [], oldestWatermark: now })
 
-it('of three batches of a first read one is answered with nothing: the next night reads it, and buys nothing else', async () => {
+it('one of three batches of a first read is answered with nothing: the next night reads it, and buys nothing else', async () => {
   const names = Array.from({ length: 150 }, (_, n) => `org_${n}`)
   const events = names.flatMap((name) => eventsOf(name, [300, 200, 20]))
   const { health, missing, account, ...of } = await service(events)
@@ -158,7 +158,7 @@ describe('known organisations', () => {
     expect(missing()).toBe(0)
   })
 
-  it('where nothing happens for 500 nights cost nothing, are read up to each night, and then for what is new', async () => {
+  it('without changes for 500 nights cost nothing, are read up to each night, and then for news', async () => {
     const { missing, account, ...of } = await service([...HISTORY, ...eventsOf('org_0', [-502.5])])
     const runs = nightsOf(of, jobOver(NAMES))
     await runs.night(NOW)

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 240_000 })
 const COMPANIES = 30
 
 describe('a pipeline over a search', () => {
-  it('says that the list went on where pages: ends it, and not where it is at its end', async () => {
+  it('says that the list continues if pages: cuts it, but not at its end', async () => {
     const site = await openCollection({ companies: COMPANIES })
     const file = join(site.folder, 'search.yaml')
     const lines = ['name: search', 'kind: collect', 'endpoint: company-search']
@@ -53,7 +53,7 @@ it.each([
 )
 
 describe('find and suggest', () => {
-  it('write a list that a pipeline takes, and say what is new in it the next time', async () => {
+  it('write a list that a pipeline accepts, and say what is new in it the next time', async () => {
     const site = await openCollection({ companies: COMPANIES })
     const list = join(site.folder, 'found.csv')
     const find = (...args: string[]) =>

@@ -40,7 +40,7 @@ const PIPELINES = [
 ] as const
 
 describe('pipelines over every endpoint', () => {
-  it('cost what the account says, ask nothing twice, and fill their tables', async () => {
+  it('cost what the account says, buy nothing twice, and fill their tables', async () => {
     const site = await openCollection({ companies: COMPANIES })
     done(await site.call(['extract', join(site.folder, 'test.yaml')]))
     done(await site.call(['load']))
@@ -90,7 +90,7 @@ describe('pipelines over every endpoint', () => {
     expect(wrong).toEqual({ n: 0 })
   })
 
-  it('killed at 100 random moments, ask nothing twice but what was in flight, and know of every credit', async () => {
+  it('killed at 100 random moments, buy nothing twice except requests in flight, and account for every credit', async () => {
     const site = await openCollection({ companies: COMPANIES })
     const files = await listsOf(site)
     site.simulator.setFaults([{ slow: { delay_ms: 20 }, times: 'always' }])
@@ -130,7 +130,7 @@ describe('pipelines over every endpoint', () => {
     expect(kills).toBe(KILLS)
   })
 
-  it('have the same rows in the end where 30 % of the answers fail in every way, and know of every credit', async () => {
+  it('have the same rows in the end if 30 % of the answers fail in every way, and account for every credit', async () => {
     const keys = {
       company_profiles: 'company',
       job_postings: 'job_id',
@@ -186,7 +186,7 @@ describe('pipelines over every endpoint', () => {
     expect(sure?.credits).toBeLessThanOrEqual(credits)
   })
 
-  it('are all that there are, but those of one search by hand', () => {
+  it('are all endpoints except those used only by hand', () => {
     const asked = PIPELINES.map(([, endpoint]) => endpoint as string)
     const byHand = ['company-search', 'people-filters', 'suggest']
     expect([...ENDPOINTS.keys()].toSorted()).toEqual([...asked, ...byHand].toSorted())

@@ -34,7 +34,7 @@ function setUmask(umask: number): void {
 }
 
 describe('with the widest umask', () => {
-  it('nothing in a data directory that was wide can be read by others; a snapshot folder elsewhere is as the umask says', async () => {
+  it('nothing in a once open data directory can be read by others; a snapshot folder elsewhere follows the umask', async () => {
     setUmask(0o000)
     const site = await openSite({ companies: 2, events: 40 })
     mkdirSync(site.dataDir)
@@ -77,7 +77,7 @@ describe('JOBTIDE_ANALYST_GROUP', () => {
       .filter((line) => !/^.00 /.test(line))
       .map((line) => line.replace(folder, ''))
 
-  it('lets the group read the copy for analysts and the statements beside it, and nothing else, also while and after the next run, until it is unset', async () => {
+  it('lets the group read only the copy for analysts and its macros, during and after the next run, until it is unset', async () => {
     // Modes for the group are set, not what the umask leaves.
     setUmask(0o077)
     const site = await openSite({ companies: 2, events: 40 })
@@ -121,7 +121,7 @@ describe('JOBTIDE_ANALYST_GROUP', () => {
 })
 
 describe('a data directory', () => {
-  it('that is wider is made private, and one that is narrower stays so', () => {
+  it('that is wider becomes private, and a narrower one stays', () => {
     const folder = temporaryFolder()
     for (const [before, after] of [
       [0o755, 0o700],
@@ -135,7 +135,7 @@ describe('a data directory', () => {
     chmodSync(folder, 0o700)
   })
 
-  it('holds what is below it on the disk: not what a symbolic link leads to, and not a neighbour', () => {
+  it('covers what is below it on the disk, but neither the target of a symbolic link nor a neighbour', () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'data'))
     mkdirSync(join(folder, 'share'))

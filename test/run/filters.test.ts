@@ -55,7 +55,7 @@ describe('a question with filters', () => {
     expect([...history.coverage.keys()]).toEqual(['org_a'])
   })
 
-  it('goes on from its own watermark, and shares it with a pipeline that asks the same', async () => {
+  it('continues from its own watermark, and shares it with a pipeline that asks the same', async () => {
     const late = [
       anEvent({ person: 'late vp', title: 'Vice President', detectedAt: NOW + HOUR, lagDays: 0 }),
       anEvent({ person: 'late engineer', detectedAt: NOW + HOUR, lagDays: 0 }),
@@ -75,7 +75,7 @@ describe('a question with filters', () => {
     expect(simulator.account().credits).toBe(120 + 10 + 10)
   })
 
-  it('asks for a company by its address, and by its id once its events told that', async () => {
+  it('asks for a company by its address, and by its id once events show it', async () => {
     const simulator = await simulate(EVENTS)
     const job = jobOver([], {
       organizations: [{ by: 'url', value: 'https://network.example/company/company-a' }],
@@ -96,7 +96,7 @@ describe('a question with filters', () => {
     expect(makePlan(asking(OFFICER).question, history, NOW)).toMatchObject({ neverAsked: 1 })
   })
 
-  it('that nothing fits says nothing of the list: no organisation of it is unknown', async () => {
+  it('without a match says nothing about the list: no organisation counts as unknown', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, asking({ title: 'Astronaut' }))
     const report = await nights.night(NOW)
@@ -120,7 +120,7 @@ describe('a run that stops in a filtered batch', () => {
     ])
   })
 
-  it('is not read on by another question: neither without filters nor with others', async () => {
+  it('is not continued by another question: neither without filters nor with others', async () => {
     for (const filters of [undefined, IN_TOWN]) {
       const simulator = await simulate(EVENTS)
       const nights = nightsOf(simulator, { ...asking(OFFICER), creditsLimit: 50 })
@@ -155,7 +155,7 @@ describe('a run that stops in a filtered batch', () => {
 })
 
 describe('the journal', () => {
-  it('says before the batches that a run asks with filters, each time it begins or goes on, and names them in each batch', async () => {
+  it('is recorded before the batches each time a run begins or resumes, and in each batch', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...asking(OFFICER), creditsLimit: 50 })
     await nights.night(NOW)

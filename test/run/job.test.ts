@@ -73,7 +73,7 @@ describe('readJob', () => {
     })
   })
 
-  it('takes everything from the pipeline file, its paths made absolute', async () => {
+  it('reads everything from the pipeline file, with absolute paths', async () => {
     const limits = 'limits: { credits: 70, requests_per_second: 2, concurrency: 3, max_wait: 2m }'
     const { pipeline, folder } = files(['event_types: [left, joined]', limits])
     expect(await readJob(pipeline, {}, DATA_DIR)).toEqual({
@@ -140,7 +140,7 @@ describe('readJob', () => {
     },
   )
 
-  it('lets each of the 7 overrides win over the file', async () => {
+  it('gives each of the 7 overrides precedence over the file', async () => {
     const { folder, pipeline } = files(['limits: { credits: 70, requests_per_second: 2 }'])
     const organizations = join(folder, 'other.txt')
     writeFileSync(organizations, 'org_c\norg_c\n')
@@ -178,19 +178,16 @@ describe('readJob', () => {
     'demo/snapshots',
     'jobtide.duckdb',
     'analyst.duckdb.new',
-  ])(
-    'refuses %s as the place of snapshots: Jobtide empties or fills that place itself',
-    async (to) => {
-      const { pipeline } = files()
-      const snapshotTo = join(DATA_DIR, to)
-      await expect(readJob(pipeline, { snapshotTo }, DATA_DIR)).rejects.toMatchObject({
-        exitCode: EXIT.usage,
-        message: expect.stringContaining(`snapshots cannot go to ${snapshotTo}`),
-      })
-    },
-  )
+  ])('refuses %s as the place of snapshots, because Jobtide uses it', async (to) => {
+    const { pipeline } = files()
+    const snapshotTo = join(DATA_DIR, to)
+    await expect(readJob(pipeline, { snapshotTo }, DATA_DIR)).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: expect.stringContaining(`snapshots cannot go to ${snapshotTo}`),
+    })
+  })
 
-  it('takes the first 1 of 2 organisations with a limit, which is another question', async () => {
+  it('uses the first of 2 organisations with a limit, which is another question', async () => {
     const { pipeline } = files(['limits: { credits_per_month: 400 }'])
     const part = await readJob(pipeline, { limit: 1 }, DATA_DIR)
     expect(part.question.organizations).toEqual([{ by: 'id', value: 'org_a' }])

@@ -26,7 +26,7 @@ async function killedExtraction(): Promise<{
 }
 
 describe('a journal whose older segment is lost', () => {
-  it('is refused by every command; once that is accepted, the next one buys every event back', async () => {
+  it('is refused by every command; once accepted, the next one buys every event back', async () => {
     const { site, events, credits } = await killedExtraction()
     expect(events.length).toBeGreaterThan(1_000)
     const run = (...args: string[]) => site.run([...args, '--json'])

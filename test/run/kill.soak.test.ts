@@ -165,7 +165,7 @@ async function killChain(chain: number, kills: number): Promise<Map<Stage, numbe
 }
 
 describe('backfill under SIGKILL', () => {
-  it(`ends as a run without a kill, after ${KILLS} kills in all stages, and no kill costs more than ${CONCURRENCY} pages`, async () => {
+  it(`ends like a run without a kill, after ${KILLS} kills in all stages, and no kill costs more than ${CONCURRENCY} pages`, async () => {
     const chains = Array.from({ length: CHAINS }, (_, chain) =>
       killChain(chain, Math.ceil((KILLS - chain) / CHAINS)),
     )

@@ -63,7 +63,7 @@ const bodyOf = (id: string) =>
   })
 const signed = (body: string) => createHmac('sha256', SECRET).update(body).digest('hex')
 
-it('keeps every acknowledged event once, no forged one, and misses none that was sent again until it was taken', async () => {
+it('keeps every acknowledged event once, no forged one, and every one that was sent until it was accepted', async () => {
   const site = await openSite({ companies: 2 })
   done(await site.call(['extract', site.pipeline]))
   const random = seededRandom(seedOf('JOBTIDE_LISTEN_SEED'))
@@ -143,7 +143,7 @@ it('keeps every acknowledged event once, no forged one, and misses none that was
   process.stdout.write(`10,000 deliveries in ${took.toFixed(1)} s, 20 kills: ${said}\n`)
 })
 
-it('cuts clients that are slow: with their headers after 5 s, with their body after 10 s', async () => {
+it('disconnects slow clients: with their headers after 5 s, with their body after 10 s', async () => {
   const site = await openSite({ companies: 1 })
   const receiver = new Receiver(site, 41_877)
   onTestFinished(() => void receiver.stop('SIGKILL'))

@@ -27,7 +27,7 @@ const WORKER = `
     await realClock.sleep(Math.random() * 20)
   }`
 
-it(`no two of 4 processes hold a lock whose file is damaged ${DAMAGES} times, and none waits for ever`, async () => {
+it(`no two of 4 processes hold a lock whose file is damaged ${DAMAGES} times, and none waits forever`, async () => {
   const folder = temporaryFolder()
   const turns = () => {
     const path = join(folder, 'turns')

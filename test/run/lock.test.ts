@@ -20,7 +20,7 @@ function take(dataDir: string, command: string, more: Partial<LockRequest> = {})
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('the lock of a data directory', () => {
-  it('is held once, names its holder, and is free when it is given back', async () => {
+  it('is held once, names its holder, and is free when it is released', async () => {
     const dataDir = join(temporaryFolder(), 'data')
     const lock = await take(dataDir, 'run', { pipeline: 'nightly' })
     const says = `\`jobtide run\` of pipeline nightly (process ${process.pid} on `
@@ -38,7 +38,7 @@ describe('the lock of a data directory', () => {
   })
 
   it.each(['scratch', 'published', 'reports', 'journal.salvage', 'jobtide.duckdb.new'])(
-    'takes no folder with a %s that others made for a data directory, and changes nothing there',
+    'accepts no folder with a %s of others as a data directory, and changes nothing there',
     async (name) => {
       const folder = temporaryFolder()
       for (const one of [name, 'journal', 'pipelines']) mkdirSync(join(folder, one))
@@ -54,7 +54,7 @@ describe('the lock of a data directory', () => {
   )
 
   it.each(['jobtide.duckdb', 'jobtide.duckdb.wal', 'analyst.duckdb', 'suppressed.json'])(
-    'takes no folder in which %s is a symbolic link, and leaves both as they are',
+    'accepts no folder in which %s is a symbolic link, and leaves both unchanged',
     async (name) => {
       const [folder, elsewhere] = [temporaryFolder(), join(temporaryFolder(), 'file')]
       writeFileSync(elsewhere, 'whole')
@@ -84,7 +84,7 @@ describe('the lock of a data directory', () => {
     expect(readdirSync(folder)).toContain('locks')
   })
 
-  it('is not held by what a file says: a note that a killed process left keeps no process out', async () => {
+  it('is not held by a file: the note of a killed process keeps no process out', async () => {
     const dataDir = temporaryFolder()
     const first = await take(dataDir, 'run')
     first.release()
@@ -96,7 +96,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('notes its holder in a file of its own: what a link in its place leads to stays as it is', async () => {
+  it('records its holder in its own file: the target of a link in its place stays unchanged', async () => {
     const dataDir = temporaryFolder()
     ;(await take(dataDir, 'run')).release()
     const theirs = join(dataDir, 'theirs')
@@ -107,7 +107,7 @@ describe('the lock of a data directory', () => {
     lock.release()
   })
 
-  it('is waited for until it is given back, which is said once', async () => {
+  it('is awaited until it is released, with one message', async () => {
     const dataDir = temporaryFolder()
     const backfill = await take(dataDir, 'backfill')
     const notices: string[] = []
@@ -123,7 +123,7 @@ describe('the lock of a data directory', () => {
     lock.release()
   })
 
-  it('is waited for no longer than max_wait, and not at all by who is told to stop', async () => {
+  it('is awaited no longer than max_wait, and not at all by a stopped command', async () => {
     const dataDir = temporaryFolder()
     const other = await take(dataDir, 'load')
     await expect(take(dataDir, 'run', { maxWaitMs: 300 })).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('the lock of a data directory', () => {
     other.release()
   })
 
-  it.each(['data', 'data/below'])('is refused with exit 2 where %s is a file', async (name) => {
+  it.each(['data', 'data/below'])('is refused with exit 2 if %s is a file', async (name) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'data'), '')
     const dataDir = join(folder, name)
@@ -155,7 +155,7 @@ describe('the lock of a data directory', () => {
     held.release()
   })
 
-  it('names what is in its place where it cannot be made again', async () => {
+  it('names what is in its place if it cannot be recreated', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'locks', 'work.duckdb')
     mkdirSync(file, { recursive: true })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { done, openSite, pipelineText } from '../helpers/run-cli.ts'
 
-it('is bought again only with --begin-again, where the month counts what was spent; others say what the warehouse holds', async () => {
+it('is bought again only with --begin-again, and the month counts what was spent; other commands say what the warehouse holds', async () => {
   const site = await openSite()
   for (const command of [['extract', site.pipeline], ['load']]) done(await site.call(command))
   const { credits } = site.simulator.account()
@@ -57,7 +57,7 @@ it('is bought again only with --begin-again, where the month counts what was spe
   ])
 }, 120_000)
 
-it('that is older than its warehouse, list and all, ends with 9 before anything is bought or loaded', async () => {
+it('that is older than its warehouse, including its list, is exit 9 before anything is bought or loaded', async () => {
   const site = await openSite()
   const parts = ['journal', 'journal.seals']
   const path = (name: string) => join(site.dataDir, name)
@@ -99,7 +99,7 @@ it('that is older than its warehouse, list and all, ends with 9 before anything 
   done(await site.call(['run', site.pipeline, '--no-publish']))
 }, 120_000)
 
-it('that went back with all of its data directory buys nothing where a snapshot knows of more, until --accept-shrink', async () => {
+it('that went back with its whole data directory buys nothing if a snapshot knows of more, until --accept-shrink', async () => {
   const site = await openSite()
   const to = join(site.folder, 'lake')
   writeFileSync(site.pipeline, pipelineText(['limits: { credits: 20 }']))
@@ -130,7 +130,7 @@ it('that went back with all of its data directory buys nothing where a snapshot 
   done(await site.call(run))
 }, 120_000)
 
-it('whose data directory is gone: a snapshot makes its warehouse, and a new journal buys all again into the same destination', async () => {
+it('whose data directory is gone: a snapshot restores the warehouse, and a new journal buys everything again into the same destination', async () => {
   const site = await openSite()
   const to = join(site.folder, 'lake')
   const run = ['run', site.pipeline, '--snapshot-to', to]

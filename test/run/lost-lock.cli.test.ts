@@ -31,7 +31,7 @@ async function pagesKept(site: Site, ...place: readonly string[]): Promise<numbe
   return row.pages
 }
 
-it(`a run whose locks are removed ends with 8 before it sends another request: a second run buys at most the ${CONCURRENCY} pages in flight again`, async () => {
+it(`a run whose locks are removed exits with 8 before another request: a second run buys at most the ${CONCURRENCY} pages in flight again`, async () => {
   const { site, first } = await beginInSlowSite()
   rmSync(join(site.dataDir, 'locks'), { recursive: true })
   const second = done(await site.run(['extract', site.pipeline, '--json']))
@@ -42,7 +42,7 @@ it(`a run whose locks are removed ends with 8 before it sends another request: a
   expect(bought).toBeLessThanOrEqual((await pagesKept(site)) + CONCURRENCY)
 }, 60_000)
 
-it('a run whose data directory is moved ends with 8, leaves nothing in its old place, and goes on in the new one', async () => {
+it('a run whose data directory is moved exits with 8, leaves nothing in the old place, and continues in the new one', async () => {
   const { site, first } = await beginInSlowSite()
   const moved = join(site.folder, 'moved')
   renameSync(site.dataDir, moved)

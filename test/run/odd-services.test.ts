@@ -41,7 +41,7 @@ async function endless(isEmpty: (asked: Asked) => boolean, pagePrice = 10) {
   return { url: `http://127.0.0.1:${port}`, clock, credits: () => credits }
 }
 
-it('pages that cost 20 exceed a budget of 10 once: the next run knows what a page costs, and asks nothing', async () => {
+it('pages that cost 20 exceed a budget of 10 once: the next run knows the price, and sends nothing', async () => {
   const service = await endless(({ page }) => page > 2, 20)
   const nights = nightsOf(service, { ...jobOver(['org_1']), creditsLimit: 10 })
   for (let night = 1; night <= 2; night += 1) {
@@ -77,7 +77,7 @@ describe('a run that covered nothing', () => {
     },
   ]
   it.each(cases)(
-    'is no success where $what: $of organisations end with exit 5 for at most $credits credits',
+    'is not a success if $what: $of organisations are exit 5 for at most $credits credits',
     async ({ of, isEmpty, credits, cause }) => {
       const service = await endless(isEmpty)
       const names = Array.from({ length: of }, (_, i) => `org_${i}`)

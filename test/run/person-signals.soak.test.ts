@@ -42,7 +42,7 @@ async function openSignals() {
 }
 
 describe('signals', () => {
-  it('are created once for each person, deliver signed to listen, and fill their tables; forget takes a person out', async () => {
+  it('are created once for each person, send signed deliveries to listen, and fill their tables; forget removes a person', async () => {
     const site = await openSignals()
     const plan = await site.json('plan', site.signals)
     expect(plan).toMatchObject({ credits_at_least: 0, credits_at_most: WATCHED })
@@ -128,7 +128,7 @@ describe('signals', () => {
     expect(await site.json('status')).toMatchObject({ deliveries_refused: 2 })
   })
 
-  it('are refused where anybody could deliver: an address for others needs a secret', async () => {
+  it('are refused if anyone could deliver: an address for others needs a secret', async () => {
     const site = await openSite({ companies: 1 })
     for (const [args, message] of [
       [['--host', '0.0.0.0'], 'anyone could deliver there'],

@@ -93,7 +93,7 @@ describe('the same question on the same UTC day', () => {
     if (how.kind === 'as-planned') expect(how.run).toBe(run)
   })
 
-  it('leaves a killed run alone that records were lost of: it is not known what it was to read', () => {
+  it('ignores a killed run with lost records, because it is unknown what it had to read', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     expect(kindOf(historyOf(killed))).toBe('as-planned')
     killed.isIncomplete = true
@@ -119,7 +119,7 @@ describe('on another day, or for another list', () => {
   const yesterday = (choices: RunChoices = {}) =>
     aRun({ at: YESTERDAY, outcome: 'budget', batches, ...choices })
 
-  it('reads on the batch that was begun and plans the other 2 again', () => {
+  it('continues the begun batch and plans the other 2 again', () => {
     const run = yesterday({ begun: ['s1'] })
     const how = beginning(historyOf(run), question, TODAY)
     if (how.kind !== 'carried-on') throw new Error(how.kind)
@@ -139,7 +139,7 @@ describe('on another day, or for another list', () => {
     expect(kindOf(history)).toBe('carried-on')
   })
 
-  it('reads on a batch of a run that asked another question, while its companies are in the list', () => {
+  it('continues a batch of a run with another question, while its companies are in the list', () => {
     const run = yesterday({ begun: ['s1'], question: 'other' })
     expect(kindOf(historyOf(run))).toBe('carried-on')
     const without = { ...question, organizations: question.organizations.slice(1) }
@@ -148,7 +148,7 @@ describe('on another day, or for another list', () => {
     expect(kindOf(historyOf(run), fewer)).toBe('new')
   })
 
-  it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
+  it('leaves a year that another question began if a night needs 2 days of it', () => {
     const night = [{ eventTypes: TYPES, from: null, to: TODAY - 30 * HOUR }]
     const choices = { begun: ['s1'], batches: [aBatch('s1', ['org_a'], null)] }
     for (const outcome of ['sampled', 'interrupted', null] as const) {
@@ -158,7 +158,7 @@ describe('on another day, or for another list', () => {
     }
   })
 
-  it('plans again what was dropped for a part of the list, when all of it is asked for on the same day', async () => {
+  it('plans a batch dropped for a part of the list again when the whole list is read on the same day', async () => {
     const clock = virtualClock(TODAY)
     const journal = aJournal(undefined, clock)
     const writer = journal.writer()
@@ -205,7 +205,7 @@ describe('on another day, or for another list', () => {
     expect(rest.organizations.map(({ value }) => value)).toEqual(['org_a', 'org_c'])
   })
 
-  it('plans again what was begun so long ago that events may have left its window unseen', () => {
+  it('plans a batch again that began so long ago that events may have left its window unseen', () => {
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 2 * DAY })))).toBe('carried-on')
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 31 * DAY })))).toBe('new')
     // What has no window is good at any age.
@@ -215,7 +215,7 @@ describe('on another day, or for another list', () => {
 })
 
 describe('runsToAbandon', () => {
-  it('are the killed runs of the pipeline but the one resumed', () => {
+  it('are the killed runs of the pipeline except the resumed one', () => {
     const killed = aRun({ id: 'run_1', question: 'other' })
     const resumed = aRun({ id: 'run_2' })
     const history = historyOf(

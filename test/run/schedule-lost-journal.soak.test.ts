@@ -13,7 +13,7 @@ schedule: "15 2 * * *"
 notify: { webhook: { url: "\${HOOK_URL}" } }
 `
 
-it('tells the loss once for each night, and that all is well again when the segment is back', async () => {
+it('reports the loss once for each night, and the recovery when the segment is back', async () => {
   const start = Math.floor(Date.now() / DAY) * DAY - 3 * DAY
   const site = await openScheduleSite(start, { companies: 2, events: 200, pipeline: PIPELINE })
   const journal = join(site.dataDir, 'journal')

@@ -120,7 +120,7 @@ const INCIDENTS: readonly Incident[] = [
   },
 ]
 
-it(`${NIGHTS} nights under schedule with ${INCIDENTS.length} incidents: each is told once, metrics agree with ledger and bill, no night is lost`, async () => {
+it(`${NIGHTS} nights under schedule with ${INCIDENTS.length} incidents: each is reported once, metrics agree with ledger and bill, no night is lost`, async () => {
   const start = Math.floor(Date.now() / DAY) * DAY - (NIGHTS >> 1) * DAY
   const site = await openScheduleSite(start - 12 * HOUR, { ...WORLD, pipeline: PIPELINE })
   if (site.disk === null)

@@ -109,7 +109,7 @@ describe('a schedule', () => {
     expect(site.began).toHaveLength(3)
   })
 
-  it('catches up one run, however many were missed; one that was made by hand is none that was missed', async () => {
+  it('catches up one run, however many were missed; a run by hand counts', async () => {
     const site = scheduleAt(NOON)
     site.note(NOON - 5 * DAY, 'done')
     await site.keep(HOUR)
@@ -120,7 +120,7 @@ describe('a schedule', () => {
     expect(byHand.began).toEqual([])
   })
 
-  it('takes up a run that was killed or stopped, once; one that another process works on it leaves alone', async () => {
+  it('resumes a killed or stopped run once, but not one that another process works on', async () => {
     for (const outcome of [null, 'interrupted'] as const) {
       const site = scheduleAt(NOON)
       site.note(NOON - HOUR, outcome)
@@ -135,7 +135,7 @@ describe('a schedule', () => {
     expect(other.began).toEqual([])
   })
 
-  it('takes up a run that is killed beside it once more, 10 minutes after it ended, and then at its next time', async () => {
+  it('resumes a run killed meanwhile once, 10 minutes after it ended, and then waits for its next time', async () => {
     const site = scheduleAt(NOON)
     site.outcome = null
     await site.keep(2 * DAY)
@@ -148,7 +148,7 @@ describe('a schedule', () => {
     expect(fixed.began).toEqual(['11-21T02:15'])
   })
 
-  it('sees within a minute that the machine slept over its time, and runs nothing twice when the clock is set back', async () => {
+  it('notices within a minute that the machine slept through a due time, and runs nothing twice when the clock is set back', async () => {
     const site = scheduleAt(NOON)
     site.note(NOON - 9 * HOUR, 'done')
     const kept = site.keep(2 * HOUR)
@@ -169,7 +169,7 @@ describe('a schedule', () => {
     expect(site.began).toEqual(['11-21T02:20'])
   })
 
-  it('runs within ten minutes what was due while its file was away, for 5 minutes or for 3 hours', async () => {
+  it('runs within ten minutes what was due while its file was missing, for 5 minutes or for 3 hours', async () => {
     for (const minutes of [5, 180]) {
       const site = scheduleAt(NOON)
       site.note(NOON - 9 * HOUR, 'done')
@@ -187,7 +187,7 @@ describe('a schedule', () => {
     expect(site.began.slice(0, 2)).toEqual(['11-21T02:15', '11-22T02:15'])
   })
 
-  it('goes on after a look that failed', async () => {
+  it('continues after a failed check', async () => {
     const site = scheduleAt(NOON)
     site.fails = true
     await site.keep(HOUR)

@@ -22,7 +22,7 @@ function chargedPages({ simulator }: Site): number[] {
 }
 
 describe('a signal', () => {
-  it('SIGTERM in the middle of the extraction ends with 143 within 10 s, and no page is bought twice', async () => {
+  it('SIGTERM during the extraction is exit 143 within 10 s, and no page is bought twice', async () => {
     const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
     const running = site.start(['run', site.pipeline, '--json'])
     await pagesAsked(site, 4)
@@ -47,7 +47,7 @@ describe('a signal', () => {
     expect(ledger).toEqual({ credits: site.simulator.account().credits })
   })
 
-  it('a second SIGINT ends the process at once, and the next run goes on all the same', async () => {
+  it('a second SIGINT ends the process at once, and the next run still continues', async () => {
     const site = await openSite({ faults: [{ slow: { delay_ms: 8_000 }, page: 3 }] })
     const running = site.start(['run', site.pipeline])
     await pagesAsked(site, 3)
@@ -104,7 +104,7 @@ describe('an older Node.js', () => {
     )
   })
 
-  it('is told by what package.json says, in a file that imports nothing before', () => {
+  it('matches package.json, in a file that imports nothing before the check', () => {
     const text = readFileSync(CLI, 'utf8')
     expect(text).not.toMatch(/^import |^export (?!\{\})|await|\?\.|\?\?/m)
     const { engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {

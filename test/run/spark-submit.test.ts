@@ -17,7 +17,7 @@ const submitted = (script: string) =>
   )
 
 describe('the command', () => {
-  it('gets the address of the job in the place that it names, else at its end', async () => {
+  it('gets the address of the job in place of {job}, else at its end', async () => {
     const says = (arguments_: readonly string[]) =>
       submitJob(
         {
@@ -31,7 +31,7 @@ describe('the command', () => {
     await expect(says(['job.py'])).rejects.toThrow('job.py,s3a://b/job.json')
   })
 
-  it('is that of the pipeline, unless the command line names DuckDB', () => {
+  it('is that of the pipeline unless the command line names DuckDB', () => {
     const build = { engine: 'spark' as const, submit: ['spark-submit'] }
     expect(sparkBuildOf(build, undefined)).toEqual({ submit: ['spark-submit'], address: null })
     expect(sparkBuildOf(build, 'duckdb')).toBeUndefined()
@@ -41,18 +41,18 @@ describe('the command', () => {
     )
   })
 
-  it('has succeeded when it ends with 0, and gets no key of ours', async () => {
+  it('succeeds with exit 0, and gets none of our keys', async () => {
     const keys =
       "process.exit('JOBTIDE_API_KEY' in process.env || process.env.SHOWN !== 'shown' ? 1 : 0)"
     await expect(submitted(keys)).resolves.toBeUndefined()
   })
 
-  it('has failed when it ends with another code, and its last words are told', async () => {
+  it('fails with any other code, and its last lines are shown', async () => {
     const failed = submitted("console.error('out of memory'); process.exit(3)")
     await expect(failed).rejects.toThrow('the Spark job ended with 3: out of memory')
   })
 
-  it('that is not there is told as such', async () => {
+  it('that is missing is named', async () => {
     const started = submitJob({ submit: ['no-such-program'], address: null }, 'file:///x', world)
     await expect(started).rejects.toThrow(/no-such-program cannot be started/)
   })

@@ -27,7 +27,7 @@ function stopAfter(steps: number) {
 }
 
 describe('build', () => {
-  it('writes the statements for analysts, again only where the file has others', async () => {
+  it('writes the macros for analysts, and again only if the file differs', async () => {
     const warehouse = await memoryWarehouse()
     const world = stopAfter(Number.POSITIVE_INFINITY)
     const { asKnownOn: path } = world.directory
@@ -61,7 +61,7 @@ describe('a stage that is told to stop', () => {
     warehouse.close()
   })
 
-  it('load stops after the batch that is merged, and the next load ends as if nothing had been', async () => {
+  it('load stops after the merged batch, and the next load ends as if it had never stopped', async () => {
     const pages = ['per_1', 'per_2'].map((person) => aPage([wireEvent(), wireEvent({ person })]))
     const journal = await journalOfPages(
       temporaryFolder(),

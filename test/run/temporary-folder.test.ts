@@ -52,13 +52,13 @@ describe('temporary folders', () => {
     expect(readdirSync(place)).toEqual([basename(left), `${basename(left)}.lock`])
   })
 
-  it('are not looked for where there is no place for them', async () => {
+  it('are not searched for without a place for them', async () => {
     vi.stubEnv('TMPDIR', '/nowhere')
     onTestFinished(() => void vi.unstubAllEnvs())
     await expect(removeLeftFolders()).resolves.toBeUndefined()
   })
 
-  it('whose process removes its lock while another one looks at it are not in use', async () => {
+  it('are not in use if their process removes its lock while another one checks it', async () => {
     const path = join(temporaryFolder(), 'lock')
     const lock = await tryProcessLock(path)
     lock?.release()

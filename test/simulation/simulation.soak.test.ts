@@ -74,7 +74,7 @@ async function live(simulation: Simulation): Promise<void> {
 }
 
 describe('nights that a seed makes up', () => {
-  it('are the same again, to the last step, where the seed is the same', async () => {
+  it('are the same to the last step for the same seed', async () => {
     for (const seed of [1, 2]) {
       const [once, again] = [await simulate(seed), await simulate(seed)]
       expect(again.steps).toEqual(once.steps)
@@ -82,7 +82,7 @@ describe('nights that a seed makes up', () => {
     }
   })
 
-  it(`${SEEDS} of them lose nothing, buy nothing unseen and claim nothing that is not there`, async () => {
+  it(`lose nothing, buy nothing unseen and claim nothing false, over ${SEEDS} seeds`, async () => {
     const seeds =
       ONLY === undefined ? Array.from({ length: SEEDS }, (_, n) => n + 1) : [Number(ONLY)]
     const totals = new Map<string, number>()

@@ -7,7 +7,7 @@ describe('the rate limit of the plan', () => {
   const ratesOf = (answer: { headers: Record<string, unknown> }) =>
     ['limit', 'remaining', 'reset'].map((name) => answer.headers[`x-ratelimit-${name}`])
 
-  it('lets in 3 requests a minute, counts down in the headers, and answers 429 to the fourth', async () => {
+  it('accepts 3 requests a minute, counts down in the headers, and answers 429 to the fourth', async () => {
     const simulator = await simulate([anEvent()], { rateLimit })
     expect(ratesOf(await simulator.post({}))).toEqual(['3', '2', '60'])
     expect(ratesOf(await simulator.post({}))).toEqual(['3', '1', '60'])
@@ -19,7 +19,7 @@ describe('the rate limit of the plan', () => {
     expect(simulator.account()).toMatchObject({ by_status: { 200: 3, 429: 1 }, credits: 30 })
   })
 
-  it('slides: each request makes room a minute after it was let in, to the millisecond', async () => {
+  it('slides: each request is free again a minute after it was accepted, to the millisecond', async () => {
     const simulator = await simulate([anEvent()], { rateLimit })
     const status = async (atMs: number) => {
       simulator.clock.nowMs = NOW + atMs

@@ -29,7 +29,7 @@ describe('a file of events', () => {
     },
   )
 
-  it('fills in missing keys with null and keeps keys that it does not know', async () => {
+  it('fills missing keys with null and keeps unknown keys', async () => {
     const { person, ...rest } = anEvent()
     const line = { ...rest, person: { profile_id: person.profile_id }, colour: 'red' }
     const source = await readEventsFile(fileOf('events.ndjson', linesOf([line])))

@@ -8,7 +8,7 @@ import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 
-it('simulate replaces its own list and an unused one, and refuses all else', () => {
+it('simulate replaces its own list and an unused one, and refuses anything else', () => {
   const folder = temporaryFolder()
   const path = join(folder, 'organizations.csv')
   const write = (to = path) =>
@@ -28,7 +28,7 @@ it('simulate replaces its own list and an unused one, and refuses all else', () 
   expect(() => write(join(folder, 'sub'))).toThrow('is not a list as simulate wrote it')
 })
 
-it('report replaces a report, and refuses all else', async () => {
+it('report replaces a report, and refuses anything else', async () => {
   const path = join(temporaryFolder(), 'page.html')
   const warehouse = await memoryWarehouse()
   const window = { from: 0, to: 1 }

@@ -35,7 +35,7 @@ describe('the rules of a search', () => {
     expect(simulator.account()).toMatchObject({ requests: 1, by_status: { 400: 1 }, credits: 0 })
   })
 
-  it('are met by what stands at their edge', async () => {
+  it('accept values at their limits', async () => {
     const simulator = await simulate(TWO)
     const requests: readonly (readonly [parameters: unknown, events: number])[] = [
       [{}, 2],

@@ -16,7 +16,7 @@ const source = createWorld({
 const headcounts = (behind: WorldBehind, at: number) =>
   new ServedWorld(behind, at).organizations().map(({ people }) => people)
 
-it('the headcounts at 50 moments, in any order, are those that a new world has at each', () => {
+it('the headcounts at 50 moments, in any order, equal those of a new world', () => {
   const behind = new WorldBehind(source)
   const counts = Array.from({ length: 50 }, (_, index) => {
     const at = START + ((index * 37) % 50) * 5 * DAY
@@ -27,7 +27,7 @@ it('the headcounts at 50 moments, in any order, are those that a new world has a
   expect(new Set(counts).size).toBeGreaterThan(20)
 })
 
-it('from one event to the next nothing is drawn again', () => {
+it('nothing is drawn again from one event to the next', () => {
   const behind = new WorldBehind(source)
   const moments = [...new Set(source.events.map(({ detectedAt }) => detectedAt))].toSorted(
     (a, b) => a - b,

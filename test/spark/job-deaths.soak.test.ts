@@ -79,7 +79,7 @@ async function twoNights(submit: readonly string[] = STAND_IN, env: Record<strin
 }
 
 describe('a Spark build', () => {
-  it(`leaves the snapshot before, or the whole new one, at ${KILLS} kills of job or publisher`, async () => {
+  it(`leaves the previous snapshot or the whole new one after ${KILLS} kills of job or publisher`, async () => {
     const { site, wanted, trial, isNew } = await twoNights()
     const random = seededRandom(SEED)
     const { tookMs } = done(await site.run(publishArgs(site, trial('clean'))))
@@ -109,7 +109,7 @@ describe('a Spark build', () => {
     expect(kept).toBeGreaterThan(0)
   }, 600_000)
 
-  it('that is published by two at once is published by one, and the other says so', async () => {
+  it('published by two at once is published by one, and the other says so', async () => {
     const { site, at, before, wanted } = await twoNights()
     cpSync(site.dataDir, at('other-data'), { recursive: true })
     const both = [site.dataDir, at('other-data')].map((data) =>

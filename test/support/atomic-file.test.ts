@@ -15,7 +15,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 useFaultyDisk()
 
 describe('makeFolders', () => {
-  it('says which it made first, makes none twice, and refuses a file in the place of one', () => {
+  it('returns the first one that it created, creates none twice, and refuses a file in its place', () => {
     const root = temporaryFolder()
     expect(makeFolders(join(root, 'a', 'b', 'c'))).toBe(join(root, 'a'))
     expect(makeFolders(join(root, 'a', 'b', 'c'))).toBeNull()
@@ -24,7 +24,7 @@ describe('makeFolders', () => {
     expect(() => makeFolders(join(root, 'file', 'd'))).toThrow(/EEXIST|ENOTDIR/)
   })
 
-  it('ends where a folder takes no other, as a mount without its source', () => {
+  it('fails if a folder accepts no other, like a mount without its source', () => {
     expect(() => makeFolders('/proc/jobtide/a/b')).toThrow(/ENOENT|EACCES|EROFS/)
   })
 })
@@ -56,7 +56,7 @@ describe('writeFileAtomic', () => {
     },
   )
 
-  it('goes on after writes that take 3 bytes at a time', () => {
+  it('continues after writes of 3 bytes at a time', () => {
     const path = join(temporaryFolder(), 'file')
     disk.longestWrite = 3
     writeFileAtomic(path, 'ten bytes!')
@@ -104,7 +104,7 @@ describe('removeFile', () => {
   const immutable = (path: string, sign: '+' | '-') =>
     spawnSync('chattr', [`${sign}i`, path]).status === 0
 
-  it('takes a file that is not there, and says of an immutable one that it may not be removed', (context) => {
+  it('accepts a missing file, and says that an immutable one may not be removed', (context) => {
     const path = join(temporaryFolder(), 'file')
     expect(() => removeFile(path)).not.toThrow()
     writeFileSync(path, '')
@@ -120,7 +120,7 @@ describe('removeFile', () => {
 })
 
 describe('linkOnce', () => {
-  it('names a file once, and says of a file system without hard links what it is', () => {
+  it('names a file once, and names a file system without hard links', () => {
     const folder = temporaryFolder()
     const [file, name] = [join(folder, 'file'), join(folder, 'name')]
     writeFileSync(file, '')

@@ -24,7 +24,7 @@ describe('asStorageError', () => {
     ['EIO', 'the disk reports an input/output error'],
     ['EACCES', 'permission denied', /^Check the owner/],
     ['EPERM', 'permission denied', /^Check the owner/],
-  ])('says of %s that %s, and exits with 9', (code, meaning, fix = /^Make room or fix/) => {
+  ])('says of %s that %s, and exits with 9', (code, meaning, fix = /^Free space, or fix/) => {
     const cause = systemError(code, 'write')
     expect(asStorageError(cause, 'journal data/journal')).toMatchObject({
       name: 'StorageError',
@@ -52,7 +52,7 @@ describe('asStorageError', () => {
     },
   )
 
-  it('knows a quota by its number: Node has no name for it', () => {
+  it('recognises a quota by its number, because Node has no name for it', () => {
     const errno = -constants.errno.EDQUOT
     const cause = Object.assign(systemError('UNKNOWN', 'write'), { errno })
     const message = 'journal: the disk quota is used up (EDQUOT)'
@@ -66,7 +66,7 @@ describe('asStorageError', () => {
     'text',
     null,
     undefined,
-  ])('gives %s back as it is', (value) => {
+  ])('returns %s unchanged', (value) => {
     expect(asStorageError(value, 'anything')).toBe(value)
   })
 })

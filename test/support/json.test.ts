@@ -30,7 +30,7 @@ describe('JSON without lone surrogates', () => {
     expect(JSON.parse(withoutLoneSurrogates(json))).toBe(text)
   })
 
-  it('says the same of any value, with U+FFFD for each half of a pair', () => {
+  it('gives the same text for any value, with U+FFFD for each half of a pair', () => {
     const unit = fc.constantFrom('a', '\\', '"', 'u', '\ud83d', '\ude00', '\n', 'd83d')
     const text = fc.string({ unit })
     fc.assert(

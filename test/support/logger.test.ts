@@ -102,7 +102,7 @@ describe('the log scrubber', () => {
 })
 
 describe('a log line', () => {
-  it('is one line of JSON in either log, with a time in ISO 8601, whatever is in it', () => {
+  it('is one line of JSON in either log, with a time in ISO 8601, whatever it contains', () => {
     const lines = logged({ name: 'a\r\nb\u001B[31m' }, 'two\nlines').trimEnd().split('\n')
     expect(lines).toHaveLength(2)
     for (const line of lines) {
@@ -169,7 +169,7 @@ it.each([
   )
 })
 
-it('a text of 100,000 escapes of the characters of a key ends, also where they repeat', () => {
+it('a text of 100,000 escaped characters of a key is searched in time, even if they repeat', () => {
   const scrubber = createScrubber()
   scrubber.add('aaaabbbbaaaac')
   const began = performance.now()
@@ -193,7 +193,7 @@ it.each(['toLowerCase', 'toUpperCase'] as const)(
 )
 
 it.each([createLogger, createJsonLog])(
-  'a field of one line stands on no later one of %o; those of the run stand on each, as they are then',
+  'a field of one line is on no later one of %o; those of the run are on each, with their current value',
   (create) => {
     const lines: string[] = []
     const run: Record<string, string> = { pipeline: 'nightly' }

@@ -7,7 +7,7 @@ import { MIB } from '../../src/support/units.ts'
 import { engineSettings } from '../../src/warehouse/engine-settings.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-it('is at most that of the machine, and what was configured', () => {
+it('is at most that of the machine and the configured one', () => {
   expect(memoryOfProcess()).toBeLessThanOrEqual(totalmem())
   vi.spyOn(process, 'constrainedMemory').mockReturnValue(256 * MIB)
   expect(memoryOfProcess()).toBe(256 * MIB)
@@ -23,7 +23,7 @@ function engineIn(mebibytes: number, path = ':memory:') {
 }
 
 describe('the engine’s share of the memory', () => {
-  it('is half of what the process may take, over a file of 1 KB and over one of 100 GiB', () => {
+  it('is half of the process’s limit, over a file of 1 KB and over one of 100 GiB', () => {
     const path = join(temporaryFolder(), 'warehouse.duckdb')
     for (const bytes of [1_024, 100 * 1_024 * MIB]) {
       writeFileSync(path, '')
@@ -32,7 +32,7 @@ describe('the engine’s share of the memory', () => {
     }
   })
 
-  it('leaves 224 MiB for the rest, has fewer threads where it is small, and 4 at most', () => {
+  it('leaves 224 MiB for the rest, and has fewer threads if it is small, at most 4', () => {
     expect(engineIn(256)).toEqual({ limit: 64, threads: 1 })
     expect(engineIn(300)).toEqual({ limit: 76, threads: 1 })
     expect(engineIn(400)).toEqual({ limit: 176, threads: 1 })

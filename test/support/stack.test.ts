@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
 import { stackOf } from '../../src/support/stack.ts'
 
-it('a stack trace of the bundle names lines of src; what has no map stays as it is', () => {
+it('a stack trace of the bundle names lines of src; other lines stay unchanged', () => {
   const bundle = join(packageRoot, 'dist', 'bundle', 'jobtide.cjs')
   const { line, column } = placeOf(bundle, 'throw new NoSqlError')
   const error = new Error('broken')

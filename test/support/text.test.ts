@@ -8,7 +8,7 @@ import { rounds } from '../helpers/tier.ts'
 const numRuns = rounds('JOBTIDE_TEXTS', 300, 20_000)
 
 describe('a text from outside on a terminal', () => {
-  it('has a dot for what a terminal obeys, and nothing for what is invisible', () => {
+  it('has a dot for control characters, and nothing for invisible ones', () => {
     expect(printable('A\u001b[2J\u009b1m\nB')).toBe('A·[2J·1m·B')
     expect(printable('mp3.\u202Egpj')).toBe('mp3.·gpj')
     expect(printable('a\u200B\u2060\uFEFF\u00AD\u{E0041}b')).toBe('ab')
@@ -20,13 +20,13 @@ describe('a text from outside on a terminal', () => {
     expect(printable('Zoë Łukasz Şahin 張偉 Ελένη')).toBe('Zoë Łukasz Şahin 張偉 Ελένη')
   })
 
-  it('is as short as one that was kept as one line', () => {
+  it('is as short as a text kept on one line', () => {
     expect(onOneLine(' a\r\n\tb\u200B\u202E\u001B[1m c\u2028d ')).toBe('a b [1m c d')
   })
 })
 
 describe('JSON', () => {
-  it(`is the same value with everything escaped that a terminal obeys (${numRuns} random texts)`, () => {
+  it(`is the same value with all control characters escaped (${numRuns} random texts)`, () => {
     fc.assert(
       fc.property(fc.dictionary(hostileText, hostileText), (value) => {
         for (const indent of [0, 2]) {
@@ -62,7 +62,7 @@ describe('CSV for spreadsheets', () => {
     expect(parse(csvLine([text, 'x']))).toEqual([[text, 'x']])
   })
 
-  it('leaves numbers alone, also those that come as text', () => {
+  it('leaves numbers alone, even as text', () => {
     const numbers = [-5, 1.5, '-12.50', '+3', '-1e-7', '-9007199254740993', null, true]
     expect(csvLine(numbers, true)).toBe(csvLine(numbers))
   })

@@ -6,14 +6,14 @@ import { newUlid, ulidTime } from '../../src/support/ulid.ts'
 describe('a ULID', () => {
   const times = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 
-  it('is that of the specification, and differs 10,000 times of 10,000 within one millisecond', () => {
+  it('follows the specification, and differs 10,000 times of 10,000 within one millisecond', () => {
     const fixed = newUlid(1_469_918_176_385, new Uint8Array(16))
     expect(fixed).toBe('01ARYZ6S410000000000000000')
     const made = Array.from({ length: 10_000 }, () => newUlid(1_700_000_000_000))
     expect(new Set(made).size).toBe(10_000)
   })
 
-  it('has 26 characters, sorts as text in the order of time, and gives its time back', () => {
+  it('has 26 characters, sorts by time as text, and returns its time', () => {
     fc.assert(
       fc.property(times, times, (a, b) => {
         expect(newUlid(a)).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
@@ -48,7 +48,7 @@ describe('stableJson', () => {
 })
 
 describe('jsonOrNull', () => {
-  it('gives the value of a text, and null for what is no JSON', () => {
+  it('returns the value of a text, and null for invalid JSON', () => {
     expect(jsonOrNull('{"a":[1]}')).toEqual({ a: [1] })
     for (const text of ['', '{', 'null', "{'a': 1}"]) expect(jsonOrNull(text)).toBeNull()
   })

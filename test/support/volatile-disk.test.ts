@@ -47,7 +47,7 @@ function syncFolder(path: string): void {
   fs.closeSync(folder)
 }
 
-it('keeps what was synced with its folder, and may lose a name without', async () => {
+it('keeps a file synced with its folder, and may lose a name without the sync', async () => {
   const put = (root: string) => write(join(root, 'a'), 'wx', 'x')
   const synced = (root: string) => {
     put(root)
@@ -57,7 +57,7 @@ it('keeps what was synced with its folder, and may lose a name without', async (
   expect(Object.keys(await after(put)).toSorted()).toEqual(['nothing', 'x'])
 })
 
-it('keeps all, none, the beginning or single sectors of what was not synced, and all of what was', async () => {
+it('keeps all, none, the beginning or single sectors of unsynced data, and all synced data', async () => {
   const found = await after((root) => {
     write(join(root, 'a'), 'wx', 'x')
     syncFolder(root)
@@ -89,7 +89,7 @@ it('undoes a rename and a removal without a sync of the folder, also of node:fs/
   expect(Object.keys(removed).toSorted()).toEqual(['nothing', 'x'])
 })
 
-it('takes for written what a failed fsync did not write: the next one does not write it either', async () => {
+it('treats data of a failed fsync as written: the next one does not write it either', async () => {
   const found = await after((root) => {
     write(join(root, 'a'), 'wx', 'x'.repeat(512))
     syncFolder(root)

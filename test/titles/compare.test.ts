@@ -37,7 +37,7 @@ describe('compareTitles', () => {
     expect(compareTitles('Zorblax', 'Zorblax, Berlin').label).toBe('retitle')
   })
 
-  it('is surer of two levels than of a step inside one, and not sure at all of what it does not know', () => {
+  it('is surer of two levels than of a step within one, and unsure of unknown titles', () => {
     const levels = compareTitles('Software Engineer', 'Director of Engineering').confidence
     const step = compareTitles('Chief Marketing Officer', 'Chief Executive Officer').confidence
     expect(levels).toBeGreaterThan(step)

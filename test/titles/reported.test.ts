@@ -53,7 +53,7 @@ describe('a title that was reported as read wrong', () => {
       expect(understandTitle(title).isSideRole, title).toBe(isSideRole)
   })
 
-  it('is unsure of 5 abbreviations that mean several offices, and sure of those that are spelled out', () => {
+  it('is unsure of 5 abbreviations with several meanings, and sure of the spelled-out offices', () => {
     for (const title of ['CDO', 'CSO', 'CCO', 'CRO', 'cpo', 'VP & CRO']) {
       expect(understandTitle(title), title).toMatchObject({
         level: 'cxo',
@@ -77,7 +77,7 @@ describe('a title that was reported as read wrong', () => {
     expect(understandTitle(title).core).toContain(letter)
   })
 
-  it('takes accents off Latin, Greek and Cyrillic, and points of vowels off Hebrew and Arabic', () => {
+  it('removes accents from Latin, Greek and Cyrillic, and vowel points from Hebrew and Arabic', () => {
     expect(understandTitle('ДИРЕКТОР ПО ПРОДАЖАМ').core).toBe('sales management')
     for (const [one, other] of [
       ['Ingénieur', 'INGENIEUR'],
@@ -109,7 +109,7 @@ describe('a title that was reported as read wrong', () => {
     }
   })
 
-  it('takes a word of Indonesian that English jokes with for one only where Indonesian puts it', () => {
+  it('reads an Indonesian word that English jokes with only where Indonesian puts it', () => {
     expect(understandTitle('Guru Matematika').function).toBe('education')
     expect(understandTitle('Marketing Guru').function).toBe('marketing')
   })
@@ -166,7 +166,7 @@ describe('a change of title that was reported as read wrong', () => {
     expect(compareTitles(previous, current).label).toBe(label)
   })
 
-  it('is told without certainty between a head and a vice president of one field', () => {
+  it('is uncertain between a head and a vice president of one field', () => {
     expect(compareTitles('VP of Sales', 'Head of Sales').confidence).toBe(0.6)
     expect(compareTitles('Head of Sales', 'VP of Sales').confidence).toBe(0.6)
   })

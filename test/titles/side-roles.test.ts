@@ -29,7 +29,7 @@ describe('a role beside a main job', () => {
     expect(wrong(titles, 'isSideRole', false)).toEqual([])
   })
 
-  it('tells advice that may come from outside, whether it is a job or not', () => {
+  it('recognises advice that may come from outside, whether it is a job or not', () => {
     const some =
       'Advisor; Technical Advisor; Senior Advisor; Strategic Advisor; Advisory Board Member; Scientific Advisor; Venture Partner'
     expect(wrong(some, 'isAdvisory', true)).toEqual([])
@@ -50,7 +50,7 @@ describe('a role beside a main job', () => {
     expect(compareTitles(previous, current)).toEqual(said)
   })
 
-  it('is what who held a post steps down to', () => {
+  it('is what the holder of a post steps down to', () => {
     expect(compareTitles('CEO', 'Board Member').label).toBe('demotion')
     expect(compareTitles('CTO', 'Technical Advisor').label).toBe('demotion')
   })

@@ -32,7 +32,7 @@ describe('the taxonomy of titles', () => {
 })
 
 describe('a file of the taxonomy', () => {
-  it('is kept as it was parsed when the package was built, and not for a text that was changed since', () => {
+  it('is kept as parsed when the package was built, unless the text changed since', () => {
     const names = shippedLists()
     expect(names).toContain(join('config', 'pseudo-employers.yaml'))
     expect(names.length).toBeGreaterThan(15)
@@ -43,7 +43,7 @@ describe('a file of the taxonomy', () => {
     }
   })
 
-  it('is read by commands as what was made of it, kept under a hash of all files; src makes the same', async () => {
+  it('is read by commands in its built form, under a hash of all files; src makes the same', async () => {
     await import('../../src/titles/compare.ts')
     const made = madeNow()
     expect(made.size).toBeGreaterThan(30)
@@ -78,7 +78,7 @@ ladders:
 `
 
 describe('ladders', () => {
-  it('reads 3 rungs for 2 organisations; the first rung whose words stand in the title decides', () => {
+  it('reads 3 rungs for 2 organisations; the first rung whose words are in the title decides', () => {
     const bank = parseYaml(BANK, 'ladders.yaml', laddersSchema).ladders
     const read = ladderReader(bank)
     const reading = (title: string) => read('bank', splitTitle(title))
@@ -111,7 +111,7 @@ describe('ladders', () => {
     expect(() => parseYaml(text, 'ladders.yaml', laddersSchema)).toThrow(`ladders.yaml:${message}`)
   })
 
-  it('ships with none: a title means the same at every organisation until somebody says otherwise', () => {
+  it('ships with none: a title means the same at every organisation by default', () => {
     expect(ladders).toEqual([])
   })
 

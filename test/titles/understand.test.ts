@@ -105,7 +105,7 @@ describe('understandTitle', () => {
     )
   })
 
-  it('answers a title of 10,000 characters by how it begins', () => {
+  it('reads a title of 10,000 characters by its beginning', () => {
     expect(levelOf(`Senior Engineer ${'x'.repeat(10_000)}`)).toBe('senior')
     expect(levelOf('🦄'.repeat(5_000))).toBe('unknown')
   })

@@ -25,7 +25,7 @@ const write = <T>(path: string, work: (warehouse: Warehouse) => Promise<T>) =>
   withWarehouse({ path, mode: 'write' }, work)
 
 describe('erasing from a warehouse', () => {
-  it('leaves tables, views and macros of the user in the file, without rows about 1 of 200 people, and no byte of them', async () => {
+  it('keeps tables, views and macros of the user, without rows about 1 of 200 people, and no byte of them', async () => {
     const path = newPath()
     await write(path, (warehouse) =>
       warehouse.run(
@@ -62,7 +62,7 @@ describe('erasing from a warehouse', () => {
     await expect(again).rejects.toThrow(/duplicate key/i)
   })
 
-  it('says which table of the user cannot be copied, and the file stays', async () => {
+  it('names the table of the user that cannot be copied, and the file stays', async () => {
     const path = newPath()
     // The engine copies tables in no order that can be told, and refuses a row before the one that it refers to.
     const chain = Array.from({ length: 9 }, (_, n) => {
@@ -77,7 +77,7 @@ describe('erasing from a warehouse', () => {
     expect(await write(path, (warehouse) => warehouse.all('from t8'))).toEqual([{ id: 1 }])
   })
 
-  it('leaves out events from before a day, and versions that are then alone', async () => {
+  it('removes events from before a day, and versions that are then single', async () => {
     const path = newPath()
     const day = (changed_at: string, detected_at = changed_at) => ({ changed_at, detected_at })
     const before = erasable({ eventsBefore: Date.UTC(2025, 0, 1) })

@@ -69,7 +69,7 @@ describe('the first creation of a warehouse file', () => {
 })
 
 describe('a warehouse file', () => {
-  it('asks its readers for DuckDB 1.3, also when it was copied because something was erased', async () => {
+  it('needs DuckDB 1.3 for reading, even after it was copied for an erasure', async () => {
     const path = await aFile()
     const versionOf = async () => {
       await memory.run(`attach ${quoteText(path)} as file (read_only)`)
@@ -86,7 +86,7 @@ describe('a warehouse file', () => {
 })
 
 describe('a warehouse whose file was deleted', () => {
-  it('begins empty: the log that stayed behind is not taken for its own', async () => {
+  it('begins empty, without the log that an old one left', async () => {
     const path = filePath()
     // Ends without closing, so that its transaction is in the log only.
     const script = `
@@ -119,14 +119,14 @@ describe('a path', () => {
     },
   )
 
-  it('at which a folder is in the place of the warehouse ends with 9', async () => {
+  it('with a folder in place of the warehouse is exit 9', async () => {
     const path = temporaryFolder()
     await expect(openWarehouse({ path, mode: 'write' })).rejects.toMatchObject({ exitCode: 9 })
   })
 })
 
 describe('memory', () => {
-  it('that is used up ends with exit 9 and say that nothing is lost', () => {
+  it('that is exhausted is exit 9, and says that nothing is lost', () => {
     const error = new Error(
       'Out of Memory Error: could not allocate block of size 256.0 KiB (96.0 MiB used)',
     )
@@ -137,7 +137,7 @@ describe('memory', () => {
   })
 })
 
-it('an fsync that the disk refuses to the engine is exit 9, and no defect', () => {
+it('an fsync that the disk refuses to the engine is exit 9 instead of a defect', () => {
   for (const text of [
     'fsync failed!',
     'Failed to create checkpoint because of error: fsync failed!',
@@ -159,7 +159,7 @@ it.each([
   })
 })
 
-it('no room for what does not fit into memory is exit 9, also where a log is read again, and no damage', () => {
+it('no disk space to spill is exit 9 instead of damage, even while a log is replayed', () => {
   const room = 'failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).'
   for (const text of [
     `TransactionContext Error: Failed to commit: ${room}`,
@@ -173,7 +173,7 @@ it('no room for what does not fit into memory is exit 9, also where a log is rea
 })
 
 describe('a warehouse opened to read', () => {
-  it('changes not a byte, and refuses to write', async () => {
+  it('changes no byte, and refuses to write', async () => {
     const path = await aFile()
     const before = readFileSync(path)
     const { mtimeMs } = statSync(path)
@@ -189,7 +189,7 @@ describe('a warehouse opened to read', () => {
     expect(readdirSync(join(path, '..'))).toEqual(['jobtide.duckdb'])
   })
 
-  it('needs a file: exit 2 and no file made', async () => {
+  it('needs a file: exit 2, and none is created', async () => {
     const path = filePath()
     await expect(openWarehouse({ path, mode: 'read' })).rejects.toMatchObject({
       name: 'ConfigError',
@@ -200,7 +200,7 @@ describe('a warehouse opened to read', () => {
 })
 
 describe('a warehouse that another process holds', () => {
-  it('is locked: exit 8, the program is named, also after 5 s for who wants to write, and it opens once the other has ended', async () => {
+  it('is locked: exit 8 and the program’s name, after 5 s for a writer, and it opens once the other has ended', async () => {
     const path = await aFile()
     const engine = import.meta.resolve('@duckdb/node-api')
     const script = `
@@ -272,7 +272,7 @@ describe('errors about the SQL', () => {
     `select * from "could not read enough bytes"`,
     `corrupt checksum`,
     `select error('read-only file system')`,
-  ])('are SQL errors though they quote other words: %s', async (sql) => {
+  ])('are SQL errors even if they quote other words: %s', async (sql) => {
     await expect(memory.all(sql)).rejects.toMatchObject({ name: 'SqlError', exitCode: 1 })
   })
 })
@@ -328,7 +328,7 @@ describe('append', () => {
 })
 
 describe('a text that begins with U+FEFF', () => {
-  it('comes back as it was stored, short or long, by every way of reading', async () => {
+  it('is read back as stored, short or long, in every way', async () => {
     const ids = ['\ufeffper_1', `\ufeff\ufeff${'p'.repeat(40)}`]
     const sql = `select unnest(['${ids.join("','")}']) as id`
     expect(await memory.all(sql)).toEqual(ids.map((id) => ({ id })))
@@ -340,7 +340,7 @@ describe('a text that begins with U+FEFF', () => {
 })
 
 describe('transaction', () => {
-  it('keeps everything or nothing, and the connection works on', async () => {
+  it('keeps everything or nothing, and the connection still works', async () => {
     await memory.run('create or replace table t (a integer)')
     const reason = new Error('in the middle')
     const work = memory.transaction(async () => {
@@ -366,7 +366,7 @@ describe('a quoted text', () => {
     `$1`,
     `\\'; select 1`,
     `漢字 \u202e 🎈`,
-  ])('is itself again, as a value and as a name: %j', async (text) => {
+  ])('survives as a value and as a name: %j', async (text) => {
     const rows = await memory.all(`select ${quoteText(text)} as ${quoteIdentifier(text)}`)
     expect(rows).toEqual([{ [text]: text }])
   })
@@ -382,7 +382,7 @@ describe('schema files', () => {
     return { warehouse, file: (name: string) => join(folder, name), apply }
   }
 
-  it('that come later are applied to a warehouse that exists, once, in order', async () => {
+  it('that come later are applied to an existing warehouse, once, in order', async () => {
     const { warehouse, apply, file } = await aWarehouse()
     writeFileSync(file('000008_b.sql'), 'create table b as select * from a;')
     writeFileSync(file('000007_a.sql'), 'create table a (n integer);')
@@ -414,7 +414,7 @@ describe('schema files', () => {
     })
   })
 
-  it('that fail half-way leave nothing behind and are applied whole the next time', async () => {
+  it('that fail half-way leave nothing behind and are applied completely the next time', async () => {
     const { warehouse, apply, file } = await aWarehouse()
     writeFileSync(
       file('000004_half.sql'),
@@ -435,7 +435,7 @@ describe('a database file', () => {
     return { folder, path: join(folder, 'jobtide.duckdb') }
   }
 
-  it('is removed with its log, and nothing else; nothing where there is none', () => {
+  it('is removed with its log and nothing else, if it exists', () => {
     const { folder, path } = folderWith('jobtide.duckdb', 'jobtide.duckdb.wal', 'analyst.duckdb')
     removeDatabase(path)
     removeDatabase(path)
@@ -449,7 +449,7 @@ describe('a database file', () => {
     expect(readFileSync(path, 'utf8')).toBe('finished')
   })
 
-  it('that is not there leaves the old one and its log as they are', async () => {
+  it('that is missing leaves the old one and its log unchanged', async () => {
     const { folder, path } = folderWith('jobtide.duckdb', 'jobtide.duckdb.wal')
     await expect(replaceDatabase(path, join(folder, 'finished'))).rejects.toThrow(/ENOENT/)
     expect(readdirSync(folder)).toEqual(['jobtide.duckdb', 'jobtide.duckdb.wal'])

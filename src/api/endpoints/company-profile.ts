@@ -1,4 +1,4 @@
-/** The page of a company: who it is, how many people it has, where it is, whom it belongs to. */
+/** A company's page: who it is, how many people it has, where it is, and who owns it. */
 
 import { z } from 'zod'
 import { ONE_THING, exactly, flag, reading, type Endpoint, type LookupRequest } from './endpoint.ts'
@@ -10,7 +10,7 @@ const FUNDING_CREDITS = 5
 const LONGEST_URL = 500
 const CONTACTS = ['message', 'extracted_contacts']
 
-// A part that failed says why in place of its data, and is not billed.
+// A section that failed holds the reason instead of data, and is not billed.
 const part = z
   .looseObject({ error: z.unknown().optional() })
   .nullish()
@@ -42,7 +42,7 @@ export const companyProfile: Endpoint = {
     most: PROFILE_CREDITS + partsPrice(request, () => true),
   }),
 
-  // That there is no such page is billed.
+  // "No such page" is billed.
   read: reading(
     { schema, absent: exactly(PROFILE_CREDITS), otherwise: 'it has no company in message' },
     ({ message }, { request }) => {

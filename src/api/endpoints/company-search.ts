@@ -1,4 +1,4 @@
-/** Companies by words, size, industry, and whether they hire. */
+/** Searches companies by keyword, size, industry, and whether they are hiring. */
 
 import { z } from 'zod'
 import { flag, listOf, numericId, type Endpoint } from './endpoint.ts'
@@ -14,7 +14,7 @@ export const companySearch: Endpoint = {
   mayBeEmpty: true,
   request: z.strictObject({
     keyword: z.string().min(1).optional(),
-    company_sizes: listOf(z.enum(SIZES), `expected some of ${SIZES.join(', ')}`).optional(),
+    company_sizes: listOf(z.enum(SIZES), `expected one or more of ${SIZES.join(', ')}`).optional(),
     has_jobs: flag.optional(),
     industries: listOf(numericId, 'expected ids, which are numbers').optional(),
   }),

@@ -1,43 +1,43 @@
 /**
- * The declaration of an endpoint, which each file of this folder exports. Everything else (planning, budget, journal,
- * resuming, tables) is the same for every endpoint. Job changes have a separate reader: their lists move all the time,
- * and do not state their length.
+ * The declaration of an endpoint, which each file in this folder exports. Everything else (planning, budget, journal,
+ * resuming, tables) is the same for every endpoint. Job changes have a reader of their own, because their lists move
+ * all the time and do not state their length.
  */
 
 import { z } from 'zod'
 
 /** An endpoint that pipelines of `kind: collect` ask. */
 export interface Endpoint {
-  /** Its name in pipeline files and tables; that of its file. */
+  /** Its name in pipeline files and tables, and the name of its file. */
   readonly name: string
   readonly path: string
-  /** For one that is asked by GET: path and query of a request, in place of a body. */
+  /** For a GET endpoint: path and query of a request, which has no body. */
   readonly target?: (request: LookupRequest) => string
   /** The member of a request that a line of `for_each` fills unless the pipeline names another, such as `url`. */
   readonly subject: string
-  /** Whether an empty answer can be correct: a list, such as that of a search. */
+  /** Whether an empty answer can be correct, as for a search. */
   readonly mayBeEmpty?: true
-  /** A request, but for the page; unknown members are refused. The rules are the service's. */
+  /** A request without its page; unknown members are refused. The rules are the service's. */
   readonly request: z.ZodObject
-  /** Whether it takes members whose names the service does not document: `+name` is sent as `name`. */
+  /** Whether it accepts members that the service does not document: `+name` is sent as `name`. */
   readonly takesOthers?: true
-  /** The member that carries the webhook's secret: it comes from the environment, and is in no file. */
+  /** The member that carries the webhook's secret, which comes from the environment and is never stored. */
   readonly secret?: string
-  /** The member that asks for a page; null where an answer is all there is. */
+  /** The member that asks for a page; null if every answer is complete. */
   readonly pages: string | null
-  /** Of an endpoint with pages: whether the answer to this request is all there is. */
+  /** For an endpoint with pages: whether this request has a single page. */
   readonly isOnePage?: (request: LookupRequest) => boolean
   /** Statuses other than 200 that are answers. */
   readonly statuses?: readonly number[]
   /** The possible price of a page, by the price list. */
   readonly price: (request: LookupRequest) => PriceRange
-  /** Reads a JSON answer. @returns the reading, or a reason why there is none */
+  /** Reads a JSON answer. @returns the reading, or the reason why there is none */
   readonly read: (json: unknown, asked: AskedFor) => EndpointAnswer | string
-  /** Paths of members that are taken out before an answer is kept: personal data that job-change work does not need. */
+  /** Paths of members that are removed before an answer is kept: personal data that Jobtide does not need. */
   readonly notKept?: readonly (readonly string[])[]
-  /** Of `notKept`, the member with mail addresses and telephone numbers: a pipeline can say that they are kept. */
+  /** Of `notKept`, the member with mail addresses and telephone numbers, which a pipeline can choose to keep. */
   readonly contacts?: readonly string[]
-  /** Members that hold the handle of a person, anywhere in an answer: who was erased is known by it. */
+  /** Members that hold a person's handle, anywhere in an answer. Erased people are found by it. */
   readonly handles?: readonly string[]
 }
 
@@ -48,7 +48,7 @@ export interface AskedFor {
   readonly request: LookupRequest
   /** From 1. */
   readonly page: number
-  /** Items of the pages before. */
+  /** Items on the pages before. */
   readonly itemsBefore: number
   readonly status: number
 }
@@ -61,7 +61,7 @@ export interface PriceRange {
 
 export interface EndpointAnswer {
   /**
-   * `absent`: there is nothing of that name; `later`: the service could not say, and asks to ask again; `refused`: it says why
+   * `absent`: nothing has that name; `later`: the service could not say, and asked us to retry; `refused`: it says why
    * it does not search.
    */
   readonly outcome: 'found' | 'absent' | 'later' | 'refused'
@@ -71,7 +71,7 @@ export interface EndpointAnswer {
   readonly items: number
   /** Requests the next page; null for the last one. */
   readonly next: string | number | null
-  /** How many items the list has, where it says so; `next` is the number of a page then. */
+  /** How many items the list has, if it says so; `next` is the number of a page then. */
   readonly total?: number | null
   /** The charge as the service sent it. */
   readonly creditsSent: unknown
@@ -81,7 +81,7 @@ export interface EndpointAnswer {
 
 /**
  * Reads one page of a list that says how many items or pages it has. Pages are numbered from 1.
- * @param items of this page
+ * @param items on this page
  */
 export function pageOfList(
   { page, itemsBefore }: AskedFor,
@@ -102,14 +102,14 @@ const NOT_THERE = { outcome: 'absent', items: 0, next: null } as const
 /** The fields of an answer about one item that exists. */
 export const ONE_THING = { outcome: 'found', items: 1, next: null } as const
 
-// With status 200: what is not there, and what took too long.
+// With status 200: "not found" and "took too long".
 const failedSchema = z.looseObject({
   error: z.string(),
   retryable: z.boolean(),
   credit_used: z.unknown().optional(),
 })
 
-// Whatever else it has, it is not a page of job changes either.
+// A page of job changes never has this either.
 const noSuccessSchema = z.looseObject({
   success: z.literal(false),
   message: z.string().catch('no message'),
@@ -118,18 +118,18 @@ const noSuccessSchema = z.looseObject({
 interface Shape<Found> {
   /** For an answer that has the requested data. */
   readonly schema: z.ZodType<Found>
-  /** Whether it is a search: no results are an empty list, and an error is not a result. */
+  /** Whether it is a search: without results it answers with an empty list, and an error is never a result. */
   readonly isSearch?: true
   /**
-   * The possible charge for an answer that there is nothing; an answer with a status other than 200, or one that can be
-   * requested again, is free.
+   * The possible charge for "not found". An answer with another status than 200, or one that can be requested again, is
+   * free.
    */
   readonly absent: PriceRange
   /** The error message for an answer that is neither. */
   readonly otherwise: string
 }
 
-/** Reads an answer that has what was asked for, and those that say why they have nothing. */
+/** Reads an answer with data, or one that says why it has none. */
 export function reading<Found extends { readonly credit_used?: unknown }>(
   { schema, absent, otherwise, isSearch }: Shape<Found>,
   answerOf: (
@@ -151,33 +151,33 @@ export function reading<Found extends { readonly credit_used?: unknown }>(
   }
 }
 
-/** Filters that a search ignores because it does not recognise them: as text, though objects may name them. */
+/** Filters that a search ignored because it did not recognise them, as text; the service may send objects. */
 export function filterErrorsIn(json: unknown): string[] {
   if (json === null || typeof json !== 'object' || !('filter_errors' in json)) return []
   const named = [json.filter_errors ?? []].flat()
   return [...new Set(named.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))))]
 }
 
-/** A price that is known. */
+/** A known price. */
 export function exactly(credits: number): PriceRange {
   return { least: credits, most: credits }
 }
 
-/** A number that may be missing, or no number: an answer that was paid for is not refused for it. */
+/** A number that may be missing or malformed: a paid answer is not refused for it. */
 export const optionalCount = z.int().min(0).nullish().catch(null)
 
-/** True or false, as YAML has it or as a command line writes it. */
+/** True or false, from YAML or from a command line. */
 export const flag = z.union(
   [z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')],
   { error: 'expected true or false' },
 )
 
-/** One value or several of them. */
+/** One value or a list. */
 export function listOf<Value extends z.ZodType>(value: Value, error: string) {
   return z.union([z.array(value).min(1), value.transform((one) => [one])], { error })
 }
 
-/** An id of the network, as a number. */
+/** A numeric id of the network. */
 export const numericId = z.union(
   [
     z.int().positive(),

@@ -25,7 +25,7 @@ const ALL: readonly Endpoint[] = [
   suggest,
 ]
 
-/** Members of answers that hold the handle of a person, of any endpoint. */
+/** Members that hold a person's handle in the answers of any endpoint. */
 export const HANDLES: ReadonlySet<string> = new Set(ALL.flatMap(({ handles = [] }) => handles))
 
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(

@@ -1,4 +1,4 @@
-/** One job posting: what is sought, since when, and whether it is open. */
+/** One job posting: the job, since when it is posted, and whether it is open. */
 
 import { z } from 'zod'
 import { ONE_THING, exactly, flag, reading, type Endpoint } from './endpoint.ts'
@@ -6,14 +6,14 @@ import { ONE_THING, exactly, flag, reading, type Endpoint } from './endpoint.ts'
 const DETAILS_CREDITS = 1
 const TEAM_CREDITS = 1
 
-// As the service takes them: the id, the address of the posting, and that of a search which shows it.
+// The forms that the service accepts: an id, the address of the posting, or of a search that shows it.
 const ID_FORMS = [
   /^(\d{1,20})$/,
   /\/jobs\/view\/(?:[^/?#]*-)?(\d{1,20})\/?(?:[?#]|$)/,
   /[?&]currentJobId=(\d{1,20})(?:&|#|$)/,
 ]
 
-/** The id in any of its forms, so that one posting is one request. */
+/** The id from any of these forms, so that one posting is one request. */
 const jobId = z.string().transform((text, context) => {
   const id = ID_FORMS.map((form) => form.exec(text.trim())?.[1]).find(
     (found) => found !== undefined,
@@ -42,8 +42,8 @@ export const jobDetails: Endpoint = {
     most: DETAILS_CREDITS + (team === true ? TEAM_CREDITS : 0),
   }),
 
-  // The documentation does not say whether credit_used includes the section or credit_addon is charged in addition: the
-  // ledger accepts both.
+  // The documentation does not say whether credit_used includes the section, or credit_addon is added to it. The ledger
+  // accepts both.
   read: reading(
     { schema, absent: exactly(0), otherwise: 'it has no posting in data' },
     ({ data: { hiring_team: team } }, { request }) => {

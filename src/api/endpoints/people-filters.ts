@@ -1,4 +1,4 @@
-/** All values that the filters of a people search take. Free. The service documents neither what it may be asked nor what it answers. */
+/** All values that the filters of a people search accept. Free. The service documents neither request nor answer. */
 
 import { z } from 'zod'
 import { ONE_THING, exactly, reading, type Endpoint } from './endpoint.ts'
@@ -11,7 +11,7 @@ const DEEPEST = 8
 export interface FilterValue {
   readonly filter: string
   readonly value: string
-  /** As the service names it; null where it does not. */
+  /** Its label at the service; null if it has none. */
   readonly id: string | null
 }
 
@@ -22,7 +22,10 @@ const named = z.looseObject({
   id: z.union([z.string(), z.number().transform(String)]).optional(),
 })
 
-/** The values in an answer, whatever holds them: lists of texts, or of objects with a value, label or name, below the name of the filter. */
+/**
+ * The values in an answer, in any of these shapes below the name of the filter: lists of texts, or of objects with a
+ * value, label or name.
+ */
 export function filterValuesIn(json: unknown, filter = '', depth = 0): FilterValue[] {
   if (depth > DEEPEST || json === null || typeof json !== 'object') return []
   if (!Array.isArray(json)) {
@@ -42,7 +45,7 @@ export function filterValuesIn(json: unknown, filter = '', depth = 0): FilterVal
   })
 }
 
-// Members that hold filters or their values, and name none.
+// Members that wrap filters or their values, but are not the name of a filter.
 const WRAPPERS = new Set(['data', 'filters', 'results', 'values', 'options', 'message'])
 
 const schema = z
@@ -60,7 +63,7 @@ export const peopleFilters: Endpoint = {
   price: () => FREE,
 
   read: reading(
-    { schema, absent: FREE, otherwise: 'it has no values of filters' },
+    { schema, absent: FREE, otherwise: 'it has no filter values' },
     ({ credit_used: creditsSent = 0, ...json }) => ({
       ...ONE_THING,
       items: filterValuesIn(json).length,

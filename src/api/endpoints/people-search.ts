@@ -1,4 +1,4 @@
-/** People by what they do, where, and for whom. */
+/** Searches people by job, place and employer. */
 
 import { z } from 'zod'
 import {
@@ -13,7 +13,7 @@ import {
 const PAGE_CREDITS = 10
 const LONGEST_KEYWORDS = 500
 
-/** One value or several; each may be excluded. */
+/** One value or a list; each may be excluded. */
 function filterOf<Value extends z.ZodType>(
   value: Value,
   error = 'expected texts, or objects {value, exclude: true}',

@@ -6,7 +6,7 @@ import { postUrl } from './post-url.ts'
 
 const PRICE = exactly(1)
 
-// Only its counts are documented: an object is a post unless it says why it is not.
+// Only its counts are documented, so any object counts as a post unless it gives a reason why there is none.
 const schema = z.looseObject({
   error: z.null().optional(),
   credit_used: z.unknown().refine((value) => value !== undefined),

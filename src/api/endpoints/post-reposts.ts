@@ -1,4 +1,4 @@
-/** Who shared a post, and in what words. */
+/** The people who shared a post, and what they wrote. */
 
 import { z } from 'zod'
 import { exactly, reading, type Endpoint } from './endpoint.ts'
@@ -23,7 +23,7 @@ export const postReposts: Endpoint = {
 
   price: () => PAGE,
 
-  // The envelope that is documented does not say what was charged.
+  // The documented envelope has no charge.
   read: reading(
     { schema, absent: { ...PAGE, least: 0 }, otherwise: 'it has no reposts in message' },
     ({ cursor = null, message, credit_used: creditsSent = PAGE.most }) => {

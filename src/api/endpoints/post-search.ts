@@ -1,4 +1,4 @@
-/** Posts by words, age, author, and the companies that they mention. */
+/** Searches posts by keyword, age, author and mentioned company. */
 
 import { z } from 'zod'
 import { listOf, numericId, type Endpoint } from './endpoint.ts'

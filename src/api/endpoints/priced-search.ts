@@ -1,12 +1,15 @@
-/** Shared by searches for companies and for posts: their envelope, and the price of a page. */
+/** Shared by the searches of companies and posts: the envelope, and the price of a page. */
 
 import { z } from 'zod'
 import { optionalCount, pageOfList, reading, type Endpoint } from './endpoint.ts'
 
-// The price list says 10, and the service's example 5; the ledger tells which.
+// The price list says 10, the service's example 5. The ledger books what credit_used says.
 const PAGE = { least: 5, most: 10 }
 
-/** Of one without results, and of an answer that says why it has none: whether they are charged is not documented. */
+/**
+ * For a page without results, and an answer that says why it has none: the documentation does not say whether they are
+ * charged.
+ */
 const EMPTY = { least: 0, most: 10 }
 
 const schema = z.looseObject({

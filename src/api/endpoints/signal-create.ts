@@ -1,4 +1,4 @@
-/** Has the service watch what people do: a signal, which delivers their reactions, comments and replies to a webhook. */
+/** Creates a signal: the service watches people, and delivers their reactions, comments and replies to a webhook. */
 
 import { z } from 'zod'
 import { ONE_THING, exactly, listOf, reading, type Endpoint } from './endpoint.ts'
@@ -12,7 +12,8 @@ const schema = z.looseObject({
   credit_used: z.unknown().optional(),
 })
 
-// Not `new_signal`: a request that is repeated after a lost answer would create a second one. Name another by signal_id.
+// Not `new_signal`: if an answer is lost, the repeated request would create a second signal. Name another one by
+// signal_id.
 export const signalCreate: Endpoint = {
   name: 'signal-create',
   path: '/api/v1/signal/create',
@@ -30,7 +31,7 @@ export const signalCreate: Endpoint = {
   secret: 'webhook_secret',
   pages: null,
 
-  // A profile that is watched already is not added.
+  // A profile that is already watched is not added.
   price: ({ profile_urls: profiles }) => ({
     least: 0,
     most: PROFILE_CREDITS * (Array.isArray(profiles) ? profiles.length : 1),

@@ -1,4 +1,4 @@
-/** Suggests names for the filters of a people search, such as companies and titles that begin with a text. */
+/** Suggests values for the filters of a people search, such as companies and titles that begin with a text. */
 
 import { z } from 'zod'
 import { exactly, reading, type Endpoint } from './endpoint.ts'
@@ -34,7 +34,7 @@ export const suggest: Endpoint = {
 
   price: () => PRICE,
 
-  // The envelope that is documented does not say what was charged.
+  // The documented envelope has no charge.
   read: reading(
     { schema, isSearch: true, absent: { ...PRICE, least: 0 }, otherwise: 'it has no results' },
     ({ results, credit_used: creditsSent = PRICE.most }) => {

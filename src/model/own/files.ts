@@ -1,6 +1,6 @@
 /**
- * The user's own models and checks: `models/*.sql` and `checks/*.sql` in the folder of the project, plain SQL with the headers of
- * those that ship. Reads them without a database, so that a run can refuse a wrong one before it buys.
+ * Reads the user's own models and checks: `models/*.sql` and `checks/*.sql` in the folder of the project, plain SQL
+ * with the same headers as Jobtide's. It needs no database, so that a run can refuse a wrong file before it buys.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -16,9 +16,9 @@ import {
 } from '../../warehouse/catalog.ts'
 import { SqlError, naming } from '../../warehouse/errors.ts'
 
-/** A model or check of the user's own is wrong. */
+/** An error in a model or check of the user's own. */
 export class OwnSqlError extends ConfigError {
-  /** @param place the file, with its line where that is known, such as `models/mine.sql:7` */
+  /** @param place the file, with its line if known, such as `models/mine.sql:7` */
   constructor(place: string, problem: string, hint = '', cause?: unknown) {
     super(`${place}: ${problem}`, {
       hint: `${hint}Correct the file; nothing was built, and the tables of the last build stay.`,
@@ -28,7 +28,7 @@ export class OwnSqlError extends ConfigError {
   }
 }
 
-/** One file: a model, or a check, whose select returns the offending rows. */
+/** One file: a model or a check. */
 interface OwnSelect {
   readonly name: string
   /** Such as `checks/mine.sql`. */
@@ -50,7 +50,7 @@ export function holdsOwn(folder: string): boolean {
 
 /**
  * Reads the models and checks in the folder of a project.
- * @throws ConfigError for a file that is not one select, has a name that is taken, or may be written by other accounts
+ * @throws ConfigError for a file that is not one select, has a name that is taken, or that other accounts may write
  */
 export function readOwnFiles(folder: string): OwnFiles {
   const hashes = new Map<string, string>()
@@ -87,13 +87,13 @@ export function readOwnFiles(folder: string): OwnFiles {
 }
 
 function filesIn(folder: string): string[] {
-  // Editors keep their own files next to those that are open.
+  // Editors keep their own files next to open ones.
   return existsSync(folder)
     ? sqlFilesIn(folder).filter((path) => !basename(path).startsWith('.'))
     : []
 }
 
-/** @throws OwnSqlError where one of `taken` has the name, in any case */
+/** @throws OwnSqlError if one of `taken` has the name, in any case */
 export function refuseTaken(file: string, name: string, taken: ReadonlySet<string>): void {
   if (!taken.has(name.toLowerCase())) return
   throw new OwnSqlError(
@@ -103,11 +103,11 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
   )
 }
 
-// Texts, quoted names, comments and blanks as a whole; all else character by character.
+// Strings, quoted names, comments and blanks as a whole; everything else character by character.
 const TOKEN =
   /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|\s+|[^]/g
 
-/** The one select of a file, without its final semicolon: its lines are those of the file. */
+/** The only select of a file, without its final semicolon; its line numbers are those of the file. */
 function statementIn(text: string, file: string): string {
   let end: number | null = null
   let code = ''
@@ -152,7 +152,7 @@ export async function namingFile<T>(
     return await work()
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
-    // The SQL begins on the first line of every statement that it is put into.
+    // Every statement puts this SQL on its first line, so line numbers match.
     const [, problem = '', line] = /^([^]*?)(?:\n+LINE (\d+): [^]*)?$/.exec(error.message) ?? []
     throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, hint, error)
   }

@@ -1,6 +1,6 @@
 /**
- * Adds the user's own models and checks after those that ship, in run order. `ops.build_state` records which files the last
- * build made: one that is new, edited or gone is noticed by its bytes.
+ * Adds the user's own models and checks after Jobtide's, in run order. `ops.build_state` records the files of the last
+ * build by a hash of their bytes, so that new, edited and removed files are noticed.
  */
 
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
@@ -21,7 +21,7 @@ import { OwnSqlError, placeOf, readOwnFiles, refuseTaken, type OwnFiles } from '
 
 const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
 
-/** A pipeline whose models Spark builds cannot have models of the user's own. */
+/** A pipeline whose models Spark builds cannot have the user's own models. */
 export function refuseOnSpark(files: number): void {
   if (files === 0) return
   throw new ConfigError(
@@ -36,7 +36,7 @@ export function refuseOnSpark(files: number): void {
  * The project with the user's own models and checks.
  * @param folder of the project; null: that of the last build; undefined: none, so that the tables that the last build
  *   made from one are dropped
- * @throws ConfigError naming the file that is wrong: nothing was built yet
+ * @throws ConfigError that names the wrong file, before anything is built
  */
 export async function withOwn(
   warehouse: Warehouse,
@@ -103,7 +103,7 @@ function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   }
 }
 
-/** The tables that each select reads, by its file. */
+/** The tables that the select of each file reads. */
 async function readsOf(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
@@ -134,7 +134,7 @@ function parsedReads(
     if (position === undefined) throw new OwnSqlError(file, `a file is one select: ${problem}`)
     throw new OwnSqlError(placeOf(file, sql, Number(position)), problem)
   }
-  // Rows of changed people replace tables that are named without a schema.
+  // Only tables named without a schema can be limited to changed people.
   if (
     isByPerson &&
     /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i.test(sql.replaceAll(/--.*/g, ''))

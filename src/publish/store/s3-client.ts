@@ -71,7 +71,7 @@ export class S3Connection {
       'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
     ] as const
     const region = [
-      `the bucket ${this.bucket} is in another region than the one asked (${code})`,
+      `the bucket ${this.bucket} is in another region than the requested one (${code})`,
       'Set AWS_REGION to the region of the bucket.',
     ] as const
     const missing = [

@@ -164,7 +164,7 @@ class S3Store implements ObjectStore {
   #proveAnswer(etag: string | undefined, key: string): void {
     if (etag !== undefined) return
     const what = `the answer to writing ${this.urlOf(key)} is not from S3: it has no ETag`
-    throw new PublishError(what, { hint: 'Is there a proxy in between? Check the endpoint.' })
+    throw new PublishError(what, { hint: 'Check the endpoint: a proxy may answer in its place.' })
   }
 
   #inputFor(key: string) {

@@ -414,9 +414,9 @@ export function remainingIn(root: string, matches: readonly string[]): string[] 
     for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
       const { journal, warehouse } = dataDirectory(at)
       if (!existsSync(journal) && !existsSync(warehouse)) continue
-      return `${at} still names a person who was to be erased: it is another data directory: run forget there as well, with --data-dir`
+      return `${at} still names a person to be erased. It is another data directory: run forget there as well, with --data-dir`
     }
-    return `${path} still names a person who was to be erased`
+    return `${path} still names a person to be erased`
   })
   return [...new Set(sentences)]
 }

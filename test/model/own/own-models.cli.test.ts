@@ -46,7 +46,7 @@ async function viewsOf(site: Site): Promise<string> {
 }
 
 describe('models of the user’s own', () => {
-  it('are in the warehouse, its copy, the snapshot, current/, a Delta log, views.sql and `models`; an edit changes them and a file that is gone takes its table along', async () => {
+  it('are in the warehouse, its copy, the snapshot, current/, a Delta log, views.sql and `models`; an edit changes them, and a removed file takes its table along', async () => {
     const site = await ownSite()
     done(await site.call(run))
     const current = () =>
@@ -104,7 +104,7 @@ describe('models of the user’s own', () => {
     expect(await site.query('select count(*)::int as n from my_people')).toEqual([{ n: copied }])
   })
 
-  it('that are wrong, or beside `engine: spark`, are refused before a run sends 1 request', async () => {
+  it('that are wrong, or used with `engine: spark`, are refused before a run sends 1 request', async () => {
     const site = await ownSite(['build: {engine: spark, submit: ["true"]}'])
     write(site, 'models/joiners.sql', 'select 1 as n')
     const refused = await site.call(run)
@@ -161,7 +161,7 @@ describe('models of the user’s own', () => {
   })
 
   it.runIf(IS_SOAK)(
-    'are searched for what they take from elsewhere, and one that is broken goes rather than keep a person',
+    'are searched for text from elsewhere, and a broken one is dropped rather than keep a person',
     async () => {
       const site = await ownSite()
       done(await site.call(run))
@@ -196,7 +196,7 @@ describe('models of the user’s own', () => {
     },
   )
 
-  it('are built some at a time by --select, and publish waits for the rest', async () => {
+  it('can be built in part by --select, and publish waits for the rest', async () => {
     const site = await ownSite()
     done(await site.call(run))
     write(site, 'models/my_people.sql', BY_PERSON.replace('count(*)', '1 + count(*)'))

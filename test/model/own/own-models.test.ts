@@ -25,7 +25,7 @@ select organization_id, people from sizes where people > 1;
 `
 
 describe('a model of the user’s own', () => {
-  it('is built behind those that ship, with key, comments and a mark, and is noted for snapshots', async () => {
+  it('is built after Jobtide’s, with key, comments and a mark, and is recorded for snapshots', async () => {
     site.write('models/staff.sql', STAFF)
     const { models, checks } = await site.build()
     expect(models.at(-1)).toMatchObject({ name: 'staff', rows: 1 })
@@ -73,7 +73,7 @@ describe('a model of the user’s own', () => {
     expect(third.skipped.models).toBeGreaterThanOrEqual(4)
   })
 
-  it('that is edited is made again with the 1 model that reads it, and no shipped one is', async () => {
+  it('that is edited is rebuilt with the 1 model that reads it, but without Jobtide’s', async () => {
     site.write('models/staff.sql', STAFF)
     site.write('models/total.sql', 'select cast(sum(people) as bigint) as people from staff')
     await site.build()
@@ -87,7 +87,7 @@ describe('a model of the user’s own', () => {
     expect(site.changesOf(await site.build(), 'staff', 'total')).toEqual([2, 1])
   })
 
-  it('that is new is made for all people beside 3 that changed, and goes when its file is gone', async () => {
+  it('that is new is made for all people although 3 changed, and is dropped when its file is gone', async () => {
     await site.build()
     site.write('models/staff.sql', STAFF)
     site.write(
@@ -106,14 +106,14 @@ describe('a model of the user’s own', () => {
     expect(await site.rows(left)).toEqual([])
   })
 
-  it('is that of the last build’s folder where a command knows none', async () => {
+  it('is that of the last build’s folder if a command knows none', async () => {
     site.write('models/staff.sql', STAFF)
     await site.build()
     const { dropped, models } = await site.build({ ownFolder: null })
     expect([dropped, models.at(-1)?.name]).toEqual([[], 'staff'])
   })
 
-  it('leaves a table of that name which the user made by hand, and says so', async () => {
+  it('leaves a table of that name that the user created, and says so', async () => {
     await site.warehouse.run('create table staff as select 1 as mine')
     await site.build()
     site.write('models/staff.sql', STAFF)
@@ -182,7 +182,7 @@ describe('a wrong file of the user’s own', () => {
     expect(await refused(file, text)).toContain(why)
   })
 
-  it('names the line of a syntax error, of a column that is not there, and of a text that is no number', async () => {
+  it('names the line of a syntax error, a missing column, and a text that is not a number', async () => {
     await site.build()
     expect(await refused('models/x.sql', '-- a\n\nselect a\nfrm sizes\nwhere')).toContain(
       'models/x.sql:4: ',
@@ -199,7 +199,7 @@ describe('a wrong file of the user’s own', () => {
     expect(await refused('checks/x.sql', late)).toContain('checks/x.sql')
   })
 
-  it('stops the build as a whole, keeps yesterday’s tables, and names the 2 models that wait for it', async () => {
+  it('stops the whole build, keeps yesterday’s tables, and names the 2 models that read it', async () => {
     site.write('models/staff.sql', STAFF)
     site.write('models/total.sql', 'select cast(sum(people) as bigint) as people from staff')
     site.write('models/all_of_it.sql', 'select people from total')
@@ -231,7 +231,7 @@ describe('a wrong file of the user’s own', () => {
     })
   })
 
-  it('is none of the files that an editor keeps beside one', async () => {
+  it('ignores the files that an editor keeps next to one', async () => {
     site.write('models/.#a.sql', 'not sql')
     symlinkSync('nowhere', join(site.root, 'models/.b.sql'))
     mkdirSync(join(site.root, 'models/archive'))
@@ -242,7 +242,7 @@ describe('a wrong file of the user’s own', () => {
 })
 
 describe('a check of the user’s own', () => {
-  it('that returns 2 rows fails the build with exit code 6, and a good one runs again only where something changed', async () => {
+  it('that returns 2 rows fails the build with exit code 6, and a passed one runs again only if something changed', async () => {
     site.write('models/staff.sql', STAFF)
     await site.build()
     site.write('checks/people_are_few.sql', 'select * from sizes where people > 0 -- all;\n')

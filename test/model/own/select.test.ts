@@ -63,7 +63,7 @@ describe('a build of some models', () => {
 
   afterEach(() => site.warehouse.close())
 
-  it('makes 1 of 2 edited, runs no check of the other, and is not published before a whole build made and checked both', async () => {
+  it('builds 1 of 2 edited models, runs no check of the other, and is not published before a whole build', async () => {
     site.write('models/staff.sql', 'select organization_id, people from sizes')
     const some = await site.build({ select: ['staff'], buildId: 'some' })
     expect(some).toMatchObject({ selected: ['staff'], models: [{ name: 'staff', rowsChanged: 2 }] })
@@ -84,7 +84,7 @@ describe('a build of some models', () => {
     expect(await publishing()).toMatchObject({ build_id: 'night' })
   })
 
-  it('with what reads it makes both, and fails by their checks alone', async () => {
+  it('with its readers builds both, and fails only by their checks', async () => {
     site.write('models/staff.sql', 'select organization_id, people from sizes')
     await expect(site.build({ select: ['staff+'] })).rejects.toMatchObject({
       exitCode: EXIT.checkFailed,
@@ -97,7 +97,7 @@ describe('a build of some models', () => {
     expect(await site.rows('from total')).toEqual([{ people: 3n }])
   })
 
-  it('of a shipped model changes no row, and the whole build after it makes what reads it again', async () => {
+  it('of one of Jobtide’s models changes no row, and the next whole build rebuilds its readers', async () => {
     const { models } = await site.build({ select: ['+sizes'] })
     const rows = Object.fromEntries(models.map(({ name, rowsChanged }) => [name, rowsChanged]))
     expect(rows).toMatchObject({ arrivals: 0, sizes: 0 })
@@ -114,7 +114,7 @@ describe('a build of some models', () => {
     expect(some.models).toMatchObject([{ name: 'by_organization', rowsChanged: 2 }])
   })
 
-  it('is refused where 1 event was loaded since the last build, or nothing was built', async () => {
+  it('is refused if 1 event was loaded since the last build, or nothing was built', async () => {
     await insertEvents(site.warehouse, [joined('dan', 'globex', '2024-04-01')])
     await expect(site.build({ select: ['staff'] })).rejects.toMatchObject({
       exitCode: EXIT.usage,
@@ -129,7 +129,7 @@ describe('a build of some models', () => {
     })
   })
 
-  it('leaves the table of a file that is gone, or edited and not named, to the whole build', async () => {
+  it('leaves the table of a removed file, or of an edited one that is not named, to the whole build', async () => {
     site.write('models/total.sql', 'select count(*) as n from staff')
     site.remove('checks/total_is_small.sql')
     site.write('models/other.sql', 'select 1 as n')

@@ -39,7 +39,7 @@ function planOf(state: LogState, sequence: number, files: Night) {
 const shownBy = ({ files }: LogState) => [...files.keys()].toSorted()
 
 describe('a commit', () => {
-  it('makes the log show whatever files each of up to 8 nights has, and names none twice', () => {
+  it('makes the log show the files of each of up to 8 nights, and names none twice', () => {
     fc.assert(
       fc.property(fc.array(night, { minLength: 1, maxLength: 8 }), (nights) => {
         let state = emptyLog
@@ -130,7 +130,7 @@ describe('the files of a Delta log', () => {
     expect(expired).toHaveLength(21)
   })
 
-  it('do not expire in a log of 30 days, of no checkpoint, or of nothing', () => {
+  it('do not expire in a log of 30 days, without a checkpoint, or in an empty one', () => {
     const commits = dailyLog(300).filter(({ key }) => !key.includes('checkpoint.'))
     for (const log of [dailyLog(30), commits, []]) expect(expiredLogFiles(log, now)).toEqual([])
   })

@@ -60,7 +60,7 @@ async function publishedLake(rows = 20, nights = 1): Promise<MadeLake> {
 const everyVersion = (count: number) => Array.from({ length: count }, (_, version) => version)
 
 describe('a Delta log', () => {
-  it('of 4 nights tells of 2 files, of one in the place of another, of a new column, and nothing of a night without news', async () => {
+  it('of 4 nights records 2 files, a replaced one, a new column, and nothing for a night without news', async () => {
     const lake = await madeLake()
     const { key } = await lake.add(0, 5_000, 'changed_year=2019')
     await lake.add(5_000, 50, 'changed_year=2020')
@@ -95,7 +95,7 @@ describe('a Delta log', () => {
     expect((await stateOf(lake)).version).toBe(2)
   })
 
-  it('in which Jobtide 0.12 named deleted rows is begun again, and asks nothing of readers any more', async () => {
+  it('in which Jobtide 0.12 named deleted rows begins again, and no longer needs special readers', async () => {
     const lake = await publishedLake(20, 1)
     const features = ['deletionVectors']
     const deletionVector = { storageType: 'i', pathOrInlineDv: '^Bg9^0rr91', sizeInBytes: 44 }
@@ -128,7 +128,7 @@ describe('a Delta log', () => {
     expect(Buffer.from(stored?.bytes ?? []).toString()).not.toContain('eletionVector')
   })
 
-  it('shows snapshot 1 of a destination that was begun again after 5 nights, and not that of a slow publisher', async () => {
+  it('shows snapshot 1 of a destination that began again after 5 nights instead of that of a slow publisher', async () => {
     const lake = await publishedLake(10, 5)
     await lake.add(1_000, 10)
     const again = { ...(await lake.manifest()), sequence: 1 }
@@ -161,7 +161,7 @@ describe('a Delta log', () => {
     expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b))
   })
 
-  it('is finished by the next sync, before or after whatever operation its publisher died', async () => {
+  it('is finished by the next sync, whichever operation its publisher died at', async () => {
     const lake = await publishedLake(100, 9)
     let deaths = 0
     for (const when of ['before', 'after'] as const) {
@@ -187,7 +187,7 @@ describe('a Delta log', () => {
 })
 
 describe.each(folderAndS3())('checkpoints in $place', ({ open }) => {
-  it('come every 10 versions, are read without what came before, and are made again where one is missing', async () => {
+  it('come every 10 versions, are read without earlier ones, and are rewritten if one is missing', async () => {
     const lake = await madeLake(await open())
     await lake.add(0, 3_000)
     let manifest = await lake.publish()
@@ -241,7 +241,7 @@ const foreignFile: Action = {
 }
 
 describe('a Delta log that another engine wrote to', () => {
-  it('shows the snapshot again after the next publish, also of one that changes nothing', async () => {
+  it('shows the snapshot again after the next publish, even one that changes nothing', async () => {
     const lake = await publishedLake()
     const path = lake.files[0]?.key.split('/').slice(2).join('/') ?? ''
     const actions = [foreignFile, { remove: { path, dataChange: false } }]
@@ -270,7 +270,7 @@ describe('a Delta log that another engine wrote to', () => {
 
 describe('a damaged Delta log', () => {
   it.each([1, 0])(
-    'that has lost its version %i is begun again by the next publish',
+    'that lost its version %i begins again with the next publish',
     async (version) => {
       const lake = await publishedLake(5, 3)
       await lake.store.remove([commitKey('events', version)])
@@ -301,7 +301,7 @@ describe('a damaged Delta log', () => {
     expect(versionsOf(await logKeys(lake))).toEqual({ commits: [0], checkpoints: [] })
   })
 
-  it('with a line that is none is begun again', async () => {
+  it('with an invalid line begins again', async () => {
     const lake = await publishedLake()
     await lake.store.put(commitKey('events', 1), Buffer.from('{"txn":{}}\n'))
     await expect(stateOf(lake)).rejects.toThrow(/json, line 1, is not a line of a Delta log/)

@@ -175,7 +175,7 @@ class Race {
 }
 
 describe('publishers and collectors of garbage at the same time', () => {
-  it('never delete what a published snapshot needs, whatever hangs, sleeps, is killed or has a wrong clock, and leave nothing behind', async () => {
+  it('never delete what a published snapshot needs, whatever hangs, sleeps, dies or has a wrong clock, and leave nothing behind', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anActor, { minLength: 2, maxLength: 7 }), async (actors) => {
         const race = new Race()

@@ -56,7 +56,7 @@ async function fourNights(): Promise<Nights> {
 }
 
 describe('garbage collection', () => {
-  it('deletes the snapshots that are not kept and what only they had: 2 of 4, 6 objects', async () => {
+  it('deletes the snapshots that are not kept and the files of only these: 2 of 4, 6 objects', async () => {
     const nights = await fourNights()
     const report = await collect(nights.store)
     expect(report).toMatchObject({ reason: null, snapshots: [idOf(1), idOf(2)], objects: 6 })
@@ -67,7 +67,7 @@ describe('garbage collection', () => {
     expect(await collect(nights.store)).toMatchObject({ reason: null, snapshots: [], objects: 0 })
   })
 
-  it('deletes what no manifest names once it is 24 hours older than the pointer, by the clock of the store', async () => {
+  it('deletes unreferenced objects once they are 24 hours older than the pointer, by the clock of the store', async () => {
     const nights = await fourNights()
     const [file, views] = [`tables/joiners/all/${idOf(7)}/${'a'.repeat(64)}.parquet`, idOf(8)]
     nights.put(file, DAY)
@@ -82,7 +82,7 @@ describe('garbage collection', () => {
     expect(nights.store.objects.has(file)).toBe(false)
   })
 
-  it('deletes the snapshot of a publisher that was killed, or was not the first, after a day, and before it those of none', async () => {
+  it('deletes the snapshot of a publisher that was killed or lost the race after a day, and none before', async () => {
     const nights = await fourNights()
     const [, , third = null, fourth = null] = nights.manifests
     for (const [n, after] of [[60, fourth] as const, [61, third] as const]) {
@@ -98,7 +98,7 @@ describe('garbage collection', () => {
     expect(nights.snapshots()).toEqual([1, 2, 3, 4, 5].map(idOf))
   })
 
-  it('deletes the snapshot whose place was taken by another', async () => {
+  it('deletes a snapshot that another one replaced', async () => {
     const nights = await fourNights()
     await nights.publish(['fourth again'], nights.manifests[2])
     await nights.publish(['fifth'])
@@ -107,7 +107,7 @@ describe('garbage collection', () => {
     expect(nights.snapshots()).toEqual([1, 2, 3, 5, 6].map(idOf))
   })
 
-  it('keeps the two snapshots of before the pointer was set back: readers saw the first of them', async () => {
+  it('keeps both snapshots from before the pointer was set back, because readers saw the first of them', async () => {
     const nights = await fourNights()
     await nights.publish(['third again'], nights.manifests[1])
     await nights.publish(['fourth again'])
@@ -117,7 +117,7 @@ describe('garbage collection', () => {
     })
   })
 
-  it('deletes nothing where a manifest is listed that cannot be read', async () => {
+  it('deletes nothing if a listed manifest cannot be read', async () => {
     const nights = await fourNights()
     const get = nights.store.get.bind(nights.store)
     const hidden = snapshotKeys(idOf(2)).manifest
@@ -127,7 +127,7 @@ describe('garbage collection', () => {
     expect(objects).toBe(0)
   })
 
-  it('keeps the snapshots of before the pointer was removed by hand', async () => {
+  it('keeps the snapshots from before the pointer was removed by hand', async () => {
     const nights = await fourNights()
     nights.store.objects.delete(POINTER_KEY)
     expect(await collect(nights.store)).toMatchObject({ reason: 'nothing is published there' })
@@ -138,7 +138,7 @@ describe('garbage collection', () => {
     })
   })
 
-  it('leaves alone what is not named as Jobtide names its objects', async () => {
+  it('leaves objects alone that have none of Jobtide’s names', async () => {
     const nights = await fourNights()
     const foreign = [
       'README.txt',

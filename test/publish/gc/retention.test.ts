@@ -80,7 +80,7 @@ describe('the snapshots that are kept', () => {
   // Up to 30 snapshots in a year, several of which can be of one day, or of one moment.
   const quarters = fc.array(fc.integer({ min: 0, max: 4 * 365 }), { minLength: 1, maxLength: 30 })
 
-  it('of any lake are as many as the rules say, no fewer when more is kept, and stay when the rest is gone', () => {
+  it('of any lake are as many as the rules say, never fewer with wider rules, and stay when the rest is gone', () => {
     fc.assert(
       fc.property(quarters, fc.nat(), keeps, keeps, (times, nth, keep, more) => {
         const snapshots = times.map((quarter, index) => {

@@ -52,7 +52,7 @@ describe('a folder of objects', () => {
     ])
   })
 
-  it('refuses keys that could leave it, or mean something else in a URL or SQL', async () => {
+  it('refuses keys that could lead outside, or mean something else in a URL or SQL', async () => {
     const store = openFolderStore(temporaryFolder(), realClock)
     const wrong = ['../x', '/etc/x', 'a/../../x', 'a//b', '.hidden', 'a/', '', 'a b', 'a\\b', 'ä']
     for (const key of [...wrong, 'a\0b', '~x', 'a?b', `a${'b'.repeat(900)}`]) {
@@ -66,7 +66,7 @@ describe('a folder of objects', () => {
     }
   })
 
-  it('says so with exit 7 when it cannot be made, and to read, where it is not, without making it', () => {
+  it('exits with 7 if it cannot be created, or for reading if it is missing, without creating it', () => {
     const file = join(temporaryFolder(), 'file')
     writeFileSync(file, '')
     const refusal = expect.objectContaining({ exitCode: EXIT.publishFailed }) as Error
@@ -89,7 +89,7 @@ describe('a folder of objects', () => {
     expect(readdirSync(incoming)).toEqual(['young'])
   })
 
-  it('loses folders that become empty, and no object when 60 puts and removals meet in them', async () => {
+  it('removes empty folders, and loses no object when 60 puts and removals meet in them', async () => {
     const folder = temporaryFolder()
     const store = openFolderStore(folder, realClock)
     const keys = Array.from({ length: 30 }, (_, index) => `t${index % 3}/p/${index}`)

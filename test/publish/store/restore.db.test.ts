@@ -128,7 +128,7 @@ async function contentOf(of: Warehouse, { name, leftOut }: TableDefinition) {
 }
 
 describe('a restored warehouse', () => {
-  it('has the rows and comments that were published, of every table, each of which is proved', async () => {
+  it('has the published rows and comments of every table, all of them proved', async () => {
     const report = await restore(store)
     expect(report.tables).toHaveLength(tables.length)
     const restored = await open(report.path)
@@ -145,7 +145,7 @@ describe('a restored warehouse', () => {
     ).toEqual([{ times_seen: 1, at_first: true, attributes_at_first: true, by_first: true }])
   })
 
-  it('becomes what a replay makes when the journal is loaded and the models are built', async () => {
+  it('equals a replay once the journal is loaded and the models are built', async () => {
     const restored = await open((await restore(store)).path)
     const counts = `select count(*) > 500 as events, (select count(*) > 10 from job_change_event_versions) as versions
       from job_change_events`
@@ -157,7 +157,7 @@ describe('a restored warehouse', () => {
     expect(await dumpTables(restored)).toEqual(await dumpTables(warehouse))
   })
 
-  it('is made of files from S3, of which none stays here', async () => {
+  it('is made from files on S3 without keeping any here', async () => {
     const destination = `s3://${server.bucket}/restored`
     const bucket = await openStore(destination, { clock: realClock, s3Endpoint: server.endpoint })
     await publishedLake(bucket)
@@ -177,7 +177,7 @@ describe('a restored warehouse', () => {
     }
   })
 
-  it('loses tables that no model makes any more at the next build, and others take the place of theirs', async () => {
+  it('loses tables without a model at the next build, which replaces the others', async () => {
     const before = await lakeWarehouse()
     await before.run('create table old_figures as select i from range(3) numbers(i)')
     const oldFigures = { ...lakeTables[0], name: 'old_figures', grain: 'One row.', key: ['i'] }
@@ -205,7 +205,7 @@ describe('a restored warehouse', () => {
 })
 
 describe('a restore', () => {
-  it('refuses a snapshot in which a newer Jobtide has put a column that this one does not load', async () => {
+  it('refuses a snapshot with a column of a newer Jobtide', async () => {
     const newer = await emptyWarehouse()
     await newer.run(`
       alter table job_change_events add column person_pronouns varchar;
@@ -220,7 +220,7 @@ describe('a restore', () => {
     })
   })
 
-  it('takes the place of what a killed one left', async () => {
+  it('replaces what a killed restore left', async () => {
     const lake = await publishedLake()
     const data = temporaryFolder()
     const path = join(data, 'jobtide.duckdb')

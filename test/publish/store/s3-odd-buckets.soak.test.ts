@@ -74,7 +74,7 @@ it(`credentials that expire at write ${WRITES.join(', ')} of a publish: exit 7 n
 })
 
 it.each(['/tables/job_change_events/', '/views.sql', '/manifest.json', '/latest.json'])(
-  'a write of %s that is answered with 200 by something else on the way is exit 7: readers keep the snapshot before',
+  'a write of %s that a proxy answers with 200 is exit 7: readers keep the previous snapshot',
   async (key) => {
     const { server, store } = await newStore()
     const { snapshotId } = await publish(warehouse, store)
@@ -93,7 +93,7 @@ it.each(['/tables/job_change_events/', '/views.sql', '/manifest.json', '/latest.
 )
 
 it.each(['tables/job_change_events/', '/manifest.json'])(
-  'what is gone of %s before the pointer moves is exit 7: readers keep the snapshot before',
+  '%s lost before the pointer moves is exit 7: readers keep the previous snapshot',
   async (part) => {
     const { store } = await newStore()
     const { snapshotId } = await publish(warehouse, store)
@@ -126,7 +126,7 @@ it.each([
   },
 )
 
-it('a bucket with object lock takes 3 publishes and their garbage collection, and says what it does not let go', async () => {
+it('a bucket with object lock accepts 3 publishes and their garbage collection, and names what it keeps', async () => {
   const { server, store } = await newStore({ isLocked: true }, true)
   for (let nth = 0; nth < 3; nth += 1) {
     await change()
@@ -143,7 +143,7 @@ it('a bucket with object lock takes 3 publishes and their garbage collection, an
   expect(server.versionsOf('root/latest.json')).toHaveLength(3)
 })
 
-it('a replica that gets the objects of 2 snapshots in any order shows a whole one, or says what is not there', async () => {
+it('a replica that gets the objects of 2 snapshots in any order shows a whole one, or names what is missing', async () => {
   const { server, store } = await newStore()
   await publish(warehouse, store)
   const first = await readCurrent(store)

@@ -102,7 +102,7 @@ describe('the probe of conditional writes', () => {
     )
   })
 
-  it('finds that an older Ceph wants the bare ETag, and compares and swaps with it', async () => {
+  it('detects that an older Ceph wants the bare ETag, and compares and swaps with it', async () => {
     const store = await openAt({ bareEtagOnly: true })
     expect(await store.replace('latest.json', Buffer.from('1'), null)).toBe(true)
     const first = (await store.get('latest.json'))?.version ?? null
@@ -139,7 +139,7 @@ describe('the probe of conditional writes', () => {
     }
   })
 
-  it('is not sent by a store that is opened to read, which reads what is there', async () => {
+  it('is not sent by a store opened for reading', async () => {
     await (await open()).put('a', Buffer.from('abc'))
     const writes = requests('PutObject')
     const store = await open({}, { access: 'read' })
@@ -182,7 +182,7 @@ describe('one sentence for each cause:', () => {
     )
   })
 
-  it('no region, where no endpoint says which server it is; us-east-1 where one does', async () => {
+  it('no region without an endpoint; us-east-1 with one', async () => {
     vi.stubEnv('AWS_REGION', '')
     const opening = openStore('s3://test-bucket/x', { clock })
     const message = 'the AWS region of s3://test-bucket is not known'
@@ -193,7 +193,7 @@ describe('one sentence for each cause:', () => {
 })
 
 describe('options', () => {
-  it('put encryption on every object, and the storage class on data alone', async () => {
+  it('apply encryption to every object, and the storage class only to data', async () => {
     const store = await open({
       sse: 'aws:kms',
       kms_key_id: 'test-key',
@@ -215,7 +215,7 @@ describe('options', () => {
     ])
   })
 
-  it('give way to an endpoint of the environment; the region wins over AWS_REGION', async () => {
+  it('yield to an endpoint from the environment; the region wins over AWS_REGION', async () => {
     vi.stubEnv('AWS_REGION', 'mars-1')
     const options = { endpoint: 'http://127.0.0.1:9', region: 'eu-central-1' }
     await open(options, { s3Endpoint: server.endpoint })
@@ -302,7 +302,7 @@ describe('an upload', () => {
     expect(requests('PutObject') - before).toBe(4)
   })
 
-  it('of 40 MiB stops when it is told to, with the reason, and leaves no open upload', async () => {
+  it('of 40 MiB stops when aborted, with the reason, and leaves no open upload', async () => {
     const store = await open()
     server.setFaults([{ operation: 'UploadPart', times: 99, action: 'slow', delayMs: 500 }])
     const reason = new Error('stopped by SIGTERM')
@@ -315,7 +315,7 @@ describe('an upload', () => {
   })
 })
 
-it('a publish where only coverage moved writes 4 objects, one of no news none, and opening the destination 3', async () => {
+it('a publish with new coverage only writes 4 objects, one without news none, and opening the destination 3', async () => {
   const warehouse = await smallWarehouse()
   const address = `${ROOT}/counted`
   const writes = () =>
@@ -337,7 +337,7 @@ it('a publish where only coverage moved writes 4 objects, one of no news none, a
   warehouse.close()
 })
 
-it('the pointer is asked for again after a 409, and 4 in a row count as lost', async () => {
+it('the pointer is read again after a 409, and 4 consecutive ones count as lost', async () => {
   const store = await open()
   const conflict = { operation: 'PutObject', action: 'status', status: 409 } as const
   server.setFaults([{ ...conflict, times: 3 }])
@@ -379,7 +379,7 @@ describe('a download', () => {
     await refusal(store.get('data'))
   })
 
-  it('stops when it is told to, with the reason, and leaves no file', async () => {
+  it('stops when aborted, with the reason, and leaves no file', async () => {
     const { store, path, left } = await stored(1_000)
     server.setFaults([{ operation: 'GetObject', action: 'slow', delayMs: 5_000 }])
     const stop = new AbortController()
@@ -399,7 +399,7 @@ describe('a removal', () => {
     return { store, keys }
   }
 
-  it('asks again where 1 of 3 keys met an internal error, after a 503 and after a reset', async () => {
+  it('retries if 1 of 3 keys met an internal error, after a 503 and after a reset', async () => {
     const { store, keys } = await threeObjects()
     const before = requests('DeleteObjects')
     server.setFaults([
@@ -439,7 +439,7 @@ describe('a listing', () => {
   })
 
   // A part of a listing that passes for all of it would let garbage collection delete what the rest names.
-  it('that comes to no end is refused after 2 requests', async () => {
+  it('that never ends is refused after 2 requests', async () => {
     let asked = 0
     const page = `<ListBucketResult><IsTruncated>true</IsTruncated>
       <NextContinuationToken>again</NextContinuationToken></ListBucketResult>`
@@ -477,7 +477,7 @@ describe('a purge of versions', () => {
     expect(server.versionsOf('root/person')).toHaveLength(2)
   })
 
-  it('asks again for the version, never for the object, after an internal error', async () => {
+  it('retries the version, never the object, after an internal error', async () => {
     const { store, purge } = await versionedStore()
     await store.put('person', Buffer.from('1'))
     await store.put('person', Buffer.from('2'))
@@ -509,7 +509,7 @@ const faults = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-it('under any 1 to 4 faults no object is half, no answer is untrue, and the same again without faults is done', async () => {
+it('under any 1 to 4 faults no object is partial, no answer is false, and a repeat without faults succeeds', async () => {
   const store = await open()
   const stored = (key: string) => server.objects().get(`root/${key}`)?.body
   const { path, content: large } = fileOf(17 * MIB)

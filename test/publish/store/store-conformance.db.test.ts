@@ -64,7 +64,7 @@ const places = [
 ]
 
 describe.each(places)('a store in $place', ({ open }) => {
-  it('keeps 17 MiB and 1,000 bytes whole, in place of what was there, and brings them back over older files', async () => {
+  it('stores 17 MiB and 1,000 bytes over older objects, and downloads them over older files', async () => {
     const store = await open()
     for (const size of [17 * MIB, 1_000]) {
       const { path, content } = fileOf(size)
@@ -82,7 +82,7 @@ describe.each(places)('a store in $place', ({ open }) => {
     }
   })
 
-  it('finds nothing where nothing is, and leaves what is at the place of a download', async () => {
+  it('finds nothing in an empty place, and then leaves the target of a download unchanged', async () => {
     const store = await open()
     const copy = join(temporaryFolder(), 'copy')
     writeFileSync(copy, 'older')
@@ -94,7 +94,7 @@ describe.each(places)('a store in $place', ({ open }) => {
     await store.remove(['none'])
   })
 
-  it('copies an object, and refuses to copy what is not there', async () => {
+  it('copies an object, and refuses to copy a missing one', async () => {
     const store = await open()
     await store.put('copied/from', Buffer.from('told twice'))
     await store.copy('copied/from', 'copied/a=b/to')
@@ -128,7 +128,7 @@ describe.each(places)('a store in $place', ({ open }) => {
     expect((await store.list('k')).map(({ key }) => key)).toEqual(['kept'])
   })
 
-  it('lets 1 of 8 writers replace the pointer, 3 times in a row, and none who expects an older one or none', async () => {
+  it('lets 1 of 8 writers replace the pointer, 3 times in a row, and none that expects an older one or none', async () => {
     const store = await open()
     let expected: string | null = null
     for (let round = 0; round < 3; round += 1) {

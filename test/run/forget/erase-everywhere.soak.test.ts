@@ -59,7 +59,7 @@ const loadInto = (site: ForgetSite) =>
   site.read((warehouse) => load({ warehouse, journal: site.journal }))
 
 describe('erase', () => {
-  it('takes 1 of 200 people out of everything, for good, and nobody else', async () => {
+  it('removes 1 of 200 people from everything, for good, and no one else', async () => {
     const nights = await erasedNights()
     const { site, target, from, before, namedIn, ids, plan, isNoted, certificate } = nights
     const { root } = site.directory
@@ -102,7 +102,7 @@ describe('erase', () => {
     await site.read((now) => now.run('from own_view'))
   }, 240_000)
 
-  it('is not complete where a file cannot be searched, or a folder behind a link still names the person, says so, and lets runs go on until it is gone', async () => {
+  it('is incomplete while a file cannot be searched or a folder behind a link names the person; it says so, and runs continue', async () => {
     const { site, target } = await twoNights()
     const junk = ['mine.duckdb', 'mine.parquet'].map((name) => join(site.directory.root, name))
     writeFileSync(junk[0]!, 'no database '.repeat(999))
@@ -138,7 +138,7 @@ describe('erase', () => {
     expect(await told()).toEqual([])
   }, 240_000)
 
-  it('of snapshots drops those that name them, and no other', async () => {
+  it('drops the snapshots that name them, and no other', async () => {
     const { site, target } = await twoNights()
     const store = openFolderStore(target.to, realClock)
     const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
@@ -150,7 +150,7 @@ describe('erase', () => {
     await expectProved(target.to)
   }, 120_000)
 
-  it('stopped while the tables are built again, lets nothing be published; then it counts every row, and keeps them out when the service sends them again', async () => {
+  it('stopped while the tables are rebuilt, blocks publishing; then it counts every row, and keeps them out when the service sends them again', async () => {
     const site = forgetSite()
     await buy(site.journal, 1)
     const stop = new AbortController()
@@ -214,13 +214,13 @@ describe('erase', () => {
     expect(certificate?.is_complete).toBe(false)
     expect(certificate?.remaining).toEqual([
       `${away}: there is no such folder: mount it, or create an empty one in its place if it is gone for good`,
-      `${other} still names a person who was to be erased: it is another data directory: run forget there as well, with --data-dir`,
-      `${stranger} still names a person who was to be erased`,
-      `${site.directory.warehouse}, table main.own, still names a person who was to be erased`,
+      `${other} still names a person to be erased. It is another data directory: run forget there as well, with --data-dir`,
+      `${stranger} still names a person to be erased`,
+      `${site.directory.warehouse}, table main.own, still names a person to be erased`,
     ])
   }, 120_000)
 
-  it('changes nothing while a pipeline runs, and notes nobody who is erased in vain', async () => {
+  it('changes nothing while a pipeline runs, and records no one whose erasure failed', async () => {
     const site = forgetSite()
     const { root } = site.directory
     await buy(site.journal, 1)
@@ -232,7 +232,7 @@ describe('erase', () => {
     }
   })
 
-  it('of a person who is not known keeps them out from now on, also before the first run', async () => {
+  it('of an unknown person keeps them out from now on, even before the first run', async () => {
     const site = forgetSite()
     mkdirSync(site.directory.root)
     const certificate = await erase(site.erasing(), REQUEST)
@@ -272,7 +272,7 @@ function peopleIn({ journal }: ForgetSite): string[] {
 }
 
 describe('eraseAfterRun', () => {
-  it('takes the 2 events of an erased person out of the segment that brought them, and no other byte', async () => {
+  it('removes the 2 events of an erased person from their segment, and no other byte', async () => {
     const site = forgetSite()
     await buyEvents(site, [wireEvent({ person: 'per_2' })])
     await suppressPeople(site, ['per_1'])
@@ -363,7 +363,7 @@ describe('a warehouse from before an erasure', () => {
   }, 120_000)
 
   it.each([-40, 200_000])(
-    'goes on after the pages that are loaded, whose segment was written again: %i bytes off',
+    'continues after the loaded pages of a rewritten segment: %i bytes off',
     async (off) => {
       const { site, backup } = await erasedNights()
       cpSync(backup, site.directory.warehouse)
@@ -386,7 +386,7 @@ describe('a warehouse from before an erasure', () => {
 })
 
 describe('leaveOutErased', () => {
-  it('leaves 1 of 2 restored people out who was erased meanwhile; nobody erased, and the file stays as it is', async () => {
+  it('leaves out 1 of 2 restored people who was erased meanwhile; without an erasure the file stays unchanged', async () => {
     const site = forgetSite()
     const path = site.directory.warehouse
     await site.read((warehouse) =>

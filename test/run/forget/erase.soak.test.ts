@@ -22,7 +22,7 @@ import {
 
 afterAll(removeNights)
 
-it('stopped at each of its steps in turn, it goes on by itself and ends with nothing left', async () => {
+it('stopped at each of its steps in turn, it continues on its own and leaves nothing', async () => {
   const { site, target } = await twoNights()
   const before = await site.read(others)
   const stops = [
@@ -54,7 +54,7 @@ it('stopped at each of its steps in turn, it goes on by itself and ends with not
   expect(await erase(site.erasing([target]), NOTHING_NEW)).toBeNull()
 }, 240_000)
 
-it('leaves no version of an object that names them in a bucket that keeps versions', async () => {
+it('leaves no version of an object that names them in a versioned bucket', async () => {
   const server = await startS3Server()
   signInTo(server)
   const client = s3ClientOf(server)

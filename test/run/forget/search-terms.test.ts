@@ -10,7 +10,7 @@ const aText = (minLength: number, maxLength: number) =>
     .map((characters) => characters.join(''))
 const someTexts = fc.array(aText(3, 6), { minLength: 1, maxLength: 40 })
 
-it('finds in bytes, and by its patterns in the engine, what a search for one text after the other finds', async () => {
+it('finds in bytes, and by patterns in the engine, what a search for each text alone finds', async () => {
   const warehouse = await memoryWarehouse({ threads: 1 })
   const property = fc.asyncProperty(someTexts, aText(0, 30), async (texts, place) => {
     const terms = new SearchTerms(texts)
@@ -25,7 +25,7 @@ it('finds in bytes, and by its patterns in the engine, what a search for one tex
   warehouse.close()
 })
 
-it('splits 10,000 texts into patterns of at most 16,384 characters, of which the last text is in one', async () => {
+it('splits 10,000 texts into patterns of at most 16,384 characters, including the last text', async () => {
   const texts = Array.from({ length: 10_000 }, (_, nth) => `per_${String(nth).padStart(16, '0')}`)
   const terms = new SearchTerms(texts)
   expect(terms.patterns.length).toBeGreaterThan(10)

@@ -19,7 +19,7 @@ async function search(folder: string, markers: readonly Marker[]) {
 }
 
 describe('searchFolder', () => {
-  it('finds a name in 6 kinds of file, and in none that does not hold it', async () => {
+  it('finds a name in 6 kinds of file, and in none without it', async () => {
     const folder = temporaryFolder()
     const at = (name: string) => join(folder, name)
     const row = `select ${quoteText(NAME)} as name, 1 as one from range(1000)`
@@ -63,7 +63,7 @@ describe('searchFolder', () => {
     expect(await search(folder, markers)).toEqual(['a.duckdb, table main.wide,'])
   }, 60_000)
 
-  it('finds a text in a page however its characters are escaped', async () => {
+  it('finds a text in a page with any escapes', async () => {
     const escaped = (character: string) =>
       `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
     for (const written of [
@@ -86,7 +86,7 @@ describe('searchFolder', () => {
     expect(await search(folder, [marker(NAME)])).toEqual([])
   })
 
-  it('names what cannot be searched, and searches on: junk that is called Parquet or a database', async () => {
+  it('names files that cannot be searched, such as junk named Parquet, and continues', async () => {
     const folder = temporaryFolder()
     const junk = ['a.duckdb', 'a.parquet', 'empty.parquet', 'torn.parquet']
     for (const name of junk) writeFileSync(join(folder, name), `junk of ${name}`.repeat(99))
@@ -104,7 +104,7 @@ describe('searchFolder', () => {
     }
   })
 
-  it('finds a text that lies across two of the pieces a file is read in', async () => {
+  it('finds a text that spans two chunks of a file', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'deep'))
     const text = 'across-the-edge'
@@ -116,7 +116,7 @@ describe('searchFolder', () => {
     expect(await search(folder, [marker(`${text}!`)])).toEqual([])
   })
 
-  it('takes an id that is part of others for found only where it is the whole of a value', async () => {
+  it('finds an id that is part of others only as a whole value', async () => {
     const folder = temporaryFolder()
     const at = (name: string) => join(folder, name)
     writeFileSync(at('longer.json'), '{"profile_id":"per_12"}')
@@ -156,19 +156,19 @@ describe('a table of a database', () => {
     return folder
   }
 
-  it('is found to hold a text in a value of 6 types', async () => {
+  it('is searched for a text in values of 6 types', async () => {
     const name = "O'Hara-q7x9, Jr."
     expect(await search(await tablesWith(name), [marker(name)])).toEqual(found.toSorted())
   })
 
-  it('is found to hold an id with quotes in it as the whole of a value of 6 types, and not as a part of one', async () => {
+  it('is searched for an id with quotes as a whole value of 6 types, but not as a part of one', async () => {
     const id = 'per_"1"'
     const markers = [marker(id, false)]
     expect(await search(await tablesWith(id), markers)).toEqual(found.toSorted())
     expect(await search(await tablesWith(`${id}2`), markers)).toEqual([])
   })
 
-  it('is found to hold an id that is a number in a table of the user', async () => {
+  it('is searched for a numeric id in a table of the user', async () => {
     const folder = temporaryFolder()
     await withWarehouse({ path: join(folder, 'a.duckdb'), mode: 'write' }, (warehouse) =>
       warehouse.run('create table own as select 12345678::bigint as id, 0.5 as share; checkpoint'),
@@ -180,7 +180,7 @@ describe('a table of a database', () => {
 })
 
 describe('markersOf', () => {
-  it('looks for what only they have: not for titles and names of others, short texts, or words of comments', async () => {
+  it('looks only for what others do not have: no titles and names of others, short texts, or words of comments', async () => {
     const warehouse = await memoryWarehouse()
     await insertEvents(warehouse, [
       {
