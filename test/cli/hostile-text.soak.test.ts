@@ -50,9 +50,12 @@ async function look(site: Site, args: readonly string[], how: How) {
   const isCsv = args.includes('csv')
   const options = { isTerminal: how === 'terminal' }
   const result = await site.call([...args, '--log-level', 'trace', ...json], options)
-  // What redraws the line of a stage is ours.
+  // Jobtide redraws the line of a stage and sets colours; the hostile text holds none of these colours.
+  // oxlint-disable-next-line no-control-regex
+  const plain = (text: string) => text.replaceAll(/\u001b\[[1239]\d?m/g, '')
   const stderr = result.stderr.replaceAll('\r', '').replaceAll('\u001b[K', '')
-  for (const text of [stderr, ...(isCsv && how === 'pipe' ? [] : [result.stdout])]) {
+  const outputs = isCsv && how === 'pipe' ? [stderr] : [stderr, result.stdout]
+  for (const text of outputs.map(plain)) {
     expect(obeyedIn(text), `${args.join(' ')}: ${how}`).toBeNull()
     // A cell of CSV may have lines of its own.
     if (!isCsv) expect(text).not.toMatch(/^(?:jobtide: forged| {2}→ rm)/m)
