@@ -153,7 +153,7 @@ export interface Burst {
 export interface CoverageRow {
   readonly organizations: number
   readonly whole: number
-  /** How many were read for all of the time before the window. */
+  /** How many were read for all of the period before the window. */
   readonly whole_before: number
   readonly oldest_watermark_at: string | null
   readonly newest_watermark_at: string | null
@@ -202,7 +202,7 @@ export interface ListedOrganization {
 }
 
 /** The text shown without a comparison. */
-export const NOT_READ_BEFORE = 'the time before was not wholly read'
+export const NOT_READ_BEFORE = 'the period before was not completely read'
 
 /** How many rows each part has at most. */
 export const MOST = {
