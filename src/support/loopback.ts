@@ -19,8 +19,8 @@ export async function listenAt(server: Server, host: string, port: number): Prom
 }
 
 /**
- * Listens at a unix socket that only this account may connect to. One that a dead process left is replaced.
- * @throws ConfigError when a process listens there, something else is there, or no socket can be
+ * Listens at a unix socket that only this account may connect to. A socket of a dead process is replaced.
+ * @throws ConfigError if a process listens there, something else is there, or no socket can be created
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const there = lstatSync(path, { throwIfNoEntry: false })
@@ -30,8 +30,8 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
       throw new ConfigError(`socket ${path}: ${why}`, { hint: 'Name another path.' })
     rmSync(path, { force: true })
   }
-  // By the mask, which the kernel asks when it makes the socket: a change of mode would come after others could connect.
-  // Node makes it within listen(), so that no file of other work is made meanwhile.
+  // By the umask, which the kernel applies when it creates the socket: chmod would come after others could connect.
+  // Node creates it within listen(), so no other file is created meanwhile.
   const mask = process.umask(0o177)
   let listening: Promise<void>
   try {

@@ -15,7 +15,7 @@ import { SqlError, WarehouseDamagedError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-/** A table for analysts, as it is to be written. */
+/** A table for analysts, as an export writes it. */
 export interface ExportTable {
   readonly name: string
   readonly comment: string | null
@@ -29,7 +29,7 @@ export interface ExportColumn {
   readonly comment: string | null
   /** Its type in PostgreSQL, as that writes it. */
   readonly postgresType: string
-  /** PostgreSQL's form of a value of that type; SQL. */
+  /** The value in PostgreSQL's form; SQL. */
   readonly cell: string
 }
 
@@ -69,7 +69,7 @@ export function definitionOf({ name, postgresType }: ExportColumn): string {
   return `${quoteIdentifier(name)} ${postgresType}`
 }
 
-// As PostgreSQL names them; a type that is not here and has no other name there goes as text.
+// PostgreSQL's names of types; a type that is not listed becomes text.
 const POSTGRES_TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'boolean',
   TINYINT: 'smallint',
@@ -93,7 +93,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 
 type Column = Commented & { readonly type: string }
 
-/** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
+/** A column in PostgreSQL's form. PostgreSQL accepts no NUL in text or JSON, so NULs are removed. */
 function inPostgres({ name, comment, type }: Column): ExportColumn {
   const column = quoteIdentifier(name)
   const [, size] = /^DECIMAL(\(.+\))$/.exec(type) ?? []
@@ -143,7 +143,7 @@ export function commentsOn(
 
 export type Format = 'csv' | 'parquet'
 
-/** The script of a folder; by its first line a folder is known to be an export. */
+/** The script of a folder, whose first line marks the folder as an export. */
 export const LOAD_SCRIPT = 'load.sql'
 const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: string[]]>> = {
   csv: [
@@ -158,7 +158,7 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
 // The file of a table, in the script.
 const LOADED =
   /^(?:\\copy .* from '(.+)' \(format csv, header\)|create or replace table .* as from '(.+)';)$/gm
-/** A schema with a list of what was exported, by which a file is known to be an export. */
+/** A schema with a list of the exported tables, which marks a file as an export. */
 const MARK = 'made_by_jobtide_export'
 
 /**
@@ -193,7 +193,7 @@ export async function exportTables(
   return tables
 }
 
-// Only when it holds nothing else: other files there belong to the user, and the folder is replaced as a whole.
+// Only if it holds nothing else, because the folder is replaced as a whole and other files belong to the user.
 function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
   if (!existsSync(script) || !isFile(script)) return false
@@ -208,7 +208,7 @@ async function isExportedFile(path: string): Promise<boolean> {
   if (!isFile(path)) return false
   try {
     return await withWarehouse({ path, mode: 'read' }, async (found) => {
-      // Not where it also holds tables of the user: the file is replaced as a whole.
+      // Not if it also holds tables of the user, because the file is replaced as a whole.
       const others = `select count(*) from (
           select schema_name, table_name from duckdb_tables() where database_name = current_database()
           union all
