@@ -1,4 +1,4 @@
-/** A server that takes OTLP as JSON over HTTP on loopback, and keeps it. */
+/** A server that receives OTLP as JSON over HTTP on loopback, and stores it. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
