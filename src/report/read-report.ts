@@ -69,7 +69,7 @@ export interface Flow {
   readonly all_moves_in_window: number
 }
 
-/** How many came and went in twelve months and in the twelve before, and which share left. */
+/** How many joined and left in twelve months and in the twelve before, and the share that left. */
 export interface Year {
   /** How many organisations of the scope were looked at. */
   readonly organizations: number
@@ -176,7 +176,7 @@ export interface ReportHead {
   /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
   readonly scope: { readonly listed: number; readonly unknown: readonly string[] } | null
   readonly year: Year
-  /** By part; of each where more left than was to be expected first. */
+  /** By part, each sorted by how many more left than expected. */
   readonly attrition: readonly Attrition[]
   readonly counts: readonly Count[]
   readonly changes: readonly Change[]
@@ -341,7 +341,7 @@ function isReadBefore([first]: readonly CoverageRow[]): boolean {
   )
 }
 
-/** The ids of listed organisations, and what nothing is known of, as it was written. */
+/** The ids of listed organisations, and the entries without data, as written. */
 export async function resolveList(warehouse: Warehouse, list: readonly ListedOrganization[]) {
   const known = await queryReport<{
     organization_id: string

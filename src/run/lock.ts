@@ -1,13 +1,10 @@
 /**
- * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
- * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran.
- *
- * A process that finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one
- * before each batch: it gives the lock back, and takes it again when no process waits anymore. A third file names the holder,
- * for messages only.
- *
- * Where the lock's file is removed by hand, another process can take a new one of that name. So the holder checks its lock
- * before each request, and before it opens the warehouse.
+ * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The kernel holds the
+ * lock (process-lock.ts), so it ends with its holder, in any container. A process that finds the lock taken holds a
+ * second one while it waits. A backfill, which may run for days, checks that one before each batch: it releases the
+ * lock, and takes it again when no process waits anymore. A third file names the holder, for messages only. If the
+ * lock's file is removed by hand, another process can take a new one of that name. So the holder checks its lock before
+ * each request, and before it opens the warehouse.
  */
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -128,7 +125,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
   const since = isoInstant(clock.now())
   const note = { command, pipeline, process: process.pid, host: hostname(), since }
   try {
-    // A new file: what a link in its place leads to stays as it is.
+    // A new file, so that the target of a link in its place stays unchanged.
     rmSync(holder, { force: true })
     writeFileSync(holder, `${JSON.stringify(note)}\n`, { flag: 'wx' })
   } catch (error) {
@@ -156,7 +153,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
   }
 }
 
-// The note is not there when the holder has just begun, or just ended.
+// The note is missing if the holder has just begun, or just ended.
 function readHolder(path: string): Holder {
   const note = Object(readJson(path)) as Record<string, unknown>
   const pipeline = typeof note['pipeline'] === 'string' ? note['pipeline'] : null

@@ -194,7 +194,8 @@ async function copyOwn(old: string, rebuilt: string, logger: Logger): Promise<st
     }
     const copied: string[] = []
     let refused = new Map<OwnThing, string>()
-    // A view may be over another one, and a table refer to another one: what is refused is tried again after the others.
+    // A view may read another one, and a table refer to another one, so refused objects are tried again after the
+    // others.
     for (let left: readonly OwnThing[] = own; left.length > 0; left = [...refused.keys()]) {
       refused = new Map()
       for (const thing of left) {
@@ -214,7 +215,7 @@ async function copyOwn(old: string, rebuilt: string, logger: Logger): Promise<st
 async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
   const made = await withWarehouse({ path: rebuilt, mode: 'read' }, thingsIn)
   const there = (await readOld(old, logger, 'no_tables_of_your_own', thingsIn)) ?? []
-  // Computed tables bear no mark, and can have stood in another tier.
+  // Computed tables have no mark, and may have been in another tier.
   const ours = new Set(made.map(({ name }) => nameInTier(name) ?? name))
   return there.filter(({ name }) => !ours.has(nameInTier(name) ?? name))
 }
