@@ -27,7 +27,7 @@ export const PASSWORD = 'loopback-secret'
 
 export interface Server {
   readonly port: number
-  /** Where its socket is; there nobody is asked for a password. */
+  /** The folder of its socket, which asks no password. */
   readonly folder: string
   /** With the password in it. */
   readonly url: string
