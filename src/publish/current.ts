@@ -1,6 +1,7 @@
 /**
- * Keeps `current/<table>/*.parquet`, what readers see now, under names that stay. Copies, never links: who writes into them must not
- * destroy a snapshot. `current/snapshot.json` comes last and says what they are, so the next publish fixes whatever is not so.
+ * Keeps `current/<table>/*.parquet`, the files that readers see now, under stable names. They are copies, never links,
+ * so that writing into them cannot destroy a snapshot. `current/snapshot.json` is written last and records their state,
+ * so that the next publish repairs any difference.
  */
 
 import { z } from 'zod'
@@ -35,7 +36,7 @@ export interface CurrentOptions {
   readonly signal?: AbortSignal
 }
 
-/** The files of a snapshot under stable names, and the files that they are copies of. */
+/** The files of a snapshot under stable names, with their originals. */
 export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, NamedObject> {
   const found = new Map<string, NamedObject>()
   for (const { name, files } of tables) {
@@ -94,13 +95,13 @@ export async function updateCurrent(
   const said = { snapshot_id: manifest.snapshot_id, files: Object.fromEntries(files), logs }
   const { written_at: _, ...before } = found.record ?? { written_at: '' }
   const isSaid = !hasChanged && stableJson(before) === stableJson(said)
-  // Another publisher that was faster records the content.
+  // A faster publisher records the content.
   if (isSaid || shown !== manifest) return
   const record: Record = { ...said, written_at: isoInstant(clock.now()) }
   await store.replace(RECORD_KEY, Buffer.from(`${stableJson(record, 2)}\n`), found.version)
 }
 
-/** Copies what is missing and removes the rest; says whether there was any. @param copied here, SHA-256 by key */
+/** Copies missing files and removes the rest; returns whether there were any. @param copied here, SHA-256 by key */
 async function bringTo(
   { store, signal, logger }: CurrentOptions,
   manifest: Manifest,
@@ -115,7 +116,7 @@ async function bringTo(
     if (found?.bytes !== bytes) return false
     const own = copied.get(key)
     if (own !== undefined) return own === sha256
-    // Who changed it since has changed its time as well.
+    // A later change would also have changed its time.
     return record?.files[key] === sha256 && found.modifiedAt <= writtenAt
   }
   const missing = [...wanted].filter(([key, file]) => !isThere(key, file))
@@ -124,7 +125,7 @@ async function bringTo(
     await store.copy(file.key, key)
     copied.set(key, file.sha256)
   })
-  // Whatever its name: a wildcard over the folder would take it for rows of the table.
+  // Whatever its name, a wildcard over the folder would read it as rows of the table.
   const gone = [...listed.keys()].filter((key) => key.endsWith('.parquet') && !wanted.has(key))
   if (gone.length > 0) await store.remove(gone)
   if (missing.length + gone.length === 0) return false

@@ -1,11 +1,11 @@
 /**
- * An error that stops a publish. The warehouse is never changed by it, so the answer is always: fix the cause and
- * publish again.
+ * Errors that stop a publish. They never change the warehouse, so the remedy is always to fix the cause and publish
+ * again.
  */
 
 import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 
-/** A store refused, or its content is wrong. Readers still see the snapshot they saw before. */
+/** A store refused, or its content is wrong. Readers still see the previous snapshot. */
 export class PublishError extends JobtideError {
   constructor(message: string, details: ErrorDetails = {}) {
     super(EXIT.publishFailed, message, details)
@@ -14,7 +14,7 @@ export class PublishError extends JobtideError {
   /** This error as the end of a publish: its hint also says how to continue. */
   whilePublishing(): PublishError {
     return this.#withHint(
-      'The warehouse is whole and the next run publishes; or fix this and run `jobtide publish`.',
+      'The warehouse is complete, and the next run publishes it. Or fix this and run `jobtide publish`.',
     )
   }
 
@@ -56,7 +56,7 @@ export class DamagedLogError extends PublishError {}
 export class DamagedSnapshotError extends JobtideError {
   constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
     super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {
-      hint: '`jobtide verify` names everything that is wrong with it; take another one (`jobtide snapshots`).',
+      hint: '`jobtide verify` lists every fault. Use another snapshot: `jobtide snapshots` lists them.',
       ...details,
     })
   }

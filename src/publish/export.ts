@@ -1,7 +1,7 @@
 /**
- * Exports the tables of a snapshot, all of one moment: tables that no build has changed keep their files, others are
- * copied to the scratch folder, each file by one COPY with a total order, so the same rows give the same bytes at any
- * thread count.
+ * Exports the tables of a snapshot as of one moment. Tables that no build has changed keep their files; the others are
+ * copied to the scratch folder, each file by one COPY with a total order, so that the same rows give the same bytes
+ * with any number of threads.
  */
 
 import { createHash } from 'node:crypto'
@@ -30,9 +30,9 @@ import {
 import type { Step } from './scratch.ts'
 
 /**
- * Above this many rows a table is split by year: a night rewrites the years that it changed. A million rows in one file
- * take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It is one file again at half of that: at
- * the limit it would switch each night.
+ * Above so many rows a table is split by year, so that a night rewrites only the years that it changed. A million rows
+ * in one file take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It becomes one file again
+ * only at half the limit; otherwise it might switch every night.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 
@@ -88,7 +88,7 @@ export async function exportTables(
   versions: Manifest['versions'],
 ): Promise<{ tables: ManifestTable[]; files: readonly ScratchFile[] }> {
   const { warehouse, made, tables: definitions, compact = false, signal, onProgress } = options
-  // Another version may describe the same rows otherwise, or write other bytes for them.
+  // Another version may describe the same rows differently, or write other bytes for them.
   const isOfThisVersion = isDeepStrictEqual(before?.versions, versions)
   const builtFrom = compact || !isOfThisVersion ? undefined : before?.checks?.build_id
   const changes = builtFrom === undefined ? null : await changesSince(warehouse, builtFrom)
@@ -101,7 +101,7 @@ export async function exportTables(
     tables.push(made?.tables.get(name)?.table ?? (await exportTable(work, definition, known)))
     onProgress?.({ phase: 'export', done: tables.length, total: definitions.length, name })
   }
-  // A column that a Delta table cannot hold is refused now, before readers have the snapshot.
+  // A column that a Delta table cannot hold is refused before readers see the snapshot.
   for (const table of tables) schemaString(table)
   return { tables, files: work.files }
 }
@@ -111,7 +111,7 @@ interface Work extends ExportOptions {
   /** Since the snapshot before; null where they are unknown. */
   readonly changes: ChangedTables | null
   readonly files: ScratchFile[]
-  /** Of all tables, read with the first that is copied. */
+  /** Columns of all tables, read with the first that is copied. */
   columns: ReadonlyMap<string, readonly StoredColumn[]> | null
 }
 
@@ -220,7 +220,7 @@ async function copyPartition(
   const from = `from ${source} where ${partition.condition}`
   const file = await writeParquet(warehouse, { columns, key, from, rowGroupRows }, path)
   if (file.rows !== (partition.rows ?? file.rows)) {
-    // The last line of defence: a wrong count here would be a wrong table for every reader.
+    // The last line of defence: a wrong count here means a wrong table for every reader.
     const what = `${file.rows} rows would be published instead of ${partition.rows}`
     throw new PublishError(`${name}: ${what}`)
   }
@@ -260,7 +260,7 @@ export async function writeParquet(
   path: string,
 ): Promise<Omit<ManifestFile, 'key' | 'partition'>> {
   const { columns, key, from, rowGroupRows = ROW_GROUP_ROWS } = source
-  // Without a key rows that differ in nothing are in any order, and give the same bytes.
+  // Without a key, identical rows may be in any order and still give the same bytes.
   const sorted = key.length === 0 ? columns.map(({ name }) => name) : key
   const order = sorted.map(quoteIdentifier).join(', ')
   const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.field_id}`)

@@ -1,6 +1,7 @@
 /**
- * Keeps a poorer warehouse from replacing what readers see: one of another journal, or one that lost rows, coverage or tables.
- * Manifests are compared before anything is uploaded; a run looks at its destination before it buys.
+ * Prevents a poorer warehouse from replacing the snapshot that readers see: one of another journal, or one that lost
+ * rows, coverage or tables. Manifests are compared before anything is uploaded, and a run checks its destination before
+ * it buys.
  */
 
 import { isoInstant } from '../support/clock.ts'
@@ -33,10 +34,11 @@ type Choices = LossChoices & { readonly lists: readonly string[] }
 type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /**
- * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of this
- * one, or knows of more erased people: a run that cannot publish spends nothing. That it can be written, opening it has shown.
- * @param credits charged or in doubt, of all runs of the journal here. The ledger of one journal only ever grows, so one with
- *   fewer than the snapshot is a copy from before: its run would buy again what is in the newer one
+ * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of
+ * this one, or knows of more erased people: a run that cannot publish spends nothing. Opening it has already shown that
+ * it can be written.
+ * @param credits charged or in doubt, of all runs of the journal here. The ledger of a journal only grows, so a journal
+ * with fewer credits than the snapshot is an older copy, whose run would buy again what the newer one has
  * @throws PublishError also when pointer or manifest is missing, changed or not Jobtide's
  */
 export async function checkDestination(
@@ -79,8 +81,8 @@ export function assertNoDataLoss(
 }
 
 /**
- * Refuses another journal or an older suppression list, whatever they hold. Says whether fewer rows are accepted: who adopts a
- * destination has seen the counts of both sides.
+ * Refuses another journal or an older suppression list, whatever they hold. Returns whether fewer rows are accepted,
+ * because an operator who adopts a destination has seen the counts of both sides.
  */
 function canReplace(
   before: StoredManifest,
@@ -90,8 +92,8 @@ function canReplace(
 ): boolean {
   const isAnother = isOfAnotherJournal(before, now)
   if (isAnother && !adoptDestination) throw anotherJournal(before, now, destination)
-  // A list knows what all before it knew. Who adopts a destination has only the numbers: the list of an older backup lets people
-  // come back, whatever the operator accepts.
+  // A list includes all earlier ones. The operator sees only numbers, and the list of an older backup would let people
+  // come back, so no option accepts it.
   const [was, is] = [before.not_kept, now.not_kept]
   const isLater = was.list === null || lists.includes(was.list) || adoptDestination
   const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
@@ -147,11 +149,11 @@ export function isEmpty({ tables, coverage }: StoredManifest): boolean {
   return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
 }
 
-/** The table whose rows never become fewer on their own: events are merged, and only erased on purpose. */
+/** The table that never loses rows on its own: events are merged, and only erased on purpose. */
 const EVENTS = 'job_change_events'
 /** The share of events or organisations that may disappear: events that a newer version rejects, ids that merge. */
 const SMALL_SHARE = 0.05
-/** A table with fewer rows can lose all of them by one correction. */
+/** A smaller table can lose all rows by one correction. */
 const FEW_ROWS = 20
 /** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
 const AHEAD_MS = 5 * MINUTE
@@ -185,8 +187,8 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
 }
 
 /**
- * Refuses a snapshot without tables or columns that readers have, or with a column of another type. Where another version wrote
- * what they have, an upgrade needs no step: CHANGELOG.md names what it renamed, and a warning does.
+ * Refuses a snapshot without tables or columns that readers have, or with a column of another type. If another version
+ * wrote the snapshot, the change is an upgrade and only a warning: CHANGELOG.md names what it renamed.
  * @throws PublishError
  */
 export function refuseSchemaChange(
@@ -203,7 +205,7 @@ export function refuseSchemaChange(
   const { acceptSchemaChange = false, isOwn = () => false, version, logger } = options
   const { destination } = options.store
   if (!isOfThisFormat(before)) {
-    // An older version had other tables: what it says of their columns is not read.
+    // An older version had other tables, so its columns are not compared.
     const { format_version: format, snapshot_id: snapshot } = before
     return logger.warn({ format, snapshot, at: destination }, 'publish.older_format_replaced')
   }
@@ -233,7 +235,7 @@ function incompatibilities(
 ): string[] {
   return before.flatMap(({ name, schema, rows }) => {
     const current = now.find((table) => table.name === name)
-    // Without rows it was one of an endpoint that was never asked.
+    // Without rows it belongs to an endpoint that was never asked.
     if (current === undefined) return rows === 0 ? [] : [`table ${name} is gone`]
     return schema.flatMap((column) => {
       const type = current.schema.find((own) => own.name === column.name)?.type

@@ -18,7 +18,7 @@ export const FORMAT_VERSION = 5
 /** The oldest format whose record of a destination's content is still read. */
 const OLDEST_FORMAT = 3
 
-/** Names of tables and columns as Jobtide gives them. */
+/** The form of Jobtide's names of tables and columns. */
 export const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
@@ -64,7 +64,10 @@ const tableSchema = z
         z.object({
           name: z.string(),
           rows: z.int().nonnegative(),
-          /** Of rows that Spark wrote: the same in any order. Null for DuckDB: the same rows are the same bytes. */
+          /**
+           * For rows that Spark wrote: independent of their order. Null for DuckDB, where the same rows give the same
+           * bytes.
+           */
           fingerprint: z.string().nullable(),
         }),
       )
@@ -91,7 +94,7 @@ const coverageSchema = z.object({
   covered_from: edgesSchema,
   /** Over the organisations: where coverage ends. Null: nothing is covered. */
   covered_to: edgesSchema,
-  /** SHA-256 over every interval: two snapshots with the same one know exactly the same. */
+  /** SHA-256 over every interval: two snapshots with the same hash have exactly the same coverage. */
   sha256: sha256Schema,
 })
 
@@ -133,7 +136,7 @@ const manifestSchema = z.object({
   /** Where Spark built the models; absent: DuckDB did. */
   spark: z.object({ version: z.string() }).optional(),
   tables: z.array(tableSchema),
-  /** Checks of the build whose tables these are; all passed. Null: it was not checked by a build. */
+  /** Checks of the build whose tables these are; all passed. Null if no build checked it. */
   checks: z
     .object({ build_id: z.string(), passed: z.int().nonnegative(), checked_at: z.string() })
     .nullable(),
@@ -143,7 +146,7 @@ const objectSchema = z
   .object({ key: z.string().refine(isPlainKey), bytes: z.int(), sha256: sha256Schema })
   .refine(({ key }) => FILE_KEY.test(key))
 
-/** A manifest where its rows do not matter, and one of an older Jobtide: its objects and its predecessor. */
+/** The outline of a manifest, also of an older Jobtide: its objects and its predecessor. */
 const outlineSchema = z.object({
   ...commonFields,
   format_version: z.int().min(OLDEST_FORMAT).max(FORMAT_VERSION),
@@ -175,7 +178,7 @@ const pointerSchema = z
 
 export type Manifest = z.infer<typeof manifestSchema>
 type ManifestOutline = z.infer<typeof outlineSchema>
-/** A manifest as it is found in a store: in outline, where an older Jobtide wrote it. */
+/** A manifest as found in a store: only in outline if an older Jobtide wrote it. */
 export type StoredManifest = Manifest | ManifestOutline
 export type ManifestTable = Manifest['tables'][number]
 export type ManifestFile = ManifestTable['files'][number]
@@ -187,7 +190,7 @@ export function isOfThisFormat(manifest: StoredManifest): manifest is Manifest {
   return manifest.format_version === FORMAT_VERSION
 }
 
-/** Whether two manifests say the same to readers, but for the snapshot's id, time and run, and what was erased before. */
+/** Whether two manifests are the same for readers, apart from the snapshot's id, time, run and earlier erasures. */
 export function sameContent(a: Manifest, b: Manifest): boolean {
   const content = ({ journal_id, tables, versions, coverage, credits }: Manifest) =>
     stableJson({ journal_id, tables, versions, coverage, credits: credits.total })
@@ -246,8 +249,9 @@ export function parseManifest(bytes: Uint8Array, where: string): StoredManifest 
 let lastCurrent: { readonly sha256: string; readonly manifest: StoredManifest } | undefined
 
 /**
- * Reads the manifest that the pointer names; the same one only once: a publish asks three times, and each takes 20 ms.
- * @param sha256 what the pointer says
+ * Reads the manifest that the pointer names, the same one only once, because a publish asks three times and each takes
+ * 20 ms.
+ * @param sha256 the hash in the pointer
  */
 export function parseCurrent(bytes: Uint8Array, where: string, sha256: string): StoredManifest {
   if (sha256Hex(bytes) !== sha256) {
@@ -258,7 +262,7 @@ export function parseCurrent(bytes: Uint8Array, where: string, sha256: string): 
   return lastCurrent.manifest
 }
 
-/** Reads no more of a manifest than its outline, in a fraction of the time: for who reads every manifest of a store. */
+/** Reads only the outline of a manifest, in a fraction of the time, for callers that read every manifest of a store. */
 export function parseOutline(bytes: Uint8Array, where: string): ManifestOutline {
   return parse(bytes, where, () => outlineSchema)
 }
@@ -320,8 +324,8 @@ export function partitionStem(column: string): string {
 }
 
 /**
- * Gives the files of a new snapshot keys of their own, {@link fileKey} with the id of the snapshot before the hash: garbage
- * collection cannot be about to delete what no other publish wrote. Bytes that the snapshot before has keep their key.
+ * Gives the files of a new snapshot keys of their own, {@link fileKey} with the id of the snapshot before the hash: so
+ * garbage collection can never be about to delete one of them. Bytes that the snapshot before has keep their key.
  */
 export function keysOfSnapshot(
   before: Pick<ManifestTable, 'files'> | undefined,

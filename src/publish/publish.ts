@@ -41,7 +41,7 @@ import { withScratch } from './scratch.ts'
 import { removeFolder, type ObjectStore } from './store/object-store.ts'
 
 export interface PublishChoices extends LossChoices, Pick<ExportOptions, 'compact'> {
-  /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
+  /** Accepts removed tables and columns and changed types. Default: false, which refuses such a snapshot. */
   readonly acceptSchemaChange?: boolean
 }
 
@@ -112,7 +112,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   )
   const nothingNew = { unchanged: true, newFiles: 0, newBytes: 0, destination }
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
-    // An empty snapshot would tell readers that nothing ever happened.
+    // An empty snapshot would suggest to readers that nothing ever happened.
     const seen = { snapshotId: before?.snapshot_id ?? null, replacedFormat: null }
     return { ...totalsOf({ tables: [] }), ...nothingNew, ...seen, nothingRead: true }
   }
@@ -120,7 +120,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     assertNoDataLoss(before, manifest, destination, options)
     refuseSchemaChange(before, manifest, options)
   }
-  // Also where nothing changed: a file that was lost was written again.
+  // Even if nothing changed, because a lost file was written again.
   await putFiles(options, files)
   const unchanged = before !== null && isOfThisFormat(before) && sameContent(before, manifest)
   const shown = unchanged ? before : manifest
@@ -136,12 +136,12 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await putSnapshot(options, manifest, current)
     await options.onPublished?.(report)
   }
-  // For readers that do not know manifests. Also of an earlier snapshot: its publisher may have been killed before.
+  // For readers that do not know manifests. Also for an earlier snapshot, whose publisher may have been killed before.
   const listed = [...sizes.keys()]
   const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest: shown, listed, known })
   if (options.hasCurrent ?? true) await updateCurrent(options, shown, syncLogs)
   else {
-    // It must not go on showing an old day.
+    // It must not keep showing an old day.
     await removeFolder(store, 'current')
     await syncLogs()
   }
@@ -289,7 +289,7 @@ async function putSnapshot(
   const text = formatJson(manifest)
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
-  // The answer of a store does not prove it, and another program may delete there.
+  // The store's answer does not prove it, and another program may delete there.
   const sizes = await sizesOfTables(store)
   const stored = Buffer.from((await store.get(keys.manifest))?.bytes ?? []).toString()
   const missing = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)

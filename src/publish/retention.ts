@@ -73,8 +73,8 @@ export async function collectGarbage(options: GcOptions): Promise<GcReport> {
 type Inventory = Exclude<Awaited<ReturnType<typeof takeInventory>>, string>
 
 /**
- * Deletes in steps, so that a snapshot with a manifest has its files, whenever the deleting stops. Unpublished
- * snapshots go first: only the manifest of the snapshot that won against one shows that it was not published.
+ * Deletes in steps, so that a snapshot with a manifest has its files whenever deletion stops. Unpublished snapshots go
+ * first, because only the manifest of the snapshot that won shows that the other was not published.
  */
 async function collect(
   { store, keep, signal }: GcOptions,
@@ -122,8 +122,8 @@ async function collect(
 }
 
 /**
- * Lists a store, reads every manifest, and proves each that another one names with its hash. In a store with a damaged one, where
- * a file would look as if no snapshot named it: the reason to delete nothing.
+ * Lists a store, reads every manifest, and proves each by the hash in its successor. If one is damaged, its files would
+ * look unreferenced, so it returns the reason to delete nothing.
  */
 async function takeInventory(store: ObjectStore) {
   // The listings come before the pointer is read: anything newer than they are is ignored.
@@ -140,7 +140,7 @@ async function takeInventory(store: ObjectStore) {
   )
   // Another collection may have deleted one: then that one does the work.
   const lost = ids.filter((id) => !found.has(id)).map((id) => snapshotKeys(id).manifest)
-  // Reading the current one has proved it.
+  // The current one was proved when it was read.
   found.set(currentId, { manifest, sha256: pointer.manifest_sha256 })
   for (const [key, message] of changedManifests(found, null)) {
     wrong.push(`${store.urlOf(key)}: ${message}`)
@@ -154,7 +154,7 @@ async function takeInventory(store: ObjectStore) {
 
 /**
  * Drops snapshots with everything that could reveal their content, however young. The caller publishes one without the
- * data first, and keeps other processes from publishing there. Stopped at any point, it can be called again.
+ * data first, and keeps other processes from publishing there. It can be repeated if it is stopped at any point.
  */
 export async function dropSnapshots(
   options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
@@ -181,12 +181,12 @@ export async function dropSnapshots(
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
     }
     const manifest = ofThisFormat(current.manifest, store.destination)
-    // Every file again: what an object there was before may name people.
+    // Copies every file again, because an earlier version of an object may name people.
     const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0
     if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
     await forgetLogHistory({ ...options, manifest })
   }
-  // The inputs of Spark can be made again, and are.
+  // The inputs of Spark are made again when needed.
   for (const folder of ['inputs', 'core', 'work']) await removeFolder(store, folder)
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }

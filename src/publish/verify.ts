@@ -46,7 +46,7 @@ export interface Finding {
   readonly message: string
 }
 
-/** Takes the fault of an object, which belongs to a table where its key says so. */
+/** Receives the fault of an object, with its table if the key names one. */
 type Report = (kind: FindingKind, object: string, message: string) => void
 
 export interface VerifyOptions extends ObjectSource {
@@ -105,7 +105,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
  * manifest the one before. Faults are reported; there is no subject when there is no manifest to continue with.
  */
 async function verifyChain(store: ObjectStore, snapshotId: string | null, report: Report) {
-  // The pointer first: what it names was there before it did.
+  // The pointer first, because its target existed before it.
   const stored = await store.get(POINTER_KEY)
   const ids = snapshotIds(await store.list('snapshots/'))
   if (stored === null && ids.length === 0) {
@@ -126,7 +126,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     throw new PublishError(`there is no snapshot ${id} in ${store.destination}`, { hint })
   }
   const found = await readManifests(store, ids, parseManifest, (key, error) => {
-    // Content that is complete for the version that wrote it is not damaged.
+    // A snapshot that is complete for the version that wrote it is not damaged.
     if (error instanceof NewerFormatError) throw error
     report('manifest', key, error.message)
   })

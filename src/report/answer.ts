@@ -9,7 +9,7 @@ import { dayText, monthText } from './window.ts'
 
 export const QUESTION = 'Are people being lost?'
 
-/** Below this share of the people, a comparison with the year before says little of all of them. */
+/** Below this share of the people, a comparison with the year before says little about all of them. */
 const ENOUGH_COMPARED = 0.5
 const YEAR = 12
 
@@ -53,7 +53,7 @@ function rateSentence({ rate, rate_low: low, rate_high: high, grade, ...year }: 
     : `${now} (${sure}), ${step} ${percentText(before)} the year before.`
 }
 
-/** The organisation where most more left than was to be expected; of one organisation the function. */
+/** The organisation that lost most more people than expected; in a report about one organisation, the function. */
 function whereSentence({ rated }: Year, attrition: readonly Attrition[]): string | null {
   const part = rated > 1 ? 'organization' : 'function'
   const [first] = attrition.filter((one) => one.part === part)

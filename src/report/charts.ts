@@ -9,7 +9,7 @@ import { monthText, type ReportWindow } from './window.ts'
 
 type PictureOptions = Plot.PlotOptions
 
-/** A picture drawn twice: for a page as wide as a desk's screen, and for a phone. What it shows is said in words. */
+/** A picture drawn twice, for a wide screen and for a phone, with a description in words. */
 function picture(says: string, draw: (width: number, isNarrow: boolean) => PictureOptions): Html {
   const at = (width: number, isNarrow: boolean) => svg(says, { width, ...draw(width, isNarrow) })
   return html`<div class="wide">${at(1000, false)}</div>
@@ -114,7 +114,7 @@ export function headcountChart(months: readonly TrendMonth[]): Html {
   })
 }
 
-/** Joined above the line and left below it, month by month: where there is no rate yet. */
+/** Joined above the line and left below it, month by month, for organisations without a rate. */
 export function changesChart(months: readonly TrendMonth[]): Html {
   const most = Math.max(1, ...months.flatMap(({ joined, went }) => [joined, went]))
   const bar = (y: (one: TrendMonth) => number, fill: string) =>
@@ -139,7 +139,7 @@ interface Small {
   readonly marks: readonly Plot.Markish[]
 }
 
-/** A small picture over all of the months, whichever of them it shows. */
+/** A small picture with the axis of all months, whichever of them it shows. */
 function small(says: string, months: readonly TrendMonth[], { y, marks }: Small): Html {
   const [first] = months
   const last = months.at(-1)

@@ -77,7 +77,7 @@ function countsText(one: Count): string {
   const before =
     one.changes_before === null
       ? NOT_READ_BEFORE
-      : `${numberText(one.changes_before)} in the time before`
+      : `${numberText(one.changes_before)} in the period before`
   return `${numberText(one.changes)} (${before}), ${numberText(one.executives)} ${OF_DIRECTORS}`
 }
 

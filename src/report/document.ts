@@ -41,7 +41,7 @@ export function htmlDocument({ title, styles, script: file, body }: Page): strin
     </html> `.text
 }
 
-/** Refuses to write over a file that is not a page of ours. @param title how its title begins @throws ConfigError */
+/** Refuses to overwrite a file that is not a page of ours. @param title how its title begins @throws ConfigError */
 export function refuseForeignPage(path: string, what: string, title: string): void {
   refuseForeignFile(path, what, (text) => isPage(text, title))
 }

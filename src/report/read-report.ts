@@ -69,7 +69,7 @@ export interface Flow {
   readonly all_moves_in_window: number
 }
 
-/** How many came and went in twelve months and in the twelve before, and which share left. */
+/** How many joined and left in twelve months and in the twelve before, and the share that left. */
 export interface Year {
   /** How many organisations of the scope were looked at. */
   readonly organizations: number
@@ -153,7 +153,7 @@ export interface Burst {
 export interface CoverageRow {
   readonly organizations: number
   readonly whole: number
-  /** How many were read for all of the time before the window. */
+  /** How many were read for all of the period before the window. */
   readonly whole_before: number
   readonly oldest_watermark_at: string | null
   readonly newest_watermark_at: string | null
@@ -176,7 +176,7 @@ export interface ReportHead {
   /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
   readonly scope: { readonly listed: number; readonly unknown: readonly string[] } | null
   readonly year: Year
-  /** By part; of each where more left than was to be expected first. */
+  /** By part, each sorted by how many more left than expected. */
   readonly attrition: readonly Attrition[]
   readonly counts: readonly Count[]
   readonly changes: readonly Change[]
@@ -202,7 +202,7 @@ export interface ListedOrganization {
 }
 
 /** The text shown without a comparison. */
-export const NOT_READ_BEFORE = 'the time before was not wholly read'
+export const NOT_READ_BEFORE = 'the period before was not completely read'
 
 /** How many rows each part has at most. */
 export const MOST = {
@@ -341,7 +341,7 @@ function isReadBefore([first]: readonly CoverageRow[]): boolean {
   )
 }
 
-/** The ids of listed organisations, and what nothing is known of, as it was written. */
+/** The ids of listed organisations, and the entries without data, as written. */
 export async function resolveList(warehouse: Warehouse, list: readonly ListedOrganization[]) {
   const known = await queryReport<{
     organization_id: string

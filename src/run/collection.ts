@@ -89,7 +89,7 @@ export async function readCollection(
       try {
         all.push(...lookupsOfLine(declared, given, subject, `${file}: options`, { [fills]: place }))
       } catch (error) {
-        // A line of a file is corrected there. A row of a select comes from data, and holds up no other.
+        // A wrong line of a file must be corrected. A row of a select comes from data, and does not stop the others.
         if (list !== null || !(error instanceof ConfigError) || !error.message.startsWith(place))
           throw error
         refused.push({ subject, reason: error.message })
@@ -205,7 +205,7 @@ function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
   return used
 }
 
-/** Tables of endpoints that were never asked are empty here: that they are there does not depend on which pipeline runs first. */
+/** Tables of endpoints that were never asked are empty here, so that the select works whichever pipeline runs first. */
 async function selected(
   { sql }: { readonly sql: string },
   endpoint: string,
@@ -239,9 +239,9 @@ async function selected(
 
 /**
  * A request as the endpoint takes it.
- * @param where in what the options stand
- * @param places where members stand that are not among the options, by name
- * @throws ConfigError naming the member that is wrong, and where it stands
+ * @param where the place of the options
+ * @param places the places of members that are not options, by name
+ * @throws ConfigError that names the wrong member and its place
  */
 function requestOf(
   { request, takesOthers, pages }: Endpoint,

@@ -29,27 +29,27 @@ const OWN_NAMES = [
 ]
 
 /**
- * The names of what a run or an erasure removes or empties: reports, which are made again, and what killed processes leave:
- * private files and databases in the making, folders of searches, and what a query spilled.
+ * The names of files that a run or an erasure removes or empties: reports, which can be made again, and remains of
+ * killed processes: unfinished private files and databases, folders of searches, and spill files of queries.
  */
 export const REMOVED =
   /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.(?:forget|export)-\d+)?|published|reports|journal\.(?:salvage(?:\.seals)?|restoring(?:\.seals)?)|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
-// Each is replaced by a new file, which would leave what a link leads to as it was, and with it the people that are erased.
+// Each is replaced with a new file. The target of a link would stay unchanged, and with it the erased people.
 const REPLACED = [
   ...['jobtide.duckdb', 'analyst.duckdb'].flatMap((name) => [name, `${name}.wal`]),
   'suppressed.json',
   'forget.pending.json',
 ]
 
-/** The first file of Jobtide in `root` that is a symbolic link, and could not stay one; undefined where none is. */
+/** The first file of Jobtide in `root` that is a symbolic link, and could not stay one; undefined if none is. */
 export function replacedLinkIn(root: string): string | undefined {
   return REPLACED.map((name) => join(root, name)).find(
     (path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true,
   )
 }
 
-/** The folders of Jobtide in `root` that are symbolic links: what they lead to belongs to it. */
+/** The folders of Jobtide in `root` that are symbolic links: their targets belong to it. */
 export function linkedFoldersIn(root: string): string[] {
   const links = readdirSync(root, { withFileTypes: true }).filter((one) => one.isSymbolicLink())
   return links

@@ -46,7 +46,7 @@ export async function loadDatabase(
   const { directory, clock, version, environment = {}, stop, onProgress } = world
   const address = postgresAddress(to, environment)
   const tables = await tablesToExport(warehouse, names)
-  // Before anything is there: an erasure must look wherever people may be.
+  // Recorded before anything is loaded, because an erasure must look wherever people may be.
   remember(directory.root, { to, at: address.shown, schema })
   const own = await ownTables(warehouse)
   const models = [...loadedTables, ...computedModels, ...readModelFiles(), ...own]
@@ -119,7 +119,7 @@ function remembered(root: string): { readonly path: string; readonly memory: Mem
   })
 }
 
-/** The databases that this data directory loaded, as an erasure names them; none of them is asked. */
+/** The databases that this data directory loaded, as an erasure names them; opens none of them. */
 export function databasesToErase(root: string): StoreFindings[] {
   return remembered(root).map(({ path, memory }) => ({
     destination: memory === null ? path : nameOf(memory),

@@ -124,13 +124,13 @@ function dataFinding(root: string, limitText: (bytes: number) => string): Findin
   return finding('data', state, `${root}${made}; ${limitText(free)} free`, hint)
 }
 
-/** The folder, or the one above it that is there; a link that leads nowhere is there. */
+/** The folder, or its nearest existing parent; a dangling link counts as existing. */
 function existingFolder(path: string): string {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
   return isThere ? path : existingFolder(dirname(path))
 }
 
-/** @throws StorageError where a file cannot be written, or have a second name */
+/** @throws StorageError if a file cannot be written, or cannot have a second name */
 function whyNotWritable(folder: string): string | null {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return `${folder} is a link to a missing folder: is its disk mounted?`
@@ -157,8 +157,8 @@ function whyNotWritable(folder: string): string | null {
 }
 
 /**
- * Makes the next run wait as well, by recording the time in the journal. Before the first run there is no journal; a current
- * run hears it from the service.
+ * Makes the next run wait as well, by recording the time in the journal. Before the first run there is no journal; a
+ * current run gets the time from the service.
  * @param notBefore milliseconds since 1970 UTC
  */
 export async function keepPause(

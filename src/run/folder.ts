@@ -17,7 +17,7 @@ interface MadeFolder {
   readonly folder: string
   /** Those that were there stay unchanged. */
   readonly files: readonly { readonly path: string; readonly isNew: boolean }[]
-  /** Organisations of the list; null where it has example lines, which have to be replaced. */
+  /** Organisations in the list; null if it has example lines, which must be replaced. */
   readonly organizations: number | null
   /** Lines of it that name none. */
   readonly skipped: readonly SkippedLines[]
@@ -64,7 +64,7 @@ export async function makeProjectFolder(
   return { folder: root, files, organizations, skipped: read?.skipped ?? [] }
 }
 
-// A pipe gives its lines once, and the list is read before it is copied.
+// A pipe can be read only once, and the list is read before it is copied.
 function refusePipe(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined || found.isFile() || found.isDirectory()) return

@@ -36,7 +36,7 @@ import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
 /** Options that allow a run which is refused without them. */
 interface Allowances {
-  /** Goes on without journal segments that are lost: what they held is bought again. */
+  /** Continues without lost journal segments, whose pages are bought again. */
   readonly acceptLoss: boolean
   /** Begins a new journal for a warehouse whose journal is gone: everything is bought again. */
   readonly beginAgain: boolean
@@ -68,13 +68,13 @@ export interface Job extends Allowances {
   readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
-  /** Of job changes; of no organisation where something else is collected. */
+  /** The question about job changes; without organisations if the pipeline collects something else. */
   readonly question: Question
   /** The things to collect; null for job changes. */
   readonly collection: Collection | null
   /** Absolute path of the list of organisations, or of what is collected. */
   readonly organizationsFile: string
-  /** True for a pipeline or a list as Jobtide's own package has it: for organisations that only the simulator knows. */
+  /** True for a pipeline or list of Jobtide's package, whose organisations only the simulator knows. */
   readonly isBundled: boolean
   /** Lines of the list that named a company already named. */
   readonly duplicates: number
@@ -158,7 +158,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
   }
 }
 
-/** A job that asks one thing once: of no file, on no schedule, and published by the next run of a pipeline. */
+/** A job for one request, without file and schedule; the next run of a pipeline publishes its result. */
 export function oneOffJob(
   collection: Collection,
   { credits = null, forgetPause = false, backups = [] }: OneOffOptions,
@@ -286,7 +286,7 @@ function databasesOf(
   return destinations.map(({ tables = null, ...target }) => ({ ...target, tables }))
 }
 
-// Also where this run publishes nothing: what it buys is worth as much.
+// Even if this run publishes nothing, because its pages are worth as much.
 function backupOf(
   spec: Pick<PipelineSpec, 'snapshot' | 'build' | 'journal'>,
   { journalBackup, ...overrides }: Overrides,
@@ -310,9 +310,9 @@ function questionOf(
   return {
     pipeline: spec.name,
     organizations: organizations.slice(0, overrides.limit),
-    // One order, so that the same types asked in another order are the same question.
+    // Sorted, so that the same types in another order are the same question.
     eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
-    // Absent where none is set: so a question without filters is the one that it was before there were any.
+    // Absent if none is set, so that a question without filters is the same as before filters existed.
     ...(Object.keys(filters).length === 0 ? {} : { filters }),
     window: overrides.days ?? spec.window,
     initialWindow: spec.initial_window,

@@ -1,11 +1,8 @@
 /**
- * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
- * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran.
- *
- * A second file names the holder, for messages only.
- *
- * Where the lock's file is removed by hand, another process can take a new one of that name. So the holder checks its lock
- * before each request, and before it opens the warehouse.
+ * Locks a data directory: one process at a time buys, writes the journal or writes the warehouse. The kernel holds the
+ * lock (process-lock.ts), so it ends with its holder, in any container. A second file names the holder, for messages
+ * only. If the lock's file is removed by hand, another process can take a new one of that name. So the holder checks its
+ * lock before each request, and before it opens the warehouse.
  */
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -111,7 +108,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
   const since = isoInstant(clock.now())
   const note = { command, pipeline, process: process.pid, host: hostname(), since }
   try {
-    // A new file: what a link in its place leads to stays as it is.
+    // A new file, so that the target of a link in its place stays unchanged.
     rmSync(holder, { force: true })
     writeFileSync(holder, `${JSON.stringify(note)}\n`, { flag: 'wx' })
   } catch (error) {
@@ -139,7 +136,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
   }
 }
 
-// The note is not there when the holder has just begun, or just ended.
+// The note is missing if the holder has just begun, or just ended.
 function readHolder(path: string): Holder {
   const note = Object(readJson(path)) as Record<string, unknown>
   const pipeline = typeof note['pipeline'] === 'string' ? note['pipeline'] : null

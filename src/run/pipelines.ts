@@ -168,14 +168,14 @@ interface FreshnessOptions {
  */
 export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
   const { directory, clock, named, isTolerant, withOthers = named.length === 0, maxAgeMs } = options
-  // In this order: a run that ends meanwhile has written its end.
+  // In this order, because a run that ends meanwhile has then written its end.
   const working = existsSync(directory.root) ? await holderOf(directory.root) : null
   const history = readHistory(openJournal(directory.journal, clock))
   const others = withOthers ? history : null
   const known = await readPipelines(named, directory.root, others, isTolerant)
   const nowMs = clock.now()
   const serverNowMs = serviceTime(history, nowMs)
-  // Once for all who look at it: of a long list it takes a while.
+  // Computed once for all callers, because a long list takes a while.
   const pipelines = known.map((pipeline) => {
     const { wanted } = pipeline
     return { ...pipeline, coverage: wanted && coverageReport(wanted, history, serverNowMs) }

@@ -192,7 +192,7 @@ function thingsIn(warehouse: Warehouse): Promise<OwnThing[]> {
 async function ownIn(old: string, rebuilt: string, logger: Logger): Promise<OwnThing[]> {
   const made = await withWarehouse({ path: rebuilt, mode: 'read' }, thingsIn)
   const there = (await readOld(old, logger, 'no_tables_of_your_own', thingsIn)) ?? []
-  // Computed tables bear no mark, and can have stood in another tier.
+  // Computed tables have no mark, and may have been in another tier.
   const ours = new Set(made.map(({ name }) => nameInTier(name) ?? name))
   return there.filter(({ name }) => !ours.has(nameInTier(name) ?? name))
 }

@@ -1,4 +1,4 @@
-/** Which earlier run is resumed, what of it is still worth reading on, and what that will cost. Pure. */
+/** Decides which earlier run to resume, which of its batches to continue, and at what cost. Pure. */
 
 import { pagesToBuy } from '../extract/projection.ts'
 import { serviceTime } from '../journal/clock-history.ts'
@@ -15,7 +15,7 @@ import { sum } from '../support/numbers.ts'
 export type Beginning =
   /** `dropped`: batches of an earlier run that are not read on. */
   | { readonly kind: 'new'; readonly dropped: readonly BatchHistory[] }
-  /** The same question on the same UTC day: the run goes on with the batches it was planned with. */
+  /** The same question on the same UTC day: the run continues with its planned batches. */
   | { readonly kind: 'as-planned'; readonly run: RunHistory }
   /** Begun batches are resumed, and the rest is planned again. */
   | {
@@ -26,10 +26,10 @@ export type Beginning =
     }
 
 /**
- * Takes up the latest run of the pipeline, when it was killed or ended before it was done. An older one is not: what was
- * covered since would be bought again. Windows count back from the time they are asked, so that the plan of another day,
- * or of another question, does not fit any more; but a batch that was begun has pages that were paid for, and is read on
- * while its window still reaches as far back as its organisations need, and, where another question is asked, no further.
+ * Resumes the latest run of the pipeline if it was killed or ended early. An older run is not resumed, because it would
+ * buy again what was covered since. Windows count back from the time of the request, so the plan of another day, or of
+ * another question, no longer fits. But a begun batch has paid pages: it is continued while its window still reaches as
+ * far back as its organisations need and, for another question, no further.
  * @param nowMs this machine's time, milliseconds since 1970 UTC
  */
 export function beginning(history: History, question: Question, nowMs: number): Beginning {
@@ -48,7 +48,7 @@ export function beginning(history: History, question: Question, nowMs: number): 
   const isWorthReadingOn = (begun: BatchHistory): boolean => {
     const { organizations, event_types: types, filters } = begun.batch
     if (!isBegun(begun) || isStale(begun, serverNowMs)) return false
-    // With two event types, each in a batch of its own, the two would have to be kept or dropped together.
+    // With two event types in separate batches, both would have to be kept or dropped together.
     if (types.join() !== question.eventTypes.join()) return false
     if (filtersText(filters) !== filtersText(question.filters)) return false
     const names = [...namesOf(history, organizations)]
@@ -67,7 +67,7 @@ export function beginning(history: History, question: Question, nowMs: number): 
 export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): RunHistory | null {
   // In the order of the journal, which does not depend on a clock that was set back.
   const latest = [...runs.values()].findLast(({ started }) => started.pipeline === pipeline)
-  // Of a run that lost records it is not known what it was to read.
+  // It is unknown what a run with lost records had to read.
   if (latest === undefined || latest.isIncomplete) return null
   return latest.finished === null || isResumable(latest.finished.outcome) ? latest : null
 }
@@ -101,8 +101,8 @@ function reaches({ days_ago: daysAgo }: BatchRecord, needed: readonly Window[]):
   return daysAgo === null || needed.every((days) => days !== 'all' && days <= daysAgo)
 }
 
-// What another question had begun may go back years where a night needs a day (an interrupted backfill, a sample that
-// was too expensive): reading that on would buy all of it.
+// Batches of another question, such as an interrupted backfill or an expensive sample, may go back years where a night
+// needs a day. Continuing them would buy everything.
 function reachesNoFurther(batch: BatchRecord, needed: readonly Window[]): boolean {
   return reaches(batch, needed) && needed.includes(batch.days_ago ?? 'all')
 }
@@ -115,13 +115,13 @@ export interface OpenRun {
   readonly runId: string
   readonly batchesLeft: number
   readonly pagesOfThemBought: number
-  /** True when it is read on another day, or for another question: what it had not begun is planned again. */
+  /** True on another day, or for another question: batches that had not begun are planned again. */
   readonly restPlannedAgain: boolean
   /** Charged for the run so far, or perhaps charged. */
   readonly creditsBought: number
-  /** Expected of the pages that are still to come; null where nothing of the list was read to its end. */
+  /** The expected cost of the remaining pages; null if nothing in the list was read to its end. */
   readonly creditsToCome: number | null
-  /** Pages that are certainly to come: a batch that is begun and has more has one at least. */
+  /** The least number of remaining pages: a begun batch with more has at least one. */
   readonly pagesAtLeast: number
 }
 
@@ -151,7 +151,7 @@ export function remainingPlan(
     ...(again?.batches ?? []),
   ]
   const asked = new Set(batches.flatMap((one) => one.organizations.map(({ value }) => value)))
-  // Without one batch that was read to its end there are only the pages that there are for sure.
+  // Without a batch that was read to its end, only the least number of pages is known.
   const isKnown = plan.expectedCredits !== null || scale !== null || batches.length === 0
   const pages = sum(batches.map(({ expected_pages: expected = 0 }) => expected))
   const creditsToCome = isKnown ? Math.round(pages) * CREDITS_PER_PAGE : null
@@ -169,14 +169,14 @@ export function remainingPlan(
   }
 }
 
-/** How many times their expectation the batches had that were read to their end. */
+/** The ratio of actual to expected pages of the batches that were read to their end. */
 function scaleOf(batches: readonly BatchHistory[]): number | null {
   const read = batches.filter(({ state }) => state === 'finished')
   const expected = sum(read.map(({ batch }) => Math.max(1, batch.expected_pages ?? 1)))
   return expected === 0 ? null : sum(read.map(({ pages }) => pages)) / expected
 }
 
-// A batch that is begun has at least a page more; one longer than expected is taken to be half read.
+// A begun batch has at least one more page; one longer than expected counts as half read.
 function pagesLeft(one: BatchHistory, scale: number): number {
   const { batch, pages } = one
   const expected = (batch.expected_pages ?? 1) * scale

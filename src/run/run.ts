@@ -131,7 +131,7 @@ async function attempt(
   const { clock } = world
   const { journal, writer, history: before, spentBefore } = session
   const { collection } = job
-  // Before a credit is spent, because the load would refuse, and nothing is asked of who was erased.
+  // Before a credit is spent, because the load would refuse, and erased people must not be requested.
   const suppression =
     command === 'extract' && collection === null
       ? null
@@ -187,7 +187,7 @@ async function attempt(
   }
 }
 
-// A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
+// A spent budget, an empty account or an unavailable service ends the buying, but the bought pages are worth loading.
 async function buy(parts: Attempt, run: RunHistory) {
   const { world } = parts
   const { clock, logger } = world
@@ -280,7 +280,7 @@ async function finish(
   const isWrongList = end.unknownList?.isSure === true
   const closing = (): RunFinished => {
     const told = { stage_seconds: seconds, ...refusedBy(end.load) }
-    // With a wrong list everything was done that could be: such a run is not resumed.
+    // With a wrong list everything possible was done, so such a run is not resumed.
     const problem = isWrongList ? end.unknownList?.problem : end.nothingCovered
     // The next run loads the changes that a database missed.
     const missed = endedEarly === null ? problemIn(end.databases) : null
@@ -297,7 +297,7 @@ async function finish(
     }
     if (failure !== null) throw failure
     end = { ...end, build: await build(parts) }
-    // Of a wrong list alone, empty tables would tell readers that nothing ever happened.
+    // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
     if (!isWrongList || (await hasEvents(parts))) {
       end = { ...end, publish: await publish(parts, run) }
       const { databases: targets } = job
@@ -433,8 +433,8 @@ async function close({ session, world }: Attempt, record: RunFinished): Promise<
 const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected: load.rejected })
 
 /**
- * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full
- * disk) the run counts as killed, and is resumed all the same.
+ * Closes a run that failed. The error to report is the one that ended it. If even its end cannot be recorded (a full
+ * disk), the run counts as killed, and is resumed anyway.
  */
 async function closeFailed(
   parts: Attempt,

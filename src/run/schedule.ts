@@ -38,7 +38,7 @@ export function scheduled({ pipelines }: Pick<Freshness, 'pipelines'>): KnownPip
   )
 }
 
-/** Keeps the schedule until `stop`. A look or a run that fails is logged, and the schedule goes on. */
+/** Keeps the schedule until `stop`. A failed check or run is logged, and the schedule continues. */
 export async function keepSchedule(world: ScheduleWorld): Promise<void> {
   const { clock, logger, stop, look, run, onLook } = world
   const beganAt = clock.now()
@@ -117,6 +117,6 @@ function isMissing(name: string, due: number, freshness: Freshness, beganAt: num
   if (state === 'running') return false
   if (state === 'killed' || state === 'interrupted') return true
   const at = ranAt(runs)
-  // By a clock that was ahead: what is due since this schedule began is not what it ran for.
+  // That run had a clock that was ahead: it did not run for a time that is due since this schedule began.
   return at < due || (at > freshness.nowMs && due > beganAt)
 }

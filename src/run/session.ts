@@ -84,7 +84,7 @@ export async function withJournal<T>(
       ? undefined
       : await refuseUnreadable(journal, directory, losses)
     const files = filesOfInbox(directory.inbox)
-    // Deliveries stay in the inbox where the journal is an older copy: the one that takes its place would lack them.
+    // Deliveries stay in the inbox if the journal is an older copy, because the newer one would lack them.
     for (const target of files.length === 0 ? [] : readMemory(directory.root)) {
       await checkBackup(target, journal, world)
     }
@@ -105,7 +105,8 @@ export async function withJournal<T>(
 }
 
 /**
- * Takes the deliveries of the inbox into the journal. Killed at any point, what is taken again is one delivery all the same.
+ * Moves the deliveries of the inbox into the journal. Killed at any point, a delivery that is moved again still counts
+ * once.
  * @throws StorageError when the disk refuses; then each delivery is in the inbox, in the journal, or in both
  */
 async function takeInbox(
@@ -202,7 +203,7 @@ export function withSession<T>(
   )
 }
 
-/** Forgets for good what the service said before of when to come back. */
+/** Forgets all earlier pauses that the service ordered. */
 async function forgetPauses(
   history: History,
   writer: JournalWriter,
@@ -217,7 +218,7 @@ async function forgetPauses(
   logger.warn({ not_before: isoInstant(until) }, 'pause_forgotten')
 }
 
-/** The warehouse of a session: opened for its first use and kept open, because to open one takes longer than a quiet night. */
+/** The warehouse of a session: opened on first use and kept open, because opening takes longer than a quiet night. */
 export interface SessionWarehouse {
   /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
   use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
@@ -265,7 +266,10 @@ function backingUp(
   }
 }
 
-/** A writer that begins nothing where the lock is lost: no request leaves without its record. Answers are kept. */
+/**
+ * A writer that begins nothing after the lock is lost, so that no request leaves without its record. Answers are still
+ * stored.
+ */
 function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
   const refuseLost = (record: JournalRecord) => {
     if (!isAnswered(record)) lock.refuseLost()

@@ -82,8 +82,8 @@ type Stages = NonNullable<RunFinished['stage_seconds']>
 export type StageSeconds = { -readonly [Stage in keyof Stages]: Stages[Stage] }
 
 /**
- * Does the work of a stage of a run, notes its seconds, and logs its start, its end and its figures.
- * @param figures what is said of the result; no text that was received
+ * Does the work of a stage of a run, measures it, and logs its start, its end and its figures.
+ * @param figures facts about the result, without received text
  */
 export async function timed<T>(
   {
@@ -253,7 +253,7 @@ export async function publishStage(
       logger,
       signal: stop,
       onProgress: (step) => world.onProgress({ stage: 'publish', ...step }),
-      // As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
+      // Recorded as soon as readers see it, because a later failure of a Delta log, or a signal, does not undo it.
       onPublished: (published) => {
         const { snapshotId: snapshot_id, destination, tables, files, rows, bytes } = published
         const { newFiles: new_files, newBytes: new_bytes } = published

@@ -1,6 +1,6 @@
 /**
- * Finds out whether the service knows no organisation of a list: it tracks none of them, or all were read and none ever sent an
- * event. An id that the service does not know has no events, as a company where nothing happens. Pure.
+ * Finds out whether the service knows no organisation of a list: it tracks none of them, or all were read and none ever
+ * sent an event. An unknown id has no events, like a company where nothing happens. Pure.
  */
 
 import { UnavailableError } from '../api/errors.ts'
@@ -25,7 +25,7 @@ export interface ListVerdict {
     /** False where the organisations may simply be quiet: then the run does not end with exit 2. */
     readonly isSure: boolean
   } | null
-  /** Why the run has covered or found nothing; null where it did, or had nothing to ask for. */
+  /** Why the run covered or found nothing; null if it did, or had nothing to ask for. */
   readonly nothingCovered: JobtideError | null
 }
 
@@ -99,8 +99,8 @@ function nothingFound(
 }
 
 /**
- * Why a search by hand was not answered to its end; null where it was, or was not asked. The journal tells, so that a run
- * that was killed meanwhile says the same when it goes on.
+ * Why a search by hand was not answered to its end; null where it was, or was not asked. Read from the journal, so that
+ * a killed run says the same when it continues.
  */
 export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): JobtideError | null {
   const [search] = lookups.values()

@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events'
 
 /** Calls `listener` when the signal aborts. Returns what takes the listener off again; the caller must call it. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  // Node warns at 11 listeners, because they often are a leak. Here they are workers that wait at the same time.
+  // Node warns at 11 listeners, which are often a leak. Here they are workers that wait at the same time.
   setMaxListeners(0, signal)
   signal.addEventListener('abort', listener, { once: true })
   return () => signal.removeEventListener('abort', listener)

@@ -1,6 +1,9 @@
-/** Work on many things, some of them at once: what waits for disks and servers waits together. */
+/** Bounded parallel work, so that waits for disks and servers overlap. */
 
-/** Calls `work` for each, at most `limit` at once. The first failure begins nothing more, and is thrown when all have ended. */
+/**
+ * Calls `work` for each, at most `limit` at once. After the first failure nothing new begins, and it is thrown when all
+ * have ended.
+ */
 export async function atOnce<T>(
   items: Iterable<T>,
   limit: number,

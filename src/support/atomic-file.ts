@@ -55,16 +55,16 @@ export function replaceIfOther(path: string, content: string): void {
 /** Like writeFileAtomic, but does nothing if `path` exists. @param mode as of placeFileAtomic */
 export function createFile(path: string, content: FileContent, mode?: number): void {
   const place = (temporary: string) => {
-    // Where there is one, another process was quicker.
+    // If it exists, another process was quicker.
     linkOnce(temporary, path)
   }
   placeFileAtomic(path, content, place, mode)
 }
 
 /**
- * Gives a file a second name, where that is free.
+ * Gives a file a second name if that is free.
  * @returns whether it was
- * @throws StorageError where the file system has no hard links
+ * @throws StorageError if the file system has no hard links
  */
 export function linkOnce(file: string, path: string): boolean {
   try {
@@ -77,7 +77,7 @@ export function linkOnce(file: string, path: string): boolean {
     throw new StorageError(
       `${path}: the file system has no hard links, or refuses this one (${code})`,
       {
-        hint: 'Put the data directory and folders of snapshots on one that has, such as ext4 or xfs, not on FAT or a share.',
+        hint: 'Put the data directory and the folders of snapshots on a file system with hard links, such as ext4 or xfs, instead of FAT or a share.',
         context: { code },
         cause: error,
       },
@@ -99,7 +99,7 @@ export function placeFileAtomic<T>(
   const temporary = `${path}.${process.pid}.tmp`
   try {
     makeFolder(dirname(path))
-    // One that a killed process left keeps its mode; a new one gets ours.
+    // A file left by a killed process keeps its mode; a new one gets ours.
     rmSync(temporary, { force: true })
     const descriptor = openSync(temporary, 'wx', mode)
     try {
@@ -130,7 +130,7 @@ function piecesOf(content: FileContent): Iterable<Uint8Array> {
 }
 
 /**
- * Makes a folder where it is missing, so that its name survives a power cut.
+ * Creates a missing folder so that its name survives a power cut.
  * @param modes of new folders; null: as the process's umask says
  */
 export function makeFolder(folder: string, modes: FileModes | null = null): void {
@@ -165,12 +165,12 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Whether a file is there, and nothing else of that name. */
+/** Whether a regular file has this name. */
 export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** Refuses to write over what is at `path`, unless `isOurs` knows the file. @throws ConfigError */
+/** Refuses to overwrite `path`, unless `isOurs` knows the file. @throws ConfigError */
 export function refuseForeignFile(
   path: string,
   what: string,
@@ -197,7 +197,7 @@ export function readJson(path: string): unknown {
   return jsonOrNull(readIfThere(path)?.toString() ?? '')
 }
 
-/** Replaces a file of Jobtide's own by a value as JSON; only its owner may read it. @throws StorageError */
+/** Replaces one of Jobtide's files with a value as JSON; only its owner may read it. @throws StorageError */
 export function writeJson(path: string, value: unknown): void {
   writeFileAtomic(path, `${stableJson(value, 2)}\n`, OWNER_ONLY)
 }
@@ -206,7 +206,7 @@ export function writeJson(path: string, value: unknown): void {
 export function readNamedFile(what: string, path: string, hint: string): Buffer {
   try {
     const stat = statSync(path)
-    // /dev/zero has no end. A pipe may be one of the shell's, `<(…)`.
+    // /dev/zero never ends. A pipe may be one of the shell's, `<(…)`.
     if (stat.isCharacterDevice() || stat.isBlockDevice()) throw new Error('it is a device')
     return readFileSync(path)
   } catch (error) {
@@ -215,11 +215,11 @@ export function readNamedFile(what: string, path: string, hint: string): Buffer 
   }
 }
 
-/** Removes a file, where there is one, so that it stays away after a power cut. @throws StorageError */
+/** Removes a file, if it exists, so that it stays away after a power cut. @throws StorageError */
 export function removeFile(path: string): void {
   onDisk(path, () => {
     try {
-      // Not rmSync: refused by the file system, it takes the file for a folder and says ENOTDIR.
+      // Not rmSync: if the file system refuses, it treats the file as a folder and reports ENOTDIR.
       unlinkSync(path)
     } catch (error) {
       if (systemCode(error) !== 'ENOENT') throw error
@@ -229,8 +229,8 @@ export function removeFile(path: string): void {
 }
 
 /**
- * Replaces `path` by what `write` puts into `temporary`, a new file in the same folder, without holding up this process. After a
- * failure no temporary file remains. Errors come as they are.
+ * Replaces `path` by what `write` puts into `temporary`, a new file in the same folder, without blocking this process.
+ * After a failure no temporary file remains. Errors are not converted.
  * @param mode of the new file, before the umask
  */
 export async function placeWhole(
@@ -254,7 +254,7 @@ export async function placeWhole(
   }
 }
 
-/** Makes what was written to a file survive a power cut, however it was written. Errors come as they are. */
+/** Makes everything written to a file survive a power cut, however it was written. Errors are not converted. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r+')
   try {
@@ -272,7 +272,7 @@ export function fsyncDirectory(directory: string): void {
   try {
     fsyncSync(descriptor)
   } catch (error) {
-    // CIFS and some FUSE file systems cannot sync a folder: there a new name is as safe as they make it.
+    // CIFS and some FUSE file systems cannot sync a folder: a new name is only as safe as they make it.
     if (!NO_FOLDER_SYNC.has(systemCode(error) ?? '')) throw error
   } finally {
     closeSync(descriptor)

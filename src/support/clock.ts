@@ -1,5 +1,5 @@
 /**
- * Provides time as an argument: code that needs "now" or a pause receives a Clock, so that tests control the time. Only this
+ * Time as an argument: code that needs "now" or a pause receives a Clock, so that tests control the time. Only this
  * file reads the machine's clocks.
  */
 
@@ -9,7 +9,7 @@ import { onAbort } from './abort.ts'
 import { SECOND } from './units.ts'
 
 export interface Uptime {
-  /** Names the start of the machine: times since another one cannot be compared. */
+  /** Identifies the boot of the machine: times since different boots cannot be compared. */
   readonly boot: string
   readonly ms: number
 }
@@ -23,7 +23,7 @@ export interface Clock {
    * nothing; only differences do.
    */
   monotonic(): number
-  /** How long this machine is up, sleep included; null or absent if unknown. */
+  /** How long this machine has been up, including sleep; null or absent if unknown. */
   uptime?(): Uptime | null
   /**
    * Resolves after `ms` milliseconds (0 or more, no upper limit).
@@ -37,7 +37,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 const BOOT = bootName()
 
-// Only Linux names each start of a machine. No two starts share so much of the name.
+// Only Linux names each boot of a machine. No two boots share so much of the name.
 function bootName(): string | null {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)
@@ -48,7 +48,7 @@ function bootName(): string | null {
 
 export const realClock: Clock = {
   now: () => Date.now(),
-  // Not performance.now(), which begins at zero in each process.
+  // Not performance.now(), which starts at zero in each process.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   uptime: () => (BOOT === null ? null : { boot: BOOT, ms: Math.round(uptime() * SECOND) }),
   async sleep(ms, signal) {
@@ -85,7 +85,9 @@ export function yieldThread(): Promise<void> {
   })
 }
 
-/** A clock whose wall time runs `offsetMs` ahead of `base`; the offset can be moved. The demo lets a night pass with it. */
+/**
+ * A clock whose wall time is `offsetMs` ahead of `base`; the offset can be moved. The demo lets a night pass with it.
+ */
 export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
   let offsetMs = 0
   return {

@@ -1,4 +1,4 @@
-/** Waiting until something changes, without leaving a listener behind however often it is done. */
+/** Waiting until something changes, without leaking listeners. */
 
 import { EventEmitter, once, setMaxListeners } from 'node:events'
 

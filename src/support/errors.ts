@@ -122,7 +122,7 @@ export function asStorageError(error: unknown, subject: string): unknown {
   })
 }
 
-/** Whether there is room on the disk, and no file can be made: `df -i` shows it. */
+/** Whether the disk has space but no file can be created: `df -i` shows it. */
 function hasNoInodes(error: unknown): boolean {
   const { path } = Object(error) as NodeJS.ErrnoException
   if (path === undefined) return false
@@ -159,7 +159,7 @@ export function onDisk<T>(subject: string, work: () => T): T {
   }
 }
 
-/** The error, if it is one that Jobtide expects. @throws any other */
+/** The error, if Jobtide expects it. @throws any other */
 export function expectedError(error: unknown): JobtideError {
   if (error instanceof JobtideError && error.exitCode !== EXIT.defect) return error
   throw error

@@ -34,7 +34,7 @@ let readers: number | null = null
 
 type Owned = Pick<Stats, 'uid' | 'gid' | 'mode'>
 
-/** Who may write a file, apart from root and from an account with that primary group. Pure. */
+/** Who may write a file, except root and accounts with that primary group. Pure. */
 export function writersOf(
   { uid, gid, mode }: Owned,
   account: Pick<Owned, 'uid' | 'gid'>,
@@ -49,11 +49,11 @@ export function writersOf(
  * @param about the file, for messages
  * @param risk what a writer of it could do
  * @returns whether a group may write it
- * @throws ConfigError where it belongs to another account, or every account may write it
+ * @throws ConfigError if it belongs to another account, or every account may write it
  */
 export function refuseOthersFile(path: string, found: Owned, about: string, risk: string): boolean {
   const uid = process.getuid?.()
-  // Windows knows no such owners.
+  // Windows has no such owners.
   if (uid === undefined) return false
   const writers = writersOf(found, { uid, gid: process.getgid?.() ?? uid })
   if (writers === 'none' || writers === 'group') return writers === 'group'
@@ -67,7 +67,7 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
   })
 }
 
-/** From here on whatever this process makes is readable and writable by its owner alone. */
+/** From here on, only the owner may read and write what this process creates. */
 export function keepFilesPrivate(): void {
   usersUmask ??= process.umask(NOT_FOR_OTHERS)
 }
@@ -77,15 +77,15 @@ export function letGroupRead(gid: number | null): void {
   readers = gid
 }
 
-/** The modes that the user's umask gives; null where it is in force, and nothing has to be done for them. */
+/** The modes by the user's umask; null if it is in force and nothing has to be done. */
 export function usersModes(): FileModes | null {
   if (usersUmask === null) return null
   return { file: 0o666 & ~usersUmask, folder: 0o777 & ~usersUmask }
 }
 
 /**
- * Takes a folder away from all but its owner, and what {@link openToReaders} gave. One of another owner is left as it is,
- * and so is one on a file system that knows no modes.
+ * Makes a folder private, and revokes what {@link openToReaders} granted. A folder of another owner stays unchanged,
+ * and so does one on a file system without modes.
  */
 export function makeFolderPrivate(folder: string): void {
   const { mode, uid, gid } = statSync(folder)

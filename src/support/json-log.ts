@@ -1,4 +1,4 @@
-/** The log as JSON, one line for each event, by pino. Loaded only for a command that is asked for such a log. */
+/** The log as JSON, one line for each event, by pino. Loaded only for commands with such a log. */
 
 import { pino } from 'pino'
 import type { Logger, LogLevel, Scrubber } from './logger.ts'
@@ -6,7 +6,7 @@ import { escapedJson } from './text.ts'
 
 /**
  * A pino logger that writes scrubbed lines with `write` (one call for each line, newline included).
- * @param fields stand on each line, as they are when it is written
+ * @param fields added to each line with their current values
  */
 export function createJsonLog(
   level: LogLevel,
@@ -19,7 +19,7 @@ export function createJsonLog(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // A copy: the fields of the line are put into it.
+      // A copy, because the fields of the line are added to it.
       mixin: () => ({ ...fields }),
       formatters: { level: (label) => ({ level: label }) },
     },

@@ -1,4 +1,4 @@
-/** JSON as text: with bytes that depend only on the value, for hashes and manifests, and of what others sent. */
+/** JSON as text: with bytes that depend only on the value, for hashes and manifests, and from received values. */
 
 import { ConfigError } from './errors.ts'
 
@@ -24,9 +24,9 @@ export function jsonOrNull(text: string): unknown {
 }
 
 /**
- * Refuses a document of another format than those that this version reads. One that names no format is damaged: the caller
- * says so.
- * @throws ConfigError naming the version that reads it
+ * Refuses a document in a format that this version does not read. A document without a format is damaged, which the
+ * caller reports.
+ * @throws ConfigError that says which version reads it
  */
 export function refuseOtherFormat(path: string, value: unknown, read: readonly number[]): void {
   const { format_version: format } = Object(value) as Record<string, unknown>
@@ -43,11 +43,11 @@ const ESCAPES =
   /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[dD][89a-fA-F][\da-fA-F]{2}|\\[^]/g
 
 /**
- * JSON text in which half of a surrogate pair is U+FFFD. A text that was cut after so many characters ends with such a half: it
- * is JSON, but no Unicode, and DuckDB reads nothing of a document with it.
+ * JSON text in which half of a surrogate pair becomes U+FFFD. Text that was cut may end with such a half: it is valid
+ * JSON but not valid Unicode, and DuckDB cannot read a document with it.
  */
 export function withoutLoneSurrogates(json: string): string {
-  // Most texts have none: what is replaced would be a second copy.
+  // Most texts have none, and replacing would make a second copy.
   if (!/\\u[dD]/.test(json)) return json
   return json.replaceAll(ESCAPES, (escape) =>
     /^\\u[dD]/.test(escape) && escape.length < PAIR_LENGTH ? String.raw`\ufffd` : escape,
@@ -55,8 +55,8 @@ export function withoutLoneSurrogates(json: string): string {
 }
 
 /**
- * Writes received JSON as text again. JSON is read at any depth but written by recursion, so a value can come in
- * that cannot be written: then a fixed text stands for it, and the journal has it as sent.
+ * Writes received JSON as text again. JSON is read at any depth but written by recursion, so a received value may be
+ * impossible to write: then a fixed text replaces it, and the journal has the original.
  */
 export function receivedJson(value: unknown): string {
   try {
@@ -67,7 +67,7 @@ export function receivedJson(value: unknown): string {
   }
 }
 
-/** A value with the keys of all its objects in snake_case; dates stay as they are, an error is its message. */
+/** A value with the keys of all its objects in snake_case; dates stay unchanged, an error becomes its message. */
 export function toSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toSnakeCase)
   if (typeof value !== 'object' || value === null) return value

@@ -8,7 +8,9 @@ import { escapedJson, onOneLine, printable } from './text.ts'
 
 /** Replaces every spelling of a secret in a text. */
 export interface Scrubber {
-  /** Adds a secret; values shorter than SHORTEST_SECRET are ignored, they would tear holes in ordinary words. */
+  /**
+   * Adds a secret. Values shorter than SHORTEST_SECRET are ignored, because they would cut holes into ordinary words.
+   */
   add(secret: string): void
   scrub(text: string): string
 }
@@ -17,7 +19,7 @@ export interface Scrubber {
 export const SHORTEST_SECRET = 6
 /** Longer values do not fit into a header, and the pattern of their spellings would be too large. */
 export const LONGEST_SECRET = 4_096
-/** Of what is longer, only characters that programs do escape are looked for as JSON escapes. */
+/** In longer secrets, only characters that programs do escape are searched for as JSON escapes. */
 const LONGEST_ESCAPED = 1_024
 
 export function createScrubber(): Scrubber {
@@ -33,7 +35,7 @@ export function createScrubber(): Scrubber {
       )
       secrets.add(secret)
       const patterns = spellings.map((one) => atAnyDepth(one, secrets.has(one)))
-      // In any case: a service may quote a key in lower case.
+      // Ignores case, because a service may quote a key in lower case.
       anySpelling = new RegExp(patterns.join('|'), 'gi')
     },
     scrub(text) {
@@ -56,24 +58,24 @@ function spellingsOf(secret: string): string[] {
   ]
 }
 
-// A log line is JSON, may hold JSON in its strings, which may do so again; each level, and util.inspect, puts more
-// backslashes before quotes and backslashes. JSON may write any character as an escape: some services do so with "/" and "+",
-// and once it is read the secret stands there as it is.
+// A log line is JSON and may hold JSON in its strings, at several levels. Each level, and util.inspect, adds
+// backslashes before quotes and backslashes. JSON may escape any character: some services escape "/" and "+", and
+// parsing then reveals the secret.
 function atAnyDepth(spelling: string, isSecret: boolean): string {
-  // Of other spellings, and of long secrets, those that programs do escape: a larger pattern is refused.
+  // For other spellings and long secrets, only those that programs do escape, because a larger pattern is refused.
   const isEscapable = isSecret && spelling.length <= LONGEST_ESCAPED ? /./su : /[+/=<>&'"]/
   return Array.from(spelling, (character) => {
     if (character === '\\') return String.raw`\\+(?:u005c)?`
     const code = `u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-    // These may have a backslash before them as they are.
+    // These may have a backslash before them unescaped.
     if (/["'/]/.test(character)) return String.raw`\\{0,${DEPTH}}(?:${character}|${code})`
     const plain = character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
     return isEscapable.test(character) ? String.raw`(?:${plain}|\\{1,${DEPTH}}${code})` : plain
   }).join(isSecret ? BETWEEN : '')
 }
 
-// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit a long row of them would be
-// looked through from each of them.
+// Backslashes of JSON in JSON in JSON, and of util.inspect around it. Without a limit, a long run of them would be
+// searched from each position.
 const DEPTH = 15
 
 // Invisible characters and ends of lines, as they are, as bytes or as JSON escapes: they go where the text is shown or kept. Not
@@ -149,7 +151,7 @@ export function lineForPeople(line: string): string {
   return `${onOneLine(printable(`jobtide: ${name}: ${String(msg)}${about}${tail}`))}\n`
 }
 
-// A person who looks on knows which run it is.
+// A person who watches knows which run it is.
 const ABOUT_RUN = new Set(['pipeline', 'run_id', 'reason', 'message', 'why'])
 
 export const silentLogger: Logger = createLogger('silent', createScrubber(), () => undefined)

@@ -10,8 +10,8 @@ import { runInNewContext } from 'node:vm'
 let collect: (() => void) | null = null
 
 /**
- * Collects JavaScript's garbage, which the runtime otherwise lets grow regardless of the limit: by 100 MB after a delivery of
- * 12 MB. Takes some 20 ms.
+ * Collects JavaScript's garbage, which otherwise grows regardless of the limit: by 100 MB after a delivery of 12 MB.
+ * Takes some 20 ms.
  */
 export function collectGarbage(): void {
   if (collect === null) {
@@ -23,13 +23,13 @@ export function collectGarbage(): void {
 
 let told: number | null = null
 
-/** Sets what {@link memoryOfProcess} says. @param bytes null: what machine and control group say */
+/** Sets the result of {@link memoryOfProcess}. @param bytes null: the limit of machine and control group */
 export function limitMemory(bytes: number | null): void {
   told = bytes
 }
 
-/** The memory that this process may take in all, in bytes: the engine, Node itself, and what lies in between. */
+/** The memory that this process may take in total, in bytes: the engine, Node, and everything between them. */
 export function memoryOfProcess(): number {
-  // 0 where there is no control group, a number beyond all memory where it has no limit.
+  // 0 without a control group, and a number beyond all memory if it has no limit.
   return told ?? Math.min(totalmem(), process.constrainedMemory() || Infinity)
 }

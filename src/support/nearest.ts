@@ -1,4 +1,4 @@
-/** Suggests the word meant by a typing error. Pure. */
+/** Suggests the intended word for a typo. Pure. */
 
 /** The one of `words` that is nearest to `typed`, if it is near: at most a third of its letters differ. */
 export function nearest(typed: string, words: readonly string[]): string | undefined {
@@ -14,7 +14,7 @@ export function didYouMean(typed: string, words: readonly string[]): string {
   return near === undefined ? '' : `Did you mean ${near}? `
 }
 
-/** Letters to add, remove or exchange to make one word of the other (Levenshtein). */
+/** Letters to add, remove or replace to turn one word into the other (Levenshtein). */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at)
   for (const [above, letter] of Array.from(from).entries()) {

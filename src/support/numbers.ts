@@ -6,7 +6,7 @@ export function sum(values: readonly number[]): number {
   return total
 }
 
-/** The same values in random order. @param random gives a number in [0, 1), another with each call */
+/** The same values in random order. @param random returns a number in [0, 1) */
 export function shuffled<T>(values: readonly T[], random: () => number): T[] {
   return values
     .map((value) => ({ value, place: random() }))

@@ -5,7 +5,7 @@ import { ConfigError } from './errors.ts'
 import { Secret } from './secret.ts'
 
 export interface PostgresAddress {
-  /** As it is shown and remembered: without user, password and options. */
+  /** The address as shown and stored: without user, password and options. */
   readonly shown: string
   /** A name, or the folder of a socket. */
   readonly host: string
@@ -15,7 +15,7 @@ export interface PostgresAddress {
   /** Absent: `PGPASSFILE` or ~/.pgpass says it, or none is needed. */
   readonly password: Secret | null
   readonly tls: Tls
-  /** A file with the certificate that signs that of the server; null for those that Node.js knows. */
+  /** A file with the certificate that signs the server's; null for those that Node.js trusts. */
   readonly rootCertificate: string | null
 }
 
@@ -29,7 +29,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 const HINT =
   "Write postgres://user@host:5432/database and set PGPASSWORD, or name a variable that holds all of it: '${JOBTIDE_PG_URL}'. Nothing was sent."
 
-/** Whether a text means a PostgreSQL: its address, or a variable that holds one. */
+/** Whether a text names a PostgreSQL database: its address, or a variable that holds one. */
 export function isPostgresAddress(text: string): boolean {
   return SCHEME.test(text) || VARIABLE.test(text)
 }

@@ -10,7 +10,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The secret itself. Call it only where the value leaves for its one destination. */
+  /** The secret itself. Call it only where the value is sent to its destination. */
   reveal(): string {
     return this.#value
   }

@@ -1,4 +1,4 @@
-/** A stack trace in lines of src: the bundle that users run has other files. */
+/** A stack trace with the lines of src, because users run a bundle. */
 
 import { readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'

@@ -1,6 +1,6 @@
-/** Text files as people save them, words of others, and CSV as programs write it. */
+/** Text files as people save them, text from outside, and CSV as programs write it. */
 
-/** A line, and the page that it is about; null for none. */
+/** A line with the page that it is about; null for none. */
 export interface Line {
   readonly text: string
   readonly link: string | null
@@ -31,7 +31,9 @@ export function decodeTable(bytes: Uint8Array): string {
 // joiners among them Persian, Hindi and emoji read on, in plainer shapes.
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 
-/** Words of others as one line: white space and control characters become one blank, what is invisible goes. */
+/**
+ * Text from outside as one line: white space and control characters become one blank, invisible characters are removed.
+ */
 export function onOneLine(text: string): string {
   return text
     .replaceAll(INVISIBLE, '')
@@ -40,8 +42,8 @@ export function onOneLine(text: string): string {
 }
 
 /**
- * A text from outside as a part of one line of a terminal. What moves the cursor, changes colours, ends a line or turns the
- * direction of writing is shown as a dot; what is invisible is left out.
+ * Text from outside as a part of one line on a terminal. Characters that move the cursor, change colours, end a line or
+ * reverse the direction become a dot; invisible ones are removed.
  */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028-\u202E\u2066-\u2069]/gu, '·').replaceAll(INVISIBLE, '')
@@ -53,8 +55,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * JSON in which everything that {@link printable} does not show is escaped: the value is the same, a terminal has nothing to
- * obey.
+ * JSON in which everything that {@link printable} does not show is escaped: the value is the same, but a terminal has
+ * nothing to obey.
  */
 export function escapedJson(json: string): string {
   return json.replaceAll(
@@ -106,14 +108,14 @@ function quoted(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** An address that is shown: without what stands before an `@`, such as a name and a password. */
+/** An address as shown: without the part before an `@`, such as a name and a password. */
 export function withoutCredentials(address: string): string {
   const start = address.indexOf('://')
   const end = address.lastIndexOf('@')
   return start < 0 || end < start ? address : `${address.slice(0, start + 3)}…${address.slice(end)}`
 }
 
-/** The text without slashes at its end. A pattern would look at each run of slashes from each of its places again. */
+/** The text without slashes at its end. A regular expression would take quadratic time on a long run of slashes. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length
   while (text[end - 1] === '/') end -= 1

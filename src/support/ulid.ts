@@ -18,7 +18,7 @@ export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): 
   return time + Array.from(random, (byte) => CROCKFORD.charAt(byte % 32)).join('')
 }
 
-/** When a ULID was made, milliseconds since 1970 UTC; NaN for a text that does not begin as one. */
+/** When a ULID was created, milliseconds since 1970 UTC; NaN for a text that does not begin like one. */
 export function ulidTime(ulid: string): number {
   if (!/^[0-9A-HJKMNP-TV-Z]{10}/.test(ulid)) return Number.NaN
   let time = 0

@@ -7,7 +7,7 @@ export function isMistakenWait(ms: number): boolean {
   return ms > DAY
 }
 
-/** The wait that is obeyed, in milliseconds: after a mistaken one the service is asked again within the hour. */
+/** The wait that we obey, in milliseconds: after a mistaken one we ask the service again within the hour. */
 export function obeyedWait(ms: number): number {
   return isMistakenWait(ms) ? HOUR : ms
 }

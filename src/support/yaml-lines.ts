@@ -1,4 +1,4 @@
-/** Where in a YAML file something stands, for messages. */
+/** Line numbers in a YAML file, for messages. */
 
 import { isMap, isNode, isSeq, type Document, type LineCounter } from 'yaml'
 

@@ -1,7 +1,7 @@
 /**
- * Describes each table of `main` and `core`: grain, key, partition, columns. For models they are read from the header
- * of their SQL file, so that a model is described in one place; for the loaded tables they are here, next to
- * sql/schema. The build uses them for order and comments, the publisher for sorting and partitions.
+ * Describes each table of `main` and `core`: grain, key, partition, columns. Those of models are in the header of their
+ * SQL file, so that a model is described in one place; those of the loaded tables are here. The build uses them for
+ * order and comments, the publisher for sorting and partitions.
  */
 
 import { readFileSync, readdirSync } from 'node:fs'
@@ -17,7 +17,7 @@ export type Tier = 'main' | 'detail' | 'service'
 export const TIERS: readonly Tier[] = ['main', 'detail', 'service']
 /** All of them in SQL, after `schema_name in`. */
 export const IN_TIERS = `(${TIERS.map((tier) => `'${tier}'`).join(', ')})`
-/** They and the steps of the build. */
+/** The same, and the schema for steps of the build. */
 export const IN_BUILT = `(${[...TIERS, 'core'].map((schema) => `'${schema}'`).join(', ')})`
 
 /** The name of a table for analysts without its tier. @param place such as `detail.role_spells`; undefined in another schema */
@@ -37,43 +37,48 @@ export interface TableDefinition {
   readonly partitionByYearOf: string | null
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]
-  /** Rows of a row group in snapshots, where a row can have many kilobytes: a writer and a reader hold all rows of one. */
+  /**
+   * Rows of a row group in snapshots, if a row can have many kilobytes, because writers and readers hold a whole row
+   * group.
+   */
   readonly rowGroupRows?: number
   /** A view stores no rows: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
   /** Default: `main`. */
   readonly schema?: Tier | 'core'
-  /** The endpoints whose answers fill it: it is there from the first answer of one of them on. Default: it always is. */
+  /**
+   * The endpoints whose answers fill it: it exists from the first answer of one of them on. Default: it always exists.
+   */
   readonly endpoints?: readonly string[]
 }
 
 /** One model: a SQL file with one `select` that makes one table. */
 export interface ModelFile extends TableDefinition {
   readonly purpose: string
-  /** Column name → what it holds, in order. */
+  /** Column name → description, in order. */
   readonly columns: ReadonlyMap<string, string>
   /** Whether a row depends only on rows of the same person in all that the model reads: `-- incremental_by: profile_id`. */
   readonly isByPerson: boolean
-  /** The same of organisations, in all it reads that has the column: `-- incremental_by: organization_id`. */
+  /** The same for organisations, in every input that has the column: `-- incremental_by: organization_id`. */
   readonly isByOrganization: boolean
   readonly kind: 'table' | 'view'
   /** `core` holds steps on the way that analysts need not see; the others see {@link Tier}. */
   readonly schema: Tier | 'core'
   /** Whether snapshots hold it: only the models in `marts/`. */
   readonly isPublished: boolean
-  /** Columns that hold only certain values, or null where `orNull`. */
+  /** Columns that hold only certain values, or null if `orNull`. */
   readonly values: readonly {
     readonly column: string
     readonly values: readonly string[]
     readonly orNull: boolean
   }[]
-  /** Columns whose values, null apart, are found in a column of another table. */
+  /** Columns whose values, except null, are in a column of another table. */
   readonly references: readonly {
     readonly column: string
     readonly targetTable: string
     readonly targetColumn: string
   }[]
-  /** Whether it is one of the user's own, rather than one that ships. Default: it ships. */
+  /** Whether it is one of the user's own. Default: it is Jobtide's. */
   readonly isOwn?: boolean
   readonly sql: string
   readonly path: string
@@ -140,19 +145,19 @@ const LAYERS = ['staging', 'core', 'marts'] as const
 
 /** The folder of the models that ship. */
 export const SHIPPED_MODELS = join(sqlFolder, 'models')
-/** Its models, once they were read: builds and publishes ask for them, and reading takes 15 ms. */
+/** Its models, cached, because builds and publishes ask for them and reading takes 15 ms. */
 let shipped: readonly ModelFile[] | undefined
 
 /**
  * Reads every model below `folder` (default: the models that ship with Jobtide), in file order, not in run order.
- * @throws JobtideError naming file and header line when a header is incomplete
+ * @throws JobtideError that names file and header line if a header is incomplete
  */
 export function readModelFiles(folder: string = SHIPPED_MODELS): readonly ModelFile[] {
   const read = () => LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
   return folder === SHIPPED_MODELS ? (shipped ??= read()) : read()
 }
 
-/** The names of all tables that a load fills or a shipped model makes; reads no file. */
+/** The names of all tables of loads and of Jobtide's models; reads no file. */
 export function shippedNames(): ReadonlySet<string> {
   const files = [...LAYERS, 'computed'].flatMap((layer) => sqlFilesIn(join(SHIPPED_MODELS, layer)))
   return new Set([
@@ -168,8 +173,8 @@ export function schemasOfModels(): ReadonlyMap<string, string> {
 }
 
 /**
- * How far was read ends later with every run, so a night without news would not be one in snapshots: the manifest sums coverage
- * up, and organization_observation tells it to the month.
+ * Coverage ends later with every run, so a night without news would still change a snapshot. The manifest summarises
+ * coverage, and organization_observation has it by month.
  */
 export const CHANGES_WITH_EVERY_RUN = ['organization_coverage', 'organization_filters']
 
@@ -217,7 +222,7 @@ export function readModelFile(path: string): ModelFile {
   return parseModelFile(path, readFileSync(path, 'utf8'), wrong, false)
 }
 
-/** As {@link readModelFile}, of the text of a file. @param isOwn whether every line of the header may be missing */
+/** As {@link readModelFile}, of the text of a file. @param isOwn whether all lines of the header are optional */
 export function parseModelFile(
   path: string,
   sql: string,
@@ -299,7 +304,7 @@ export function parseModelFile(
   return model
 }
 
-/** Of a row group where rows have texts of some kilobytes, as what endpoints say does. */
+/** For tables whose rows have text of some kilobytes, such as answers of endpoints. */
 const ROWS_WITH_TEXTS = 8_192
 
 /** The column that names a person; models are `incremental_by` it, or rebuilt. */

@@ -1,6 +1,7 @@
 /**
- * Which tables loads and builds changed, and of those that snapshots split by year, in which years: the publisher looks at
- * nothing else. Loads and builds note it in their own transactions; a full refresh begins the list again.
+ * Records which tables loads and builds changed, and for those that snapshots split by year, in which years. The
+ * publisher copies nothing else. Loads and builds record it in their own transactions; a full refresh starts the list
+ * again.
  */
 
 import type { TableDefinition } from './catalog.ts'
@@ -12,19 +13,19 @@ const BUILDS_KEPT = 100
 
 const THIS_BUILD = '(select max(build) + 1 from ops.builds)'
 
-/** The year that says in which partition a row is, null where it has none; SQL. */
+/** The year that decides the partition of a row, null if it has none; SQL. */
 export function yearSql(column: string): string {
   return `cast(year(${quoteIdentifier(column)}) as integer)`
 }
 
-/** Whether changes are noted: there was a full refresh. */
+/** Whether changes are recorded, which a full refresh begins. */
 export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
 }
 
 /**
- * Notes that rows of a table were deleted or inserted, or may have been.
- * @param rows SQL for `from`: these rows, as they were and as they are; null: any row may be another
+ * Records that rows of a table were deleted or inserted, or may have been.
+ * @param rows SQL for `from`: these rows before and after; null: any row may have changed
  */
 export async function noteChange(
   warehouse: Warehouse,
@@ -41,7 +42,7 @@ export async function noteChange(
 }
 
 /**
- * Notes in which years rows of some tables changed.
+ * Records in which years rows of some tables changed.
  * @param changes by table the years, null for rows without one; null in place of a list: rows of any year
  */
 export async function noteChangedYears(
@@ -64,13 +65,13 @@ export async function changedByLoads(warehouse: Warehouse): Promise<ReadonlySet<
   return new Set(rows.map(({ name }) => name))
 }
 
-/** Begins the list again after a full refresh: before it, any row of any table may have been another. */
+/** Starts the list again after a full refresh, which may have changed any row. */
 export async function beginChanges(warehouse: Warehouse, buildId: string): Promise<void> {
   await forgetChanges(warehouse)
   await warehouse.run(`insert into ops.builds values (1, ${quoteText(buildId)})`)
 }
 
-/** Gives what was noted since the last build to this one. */
+/** Assigns the changes since the last build to this one. */
 export async function endChanges(warehouse: Warehouse, buildId: string): Promise<void> {
   await warehouse.run(
     `insert into ops.builds values (${THIS_BUILD}, ${quoteText(buildId)});
@@ -79,7 +80,7 @@ export async function endChanges(warehouse: Warehouse, buildId: string): Promise
   )
 }
 
-/** Stops noting changes until the next full refresh: something else changed the tables. */
+/** Stops recording changes until the next full refresh, because something else changed the tables. */
 export async function forgetChanges(warehouse: Warehouse): Promise<void> {
   await warehouse.run('delete from ops.builds; delete from ops.changed_tables')
 }
@@ -87,7 +88,7 @@ export async function forgetChanges(warehouse: Warehouse): Promise<void> {
 /** By table that changed the years of its rows that did, null for those without one; `all`: rows of any year. */
 export type ChangedTables = ReadonlyMap<string, ReadonlySet<number | null> | 'all'>
 
-/** The changes since a build; null where they are unknown, and where a load was not built yet. */
+/** The changes since a build; null if they are unknown, or a load was not built yet. */
 export async function changesSince(
   warehouse: Warehouse,
   buildId: string,

@@ -1,4 +1,4 @@
-/** The columns that tables of the warehouse have now. */
+/** The current columns of the warehouse's tables. */
 
 import { IN_BUILT } from './catalog.ts'
 import type { Warehouse } from './warehouse.ts'

@@ -9,12 +9,12 @@ import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
 import { asStorageError, onDisk } from '../support/errors.ts'
 import { spillFolderOf } from './engine-settings.ts'
 
-/** Where the engine keeps what it has not written into the file yet. */
+/** The write-ahead log of a database file. */
 export function logOf(database: string): string {
   return `${database}.wal`
 }
 
-/** Folders that processes put next to a database for lack of memory, except this one's. */
+/** Spill folders of other processes next to a database. */
 export function spilledBeside(path: string): string[] {
   if (!existsSync(dirname(path))) return []
   const [own, start] = [basename(spillFolderOf(path)), `${basename(path)}.tmp`]
@@ -39,9 +39,9 @@ export function removeDatabase(path: string): void {
 }
 
 /**
- * Gives a finished database file, closed and without a log, the name `path`. The rename replaces what was there in one
- * step, and lasts.
- * @throws StorageError when the disk refuses: then the old file is still there
+ * Renames a finished database file, closed and without a log, to `path`. The rename atomically replaces an older file,
+ * and is durable.
+ * @throws StorageError if the disk refuses: then the old file is still there
  */
 export async function replaceDatabase(path: string, finished: string): Promise<void> {
   try {

@@ -1,4 +1,7 @@
-/** Tables of endpoints (`-- endpoint:` in the header of a model): none is there before the first answer of one of its endpoints. */
+/**
+ * Tables of endpoints (`-- endpoint:` in the header of a model), which do not exist before the first answer of one of
+ * their endpoints.
+ */
 
 import { ConfigError } from '../support/errors.ts'
 import { IN_TIERS, readModelFiles, type TableDefinition } from './catalog.ts'
@@ -11,7 +14,7 @@ export function isOfEndpoints({ endpoints = [] }: Filled): boolean {
   return endpoints.length > 0
 }
 
-/** `tables` without those of endpoints that are not there. */
+/** `tables` without missing tables of endpoints. */
 export async function withoutAbsent<T extends Filled>(
   warehouse: Warehouse,
   tables: readonly T[],
@@ -24,7 +27,7 @@ export async function withoutAbsent<T extends Filled>(
   return tables.filter((table) => !isOfEndpoints(table) || there.has(table.name))
 }
 
-/** The reason why there may be no table of this name, and its source; null where it does not depend on endpoints. */
+/** The reason why there may be no table of this name, and how to get it; null if it does not depend on endpoints. */
 export function unaskedTable(table: string): ConfigError | null {
   const { name, endpoints: [first = '', ...others] = [] } =
     readModelFiles().find((model) => model.name === table.toLowerCase()) ?? {}

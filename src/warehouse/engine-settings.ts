@@ -34,7 +34,7 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     storage_compatibility_version: STORAGE_VERSION,
-    // Freed memory goes back to the system at once; by default the engine keeps up to 512 MiB, whatever its limit.
+    // Freed memory returns to the system at once; by default the engine keeps up to 512 MiB, whatever its limit.
     allocator_flush_threshold: FREED_AT_MOST,
     allocator_bulk_deallocation_flush_threshold: FREED_AT_MOST,
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
@@ -48,15 +48,15 @@ const OF_THIS_PROCESS = randomUUID()
 
 /**
  * The folder for data that does not fit into memory: next to the database file and as private, where the next writer
- * finds the files of killed processes; removed on close. By default the engine takes one folder for all processes that
- * read a file, and they spoil each other's files.
+ * finds the files of killed processes; removed on close. By default the engine uses one folder for all processes that
+ * read a file, and they damage each other's files.
  */
 export function spillFolderOf(path: string): string {
   const isBeside = path !== ':memory:' && isWritable(dirname(path))
   return isBeside ? `${path}.tmp.${OF_THIS_PROCESS}` : join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
 }
 
-/** Removes what this process put there. */
+/** Removes the spill files of this process. */
 export function removeSpillFolder(options: WarehouseOptions): void {
   rmSync(folderOf(options), { recursive: true, force: true })
 }
@@ -77,31 +77,31 @@ function isWritable(folder: string): boolean {
 const LARGEST_SPILLED = 16 * GIB
 let toldLimit: number | null = null
 
-/** Sets the most that the engine may put there. @param bytes null: half of what is free on the disk, at most 16 GiB */
+/** Sets how much the engine may spill. @param bytes null: half of the free disk space, at most 16 GiB */
 export function limitSpilled(bytes: number | null): void {
   toldLimit = bytes
 }
 
-/** The most that the engine may put there, as it takes it. Not of the settings: they have to be the same each time. */
+/** How much the engine may spill, in its own format. Separate from the settings, which must be the same each time. */
 export function spillLimitFor(options: WarehouseOptions): string {
   const { bavail, bsize } = statfsSync(dirname(folderOf(options)))
   const bytes = toldLimit ?? Math.min((bavail * bsize) / 2, LARGEST_SPILLED)
   return `${Math.round(bytes / MIB)}MiB`
 }
 
-// Every thread holds its own buffers: on two threads 390,000 and 590,000 events ran out of 96 MiB a thread, but not of
-// 104. So a machine of many cores gives a nightly job four.
+// Every thread holds its own buffers: with two threads, 390,000 and 590,000 events needed more than 96 MiB a thread,
+// but no more than 104. So a machine with many cores gives a nightly job four threads.
 const SMALLEST_LIMIT_PER_THREAD = 104 * MIB
 const MOST_THREADS = 4
 
-// Node, the journal's pages and what the engine does not count. In 300 MB a run over 52,608 events was killed that took what it
-// liked, in 400 MB not.
+// For Node, the journal's pages and what the engine does not count. Without a limit, a run over 52,608 events was
+// killed in 300 MB, but not in 400 MB.
 const OUTSIDE_ENGINE = 224 * MIB
 const SMALLEST_SHARE = 64 * MIB
 
 /**
- * The most that the engine may take, in bytes: half of what the process may take, and less where that leaves too little for the
- * rest. DuckDB's own default is 80 %. It is a ceiling, and nothing is taken before rows need it.
+ * The engine's memory limit in bytes: half of what the process may take, or less if that leaves too little for the
+ * rest. DuckDB's own default is 80 %. It is a ceiling: memory is allocated only when rows need it.
  */
 function shareOfEngine(): number {
   const memory = memoryOfProcess()

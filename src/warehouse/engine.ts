@@ -1,6 +1,6 @@
 /**
- * The client of the engine, loaded when a database is opened for the first time: a command that opens none does not wait for
- * it. Nothing else in Jobtide imports it.
+ * The only importer of the engine's client. It is loaded when a database is first opened, so that a command without one
+ * does not wait for it.
  */
 
 import { createRequire } from 'node:module'
@@ -18,7 +18,8 @@ export type {
   DuckDBResultReader,
 } from '@duckdb/node-api'
 
-// `import` would read all 181 files of this CommonJS package once more, for the names that they export: 0.2 s of each command.
+// `import` would read all 181 files of this CommonJS package again for the names of their exports, which costs each
+// command 0.2 s.
 const require = createRequire(import.meta.url)
 
 let loaded: typeof Client | undefined
@@ -31,9 +32,10 @@ export function engine(): typeof Client {
 function load(): typeof Client {
   const client = require('@duckdb/node-api') as typeof Client
   const accessors = require('@duckdb/node-api/lib/vectors/dataAccessors.js') as typeof Accessors
-  // The client would print instants in the time zone of this process, although SQL counts in UTC.
+  // The client would print instants in the time zone of this process, although SQL works in UTC.
   client.DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
-  // The client's own reader would strip U+FEFF from the beginning of each text: an id would differ from the stored one.
+  // The client's own reader would strip U+FEFF from the beginning of each text, so an id would differ from the stored
+  // one.
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
   return client
 }

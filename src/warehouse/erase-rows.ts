@@ -1,6 +1,6 @@
 /**
- * Takes people, and events from before a day, out of a warehouse. A `delete` only marks rows: their bytes stay in the file.
- * So what is left is copied to a new file afterwards, tables and views of the user's own included.
+ * Erases people, and events from before a day, from a warehouse. A `delete` only marks rows and leaves their bytes in
+ * the file. So the rest is then copied to a new file, including tables and views of the user's own.
  */
 
 import { readFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-/** The rows that are not kept. */
+/** The rows to erase. */
 export interface ErasableRows {
   readonly profileIds: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
   readonly eventsBefore: number | null
-  /** Whether a reject is not kept, by the event as sent. */
+  /** Whether a reject is erased, by the event as sent. */
   readonly isErasedReject: (eventText: string) => boolean
 }
 
@@ -58,9 +58,9 @@ export async function countErasable(
 }
 
 /**
- * Deletes the rows that are not kept; if there are any, the next build is a full refresh. Until then a check stands as
- * failed, so that tables are not published while only some of them are without these rows.
- * @returns how many, by table
+ * Deletes the rows to erase. If there are any, the next build is a full refresh, and until then a check counts as
+ * failed, so that half-erased tables are not published.
+ * @returns how many rows, by table
  */
 export async function deleteErasable(
   warehouse: Warehouse,
@@ -85,9 +85,9 @@ export async function deleteErasable(
 }
 
 /**
- * Copies what a database holds to a new file, which takes its place: so nothing is left of rows that were deleted.
- * @throws LockedError when another program has the file open
- * @throws ConfigError when a table of the user's own cannot be copied: then the old file is still there
+ * Copies the content of a database to a new file that replaces it, so that nothing is left of deleted rows.
+ * @throws LockedError if another program has the file open
+ * @throws ConfigError if a table of the user's own cannot be copied: then the old file is still there
  */
 export async function compactDatabase(path: string): Promise<void> {
   const fresh = `${path}.erased`
@@ -104,7 +104,7 @@ export async function compactDatabase(path: string): Promise<void> {
     })
     await replaceDatabase(path, fresh)
   } catch (error) {
-    // Objects that Jobtide makes can be copied.
+    // All objects of Jobtide can be copied.
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${path} holds a table that cannot be copied: ${error.message}`, {
       hint: 'Drop it, or its foreign keys, and run the same command again: tables of your own are best kept in a file that attaches the warehouse.',
@@ -115,7 +115,10 @@ export async function compactDatabase(path: string): Promise<void> {
   }
 }
 
-/** Dates events whose oldest versions are not kept by the first sighting of those that are, as a replay does. */
+/**
+ * If the oldest versions of an event are erased, dates it by the first sighting of the remaining ones, as a replay
+ * does.
+ */
 async function dateFirstSightings(warehouse: Warehouse, eventsBefore: number): Promise<void> {
   const isOld = isOldSql(eventsBefore)
   await warehouse.run(
@@ -139,12 +142,12 @@ function isOldSql(eventsBefore: number): string {
 }
 
 /**
- * Records the entries of watch-lists that may mean a person who is not kept. Runs while the events are there: they show
- * which people are known by what.
+ * Records the watch-list entries that may mean an erased person. Runs while the events are still there, because they
+ * show the names, pages and handles of people.
  */
 async function findErasedEntries(warehouse: Warehouse): Promise<void> {
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
-  // Temporary ones, because a warehouse that is only read has perhaps been built by an earlier version.
+  // Temporary ones, because a warehouse opened for reading may have been built by an earlier version.
   await warehouse.run(macros.replaceAll('create or replace macro', 'create or replace temp macro'))
   await warehouse.run(
     `set variable erased_entries = (
@@ -178,7 +181,7 @@ function erasable({ name, relation, columns }: StoredTable, { eventsBefore }: Er
   const parts = ['false']
   const isIn = (id: string, variable: string) =>
     parts.push(`coalesce(${id} in (select unnest(getvariable('${variable}'))), false)`)
-  // As text, whatever it is in a table of the user's own.
+  // As text, because a table of the user's own may have another type.
   if (columns.includes('profile_id')) isIn('cast(profile_id as varchar)', 'erased_people')
   if (name === 'ops.rejects') isIn(REJECT_ID, 'erased_rejects')
   if (name === WATCH_ENTRIES) isIn(ENTRY_ID, 'erased_entries')

@@ -14,7 +14,7 @@ import {
   storageHint,
 } from '../support/errors.ts'
 
-/** The warehouse file cannot be read. It is a projection of the journal, so nothing that was paid for is lost. */
+/** The warehouse file cannot be read. It is a projection of the journal, so nothing paid for is lost. */
 export class WarehouseDamagedError extends JobtideError {
   constructor(path: string, cause: unknown) {
     super(EXIT.storage, `the warehouse ${path} cannot be read: ${firstLine(messageOf(cause))}`, {
@@ -24,7 +24,7 @@ export class WarehouseDamagedError extends JobtideError {
   }
 }
 
-/** A statement was refused by the engine: the SQL is wrong for the data or the schema. */
+/** The engine refused a statement: the SQL is wrong for the data or the schema. */
 export class SqlError extends JobtideError {
   constructor(message: string, cause: unknown) {
     super(EXIT.defect, message, { cause })
@@ -43,7 +43,7 @@ export class NoSqlError extends JobtideError {
 /** The statement to show is not a single statement that only reads. */
 export class NotOneReadingError extends JobtideError {
   constructor(why: string) {
-    super(EXIT.usage, `only one statement that reads can be shown: ${why}`, {
+    super(EXIT.usage, `a query is one statement that reads: ${why}`, {
       hint: 'Give one select, with, from, describe, show, summarize or explain; a `;` may end it. For several, run the command several times.',
     })
   }
@@ -112,7 +112,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
   if (OUT_OF_MEMORY.test(message)) {
     return refusedByDisk(
       'DuckDB ran out of memory in',
-      'Nothing is lost: what was bought is in the journal. Give it more (the container’s limit, JOBTIDE_MEMORY_LIMIT; where the message names the temporary directory, JOBTIDE_TEMP_LIMIT), or free some on this machine, and run the same command again.',
+      'Nothing is lost: all bought pages are in the journal. Give it more memory (the container’s limit, JOBTIDE_MEMORY_LIMIT; if the message names the temporary directory, JOBTIDE_TEMP_LIMIT), or free some on this machine, and run the same command again.',
     )
   }
   if (NO_ROOM_TO_SPILL.test(message)) {
@@ -132,7 +132,7 @@ export function hasNoLocks(error: LockedError): boolean {
   return /not supported/i.test(String(error.cause))
 }
 
-/** Names the source of the SQL that the engine refuses. @param what such as `model joiners` */
+/** Adds the source of the refused SQL to an error. @param what such as `model joiners` */
 export async function naming<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -13,7 +13,7 @@ import { unaskedTable } from './endpoint-tables.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import type { Warehouse } from './warehouse.ts'
 
-/** A table for analysts, as it is to be written. */
+/** A table for analysts, as an export writes it. */
 export interface ExportTable {
   readonly name: string
   readonly comment: string | null
@@ -27,7 +27,7 @@ export interface ExportColumn {
   readonly comment: string | null
   /** Its type in PostgreSQL, as that writes it. */
   readonly postgresType: string
-  /** PostgreSQL's form of a value of that type; SQL. */
+  /** The value in PostgreSQL's form; SQL. */
   readonly cell: string
 }
 
@@ -67,7 +67,7 @@ export function definitionOf({ name, postgresType }: ExportColumn): string {
   return `${quoteIdentifier(name)} ${postgresType}`
 }
 
-// As PostgreSQL names them; a type that is not here and has no other name there goes as text.
+// PostgreSQL's names of types; a type that is not listed becomes text.
 const POSTGRES_TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'boolean',
   TINYINT: 'smallint',
@@ -91,7 +91,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 
 type Column = Commented & { readonly type: string }
 
-/** A column as PostgreSQL has it. It takes no NUL, neither in a text nor in JSON: these go. */
+/** A column in PostgreSQL's form. PostgreSQL accepts no NUL in text or JSON, so NULs are removed. */
 function inPostgres({ name, comment, type }: Column): ExportColumn {
   const column = quoteIdentifier(name)
   const [, size] = /^DECIMAL(\(.+\))$/.exec(type) ?? []
@@ -141,7 +141,7 @@ export function commentsOn(
 
 export type Format = 'csv' | 'parquet'
 
-/** The script of a folder; by its first line a folder is known to be an export. */
+/** The script of a folder, whose first line marks the folder as an export. */
 export const LOAD_SCRIPT = 'load.sql'
 const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: string[]]>> = {
   csv: [
@@ -185,7 +185,7 @@ export async function exportTables(
   return tables
 }
 
-// Only when it holds nothing else: other files there belong to the user, and the folder is replaced as a whole.
+// Only if it holds nothing else, because the folder is replaced as a whole and other files belong to the user.
 function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
   if (!existsSync(script) || !isFile(script)) return false

@@ -1,10 +1,10 @@
 /**
- * Locks between processes that the kernel gives back when their holder dies, by whatever signal, in whatever container and
- * under whatever host name: a database file of a few kilobytes that the holder keeps open for writing. The engine takes the
- * kernel's lock on it (fcntl), which Node cannot take itself.
+ * Locks between processes that the kernel releases when their holder dies, whatever the signal, container or host name:
+ * a database file of a few kilobytes that the holder keeps open for writing. The engine takes the kernel's lock on it
+ * (fcntl), which Node cannot take itself.
  *
- * Such a lock belongs to the process: opening the file a second time in it succeeds, and closing it gives the lock back. So this
- * file knows which locks its process has open, and nothing else may open them.
+ * Such a lock belongs to the process: opening the file a second time in it succeeds, and closing it releases the lock.
+ * So this module tracks the locks that its process has open, and nothing else may open them.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -18,15 +18,17 @@ import { openBareFile } from './warehouse.ts'
 
 /** A lock that this process holds. */
 export interface ProcessLock {
-  /** Gives it back; a second call does nothing. */
+  /** Releases it; a second call does nothing. */
   release(): void
-  /** Whether its name still leads to its file. Where not, another process may hold a new file of that name. */
+  /** Whether its name still leads to its file. If not, another process may hold a new file of that name. */
   isInPlace(): boolean
 }
 
-/** Real paths of the lock files that this process holds, or looks at. */
+/** Real paths of the lock files that this process holds or checks. */
 const openHere = new Set<string>()
-/** Looks under way, by real path: a second one meanwhile gets the same answer, and does not take the first for a holder. */
+/**
+ * Checks in progress, by real path: a second check gets the same answer instead of mistaking the first for a holder.
+ */
 const looks = new Map<string, Promise<boolean>>()
 
 /**
@@ -60,7 +62,7 @@ export async function isProcessLockHeld(path: string): Promise<boolean> {
   if (underWay !== undefined) return underWay
   const look = onlyHere(path, async (_, done) => {
     const close = await openOrNull(real, 'read').catch((error: unknown) => {
-      // It may have gone meanwhile, with the folder that it is for.
+      // It may have disappeared meanwhile, together with its folder.
       if (isDamaged(error) || !existsSync(real)) return () => undefined
       throw error
     })
@@ -103,7 +105,7 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
     if (error instanceof StorageError) throw error
     if (!(error instanceof LockedError)) {
       throw new StorageError(`the lock file ${path} cannot be used`, {
-        hint: 'Where no Jobtide process works in this folder, remove the file and run the same command again.',
+        hint: 'If no Jobtide process works in this folder, remove the file and run the same command again.',
         cause: error,
       })
     }

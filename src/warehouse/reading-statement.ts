@@ -1,4 +1,4 @@
-/** One statement that reads, row by row; and what the engine's client says of its rows. */
+/** Runs one reading statement row by row. */
 
 import { EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import {
@@ -14,7 +14,7 @@ import type { ResultTable } from './rows.ts'
 
 const BLANK = String.raw`\s|;|--[^\n]*\n|\/\*.*?\*\/`
 const WRITTEN_CREATE = new RegExp(`^(?:${BLANK})*create\\b`, 'is')
-// All that the client says of SQL without a statement.
+// The client's only message about SQL without a statement.
 const NO_STATEMENT = 'Error in native callback'
 
 /** Begins to run `sql`. @throws NotOneReadingError for anything but one statement that reads; errors of the engine as they are */
@@ -43,7 +43,7 @@ const EXPLAINED = new RegExp(`^(?:${BLANK})*explain(?:${BLANK}|\\([^()]*\\)|anal
 
 /** Whether what `explain` explains reads: with `analyze` it is run. */
 async function explainsReading(connection: DuckDBConnection, sql: string): Promise<boolean> {
-  // Of several all but the last are the engine's own.
+  // All but the last of several are the engine's own.
   const statements = await connection.extractStatements(sql.replace(EXPLAINED, ''))
   const prepared = await statements.prepare(statements.count - 1)
   try {
@@ -53,7 +53,7 @@ async function explainsReading(connection: DuckDBConnection, sql: string): Promi
   }
 }
 
-// The engine itself puts a statement before a pivot without a list of values: it makes a temporary type of them.
+// Before a pivot without a list of values, the engine adds a statement that creates a temporary type.
 async function makePivotTypes(statements: DuckDBExtractedStatements, sql: string): Promise<void> {
   for (let at = 0; at < statements.count - 1; at += 1) {
     const prepared = await statements.prepare(at)
@@ -84,6 +84,6 @@ export async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk |
   if (chunk !== null && chunk.rowCount > 0) return chunk
   if (result.returnType !== engine().ResultReturnType.INVALID) return null
   throw new JobtideError(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
-    hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',
+    hint: 'A value cannot be computed: check casts (`try_cast` gives null instead), memory and disk space.',
   })
 }

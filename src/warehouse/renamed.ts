@@ -1,13 +1,13 @@
 /** Tables and columns that were renamed since an earlier version, with their replacements. Pure. */
 
-/** The removed tables, and what answers their questions now. */
+/** The removed tables, and their replacements. */
 const TABLES: Readonly<Record<string, string>> = {
   data_cutoffs: 'organizations (columns lag_days_p90 and cutoff_on)',
   organization_observation: 'organizations (columns observed_from_on and observed_until_on)',
   promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
 }
 
-/** The removed columns, and what holds the same now. */
+/** The removed columns, and their replacements. */
 const COLUMNS: Readonly<Record<string, string>> = {
   is_future: 'was_announced',
   future_events: 'announced_events',
@@ -22,8 +22,8 @@ const NO_COLUMN =
   /\breferenced column "(\w+)" (?:not found|was not found)|\bdoes not have a column named "(\w+)"/i
 
 /**
- * The correction of a refused statement, in one sentence; null where it names nothing that was renamed.
- * @param message what the engine says
+ * The correction of a refused statement, in one sentence; null if it names nothing that was renamed.
+ * @param message the engine's message
  * @param sql the statement
  */
 export function renamedHint(message: string, sql: string): string | null {

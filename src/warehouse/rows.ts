@@ -39,9 +39,9 @@ export function asObjects({ columns, rows }: ResultTable): Readonly<Record<strin
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at]])))
 }
 
-/** A result that is fetched as it is read: neither side holds more of it than a few thousand rows. */
+/** A result that is fetched as it is read: neither side holds more than a few thousand rows. */
 export interface RowStream {
   readonly columns: ResultTable['columns']
-  /** Some rows at a time, to be read once. @throws JobtideError where the statement fails midway */
+  /** Some rows at a time, to be read once. @throws JobtideError if the statement fails midway */
   readonly batches: AsyncIterable<ResultTable['rows']>
 }

@@ -1,7 +1,7 @@
 /**
- * The one door to DuckDB: opens the warehouse file, runs SQL, moves rows in and out, and turns the engine's plain errors
- * into ours. Nothing else in Jobtide has the engine open a file, because two instances of one file in one process lose data and
- * reading the file outside the engine drops its lock. Knows nothing of HTTP.
+ * The only access to DuckDB: opens the warehouse file, runs SQL, moves rows in and out, and turns the engine's plain
+ * errors into ours. No other module opens a file with the engine, because two instances of one file in one process lose
+ * data, and reading the file outside the engine drops its lock. Knows nothing about HTTP.
  */
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -39,7 +39,7 @@ export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 const SCHEMA_FOLDER = join(sqlFolder, 'schema')
 const CHUNK_ROWS = 2_048
 
-// Chosen. Commands of Jobtide that read hold the file for less than a second; a person who inspects it, for longer.
+// Chosen. Jobtide's reading commands hold the file for less than a second; a person who inspects it, for longer.
 const WAIT_FOR_READERS_MS = 5_000
 const LOOK_EVERY_MS = 50
 
@@ -76,7 +76,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   }
 }
 
-/** Lets a table be named without its tier. In a warehouse of before 0.16 all of them are in `main`. */
+/** Lets a statement name a table without its tier. In a warehouse from before 0.16 all of them are in `main`. */
 async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
   await warehouse.run(`set search_path = '${TIERS.join()}'`).catch(() => undefined)
 }
@@ -85,8 +85,8 @@ async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
  * Inspects a warehouse before this version changes it, and refuses one that this version does not write. Opening it
  * reports all other faults of the file.
  * @param look called with the number of schema files that the warehouse does not have yet
- * @returns undefined where there is none, or it cannot be read
- * @throws JobtideError when it was made by a newer Jobtide
+ * @returns undefined if there is none, or it cannot be read
+ * @throws JobtideError if a newer Jobtide made it
  */
 export async function lookBefore<T>(
   path: string,
@@ -126,7 +126,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
     await applySchema(warehouse)
-    // Closing would also write the log into the file, but reports nothing when the disk refuses.
+    // Closing would also write the log into the file, but does not report a disk that refuses.
     await warehouse.run('checkpoint')
   } finally {
     warehouse.close()
@@ -134,7 +134,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   await replaceDatabase(path, temporaryPath)
 }
 
-/** Waits for readers that have it open for a moment, such as `jobtide status`: a night must not end because of one. */
+/** Waits for readers that briefly have it open, such as `jobtide status`: a night must not end because of one. */
 async function connectWhenFree(path: string, options: WarehouseOptions): Promise<Warehouse> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     try {
@@ -164,8 +164,8 @@ async function newConnection(instance: DuckDBInstance, options: WarehouseOptions
 }
 
 /**
- * Opens a database file and nothing more: for a lock, see process-lock.ts.
- * @returns what closes it
+ * Only opens a database file, for a lock: see process-lock.ts.
+ * @returns a function that closes it
  * @throws LockedError when another process has it open for writing, or for reading where `mode` is `write`
  */
 export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
@@ -217,12 +217,14 @@ class OpenWarehouse {
     return (await this.#read(sql, parameters)).getRowObjectsJS() as Row[]
   }
 
-  /** Runs one statement and returns its one number: 0 for null or no row, and of a change the rows that it changed. */
+  /**
+   * Runs one statement and returns its single number: 0 for null or no row; for a change, the number of changed rows.
+   */
   async number(sql: string, parameters: readonly SqlValue[] = []): Promise<number> {
     return Number((await this.#read(sql, parameters)).getRowsJS()[0]?.[0] ?? 0)
   }
 
-  /** As `all`, by column: for many rows, where an object for each would cost more than the statement. */
+  /** As `all`, by column: for many rows, where an object for each row would cost more than the statement. */
   async columns<Value>(
     sql: string,
     parameters: readonly SqlValue[] = [],

@@ -154,7 +154,7 @@ describe('parseEvent', () => {
   it.each([
     ['a detection lag of more than 32 bits', 'detection_lag_days', [2 ** 31, -(2 ** 31) - 1, 1e21]],
     ['another event type', 'event_type', ['promoted', 'Joined', 'joined ', '__proto__']],
-    // Keys are compared byte by byte for ever; a number may have been rounded already.
+    // Keys are compared byte by byte forever; a number may already have been rounded.
     ...['person.profile_id', 'organization.organization_id'].map(
       (path) =>
         [

@@ -1,6 +1,6 @@
 /**
- * Build and publish beside P, what a plain script needs for the same tables and files (plain.ts): in full, on a night without
- * news, and on one with a few new events. JOBTIDE_BENCH_EVENTS takes other sizes, such as `12000,1000000`.
+ * Build and publish compared with P, the time of a plain script for the same tables and files (plain.ts): in full, on a
+ * night without news, and on one with a few new events. JOBTIDE_BENCH_EVENTS sets other sizes, such as `12000,1000000`.
  */
 
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'

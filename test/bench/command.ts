@@ -1,4 +1,4 @@
-/** Commands of Jobtide, each a process of its own, and what they take. */
+/** Runs commands of Jobtide as processes, and measures them. */
 
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
@@ -20,10 +20,10 @@ function freeBytes(folder: string): number {
 }
 
 /**
- * Runs a command on the data directory `<folder>/data`, and prints its time, the most memory that its process had, and the most
- * that it had on the disk beyond what lay there.
- * @param env added to that of this process
- * @returns what it printed as JSON; what it wrote on stderr is in `<folder>/stderr.txt`
+ * Runs a command on the data directory `<folder>/data`, and prints its time, the peak memory of its process, and the
+ * peak of additional disk.
+ * @param env added to the environment of this process
+ * @returns its JSON output; its stderr is in `<folder>/stderr.txt`
  */
 export async function command(
   name: string,

@@ -1,9 +1,8 @@
 /**
- * `extract` and `load` of a whole list, beside a bare loop that fetches the same pages and puts their rows into DuckDB: processes of
- * their own, in turn, against one simulator. Printed are medians of the clock and of the processor time of each process alone.
- *
- * The events are the real ones where they lie beside the repository, else those of a made-up world. JOBTIDE_BENCH_ROUNDS takes
- * another number of rounds than 3.
+ * `extract` and `load` of a whole list, compared with a bare loop that fetches the same pages and puts their rows into
+ * DuckDB: separate processes, in turn, against one simulator. Prints medians of wall and CPU time of each process. The
+ * events are the real ones if they are next to the repository, else those of a made-up world. JOBTIDE_BENCH_ROUNDS sets
+ * the number of rounds (3).
  */
 
 import { execFile, spawn } from 'node:child_process'

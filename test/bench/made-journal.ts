@@ -29,7 +29,7 @@ const SQL = readFileSync(join(import.meta.dirname, 'made-events.sql'), 'utf8')
 const PAGE = 50
 const BACKFILL_AT = Date.UTC(2024, 11, 1, 2, 15)
 
-/** Writes a run that reads everything: nobody's last event yet. @returns events */
+/** Writes a run that reads everything, except everyone's last event. @returns events */
 export function writeBackfill(journal: Journal, size: MadeSize): Promise<number> {
   const steps = `
     select p, step, false as corrected
@@ -68,7 +68,7 @@ async function writeRun(journal: Journal, run: MadeRun): Promise<number> {
   const writer = journal.writer()
   const pages = new Pages(writer, run)
   try {
-    // Ordered by few columns, and all others made of them afterwards.
+    // Ordered by a few columns, from which all others are computed afterwards.
     await engine.run(`${SQL};
       insert into steps ${run.steps};
       create table in_order as

@@ -1,7 +1,8 @@
 /**
- * The floor of build and publish: what the engine alone needs for the same tables and files. Every model is created or replaced in
- * run order, every check is one query, every published table one `copy … order by` its key with a SHA-256. Titles are there already.
- * Without comments, macros as known on a day, comparisons, manifest or Delta logs.
+ * The floor of build and publish: the time that the engine alone needs for the same tables and files. Every model is
+ * created or replaced in run order, every check is one query, every published table one `copy … order by` its key with
+ * a SHA-256. Titles already exist. There are no comments, macros as known on a day, comparisons, manifest or Delta
+ * logs.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,10 +1,8 @@
 /**
- * Load, build and publish of 10 million events, each a command of its own, then those of a night of 0.5 % more, and a proof of
- * what that published: the time of each, the most memory that its process had, and the most that it had on the disk beyond what
- * lay there.
- *
- * JOBTIDE_BENCH_EVENTS takes another number. With JOBTIDE_BENCH_FOLDER all stays in that folder, and a benchmark that was stopped
- * goes on with the command that it was at.
+ * Load, build and publish of 10 million events, each as a separate command, then a night of 0.5 % more, and a proof of
+ * its snapshot: the time of each, the peak memory of its process, and the peak of additional disk. JOBTIDE_BENCH_EVENTS
+ * sets another number. With JOBTIDE_BENCH_FOLDER everything stays in that folder, and a stopped benchmark continues
+ * with the same command.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -20,7 +20,7 @@ export function together(one: Took, other: Took): Took {
   }
 }
 
-/** Prints a line: what it took, and how many times the floor that is. */
+/** Prints a line with a time, and its ratio to the floor. */
 export function print(name: string, took: Took, floor: Took): void {
   const ratio = (of: keyof Took) => (took[of] / floor[of]).toFixed(2)
   process.stdout.write(

@@ -24,7 +24,7 @@ describe('jobtide forget --from', () => {
     const left = await site.query<Person>('select profile_id from people order by all')
     expect(left.map(({ profile_id: id }) => id)).not.toContain(one.profile_id)
     expect(left.map(({ profile_id: id }) => id)).toContain(other.profile_id)
-    // A word that every file holds is nobody's id: no snapshot goes for it.
+    // A word in every file is not an id, so no snapshot is dropped for it.
     const word = done(await site.call(['forget', 'profile_id', '--yes']))
     expect(word.stdout).toMatch(/NOT HERE: 1 person/)
     expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)

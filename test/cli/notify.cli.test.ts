@@ -218,7 +218,7 @@ describe('notify', () => {
     expect(blocks.length).toBeGreaterThan(1)
     const mail = await digest('email')
     expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
-    expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the time before\)/)
+    expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the period before\)/)
     // The same window and list.
     const more = ['--days', '365', '--organizations', site.organizations]
     expect(done(await site.call(['digest', ...more])).stdout).toMatch(

@@ -195,7 +195,7 @@ describe('query', () => {
         ? runCli(['query', statement, '--data-dir', root])
         : query([statement ?? ''], root))
       expect([exitCode, stdout], stderr).toEqual([2, ''])
-      expect(stderr).toMatch(`jobtide: only one statement that reads can be shown: ${why}\n  → `)
+      expect(stderr).toMatch(`jobtide: a query is one statement that reads: ${why}\n  → `)
     }
     const pivoted = 'pivot (from range(2) as t(a)) on a using count(*); -- that is all'
     for (const statement of [

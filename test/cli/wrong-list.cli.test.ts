@@ -125,7 +125,7 @@ describe('a list without one organisation that the service knows', () => {
 })
 
 describe('a list that lost many lines', () => {
-  /** A CRM list of which the last `lost` of these organisations have no address any more. */
+  /** A CRM list in which the last `lost` of these organisations have no address any more. */
   function crm(site: Site, lost: number): void {
     const [, ...urls] = readFileSync(site.organizations, 'utf8').trim().split('\n')
     const rows = urls.map((row, n) => `Customer ${n},${n < urls.length - lost ? row : ','}`)

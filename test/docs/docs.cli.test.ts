@@ -1,4 +1,4 @@
-/** The pages below docs/ are true: their commands are run after those of the README. */
+/** Runs the commands of the pages in docs/, after those of the README. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** What the documents name exists, and what exists is named. `UPDATE=1` writes docs/tables.md and the list of recipes. */
+/**
+ * Everything that the documents name exists, and everything that exists is documented. `UPDATE=1` writes docs/tables.md
+ * and the list of recipes.
+ */
 
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -23,14 +23,15 @@ const UPDATE = process.env['UPDATE'] === '1'
 const KEY = 'docs-simulator-key'
 // Such a block is skipped where there is no PostgreSQL.
 const ON_POSTGRES = 'sh run=postgres'
-// Stands in the pages for the folder in which a reader runs the commands.
+// The pages write this for the folder in which a reader runs the commands.
 const SHOWN_FOLDER = '/srv/jobtide'
 
 const run = promisify(execFile)
 
 /**
- * Declares a test for each command of `pages`; gives the folder in which they are run.
- * @param before what is run in the folder first
+ * Declares a test for each command of `pages`.
+ * @returns the folder in which they run
+ * @param before commands to run in the folder first
  */
 export function describePages(pages: readonly string[], before = '') {
   let home = ''
@@ -83,7 +84,7 @@ export function describePages(pages: readonly string[], before = '') {
       _: string | undefined,
       { block, output }: (typeof runs)[number],
     ): Promise<void> => {
-      // The install is what made this checkout; .ci/run does it for real.
+      // The install made this checkout; .ci/run tests it for real.
       const stdout = await sh(block.text.replace(/^npm ci && /, ''))
       if (!output?.info.startsWith('text output')) return
       const shown = stdout.replaceAll(workFolder(), SHOWN_FOLDER)
@@ -142,7 +143,7 @@ function writeNpx(bin: string): void {
   chmodSync(join(bin, 'npx'), 0o755)
 }
 
-/** What a run prints, with what changes from day to day left open. */
+/** The output of a run, with a pattern in place of what changes from day to day. */
 function words(output: string): string[] {
   return output
     .trim()
@@ -150,7 +151,7 @@ function words(output: string): string[] {
     .map((line) =>
       line
         .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, 'ID')
-        // Which organisation was read least far is a matter of milliseconds.
+        // Milliseconds decide which organisation has the earliest watermark.
         .replaceAll(/\borg_[0-9a-f]{16}\b/g, 'ORGANISATION')
         .replaceAll(/\/\S*\/data\b/g, 'DATA')
         .replaceAll(/\d[\d.,:TZ-]*/g, 'N')

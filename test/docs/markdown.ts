@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/support/assets.ts'
 
-/** How a block of commands begins that test/docs/executed.ts runs. */
+/** The first line of a block of commands that test/docs/executed.ts runs. */
 const RUN = '```sh run\n'
 
 /** A fenced block. */
@@ -28,7 +28,7 @@ const FIRST = [
   ),
 ]
 
-/** Every page for readers, in the order in which one reads them; no page of docs/ has commands that are not run. */
+/** Every page for readers, in reading order; all commands in docs/ are run. */
 export const pages: readonly string[] = [
   ...FIRST,
   ...markdownIn('docs').filter((page) => !FIRST.includes(page) && read(page).includes(RUN)),

@@ -1,4 +1,4 @@
-/** The README is true: its commands are run as they stand (executed.ts says which, and what of their output is compared). */
+/** Runs the commands of the README unchanged (executed.ts says which, and how their output is compared). */
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Makes docs/tables.md from what the tables themselves say: headers of models, comments of the schema. */
+/** Makes docs/tables.md from the headers of models and the comments of the schema. */
 
 import { GROUPS, readCatalogue, type CatalogueTable } from '../../src/model/catalogue.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -41,7 +41,7 @@ export async function tablesPage(): Promise<string> {
   }
 }
 
-/** The tables of ops, which the catalogue does not have: it is for analysts. */
+/** The tables of ops, which the catalogue for analysts lacks. */
 async function operators(warehouse: Warehouse): Promise<Section[]> {
   const rows = await warehouse.all<{ name: string; grain: string; columns: string }>(
     `select columns.schema_name || '.' || columns.table_name as name,

@@ -1,4 +1,4 @@
-/** Answers that are not a page, or that say when to come back or what time it is. */
+/** Answers that are not a page, that order a wait, or that report a time. */
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTransport } from '../../src/api/transport.ts'
@@ -206,7 +206,7 @@ describe('no worker sends before a time the service named', () => {
     const faults = [{ nth: 1, status: 503, headers: { 'Retry-After': 2 } }]
     const events = FIFTY.map((organization) => anEvent({ organization }))
     const service = simulated(events, { takesMs: 60, faults })
-    // A disk that takes 150 ms to keep a failure; pages are kept at once, so that the other workers go on.
+    // A disk that takes 150 ms to store a failure; pages are stored at once, so that the other workers continue.
     const run = aRun(service, batchesOf(FIFTY), ({ kind }) =>
       kind === 'request_failed' ? service.clock.sleep(150) : undefined,
     )
@@ -306,7 +306,7 @@ describe('a Date header that is wrong', () => {
       log: ['date_not_believed'],
     },
     {
-      // What the service may have left out at the other end is not covered.
+      // Events that the service may have left out at the other end are not covered.
       what: 'in all pages, 30 days ahead: coverage ends at our clock, and no day is left out later',
       ahead: [30, 30, 30],
       coverage: [-335, 0],

@@ -132,10 +132,10 @@ describe('the budget of a run', () => {
     const service = simulated(manyEvents(400))
     const run = aRun(service)
     await errorOf(run.extract({ creditsLimit: 30 }))
-    // Without an end in the journal the budget is not fresh: what a killed attempt spent counts.
+    // Without an end in the journal the budget does not reset, so the spending of a killed attempt counts.
     const error = await errorOf(run.extract({ creditsLimit: 50 }))
     expect(error).toMatchObject({ exitCode: 4, context: { limit: 50, spent: 50 } })
-    // The end of a run in the journal, as run/ writes it, is what makes the budget fresh.
+    // The end of a run in the journal, as run/ writes it, resets the budget.
     const end = { outcome: 'budget', exit_code: 4, message: null } as const
     await run.open().writer.append({ kind: 'run_finished', run_id: 'run_1', at: NOW, ...end })
     await run.extract({ creditsLimit: 50 })
@@ -253,7 +253,7 @@ describe(`${NIGHTS} nights over the end of a month`, () => {
         expect(inJune).toBeLessThanOrEqual(Math.max(0, limit - spentBefore))
         expect(all - inJune).toBeLessThanOrEqual(limit)
 
-        // What died on its way counts as charged; a service may know better.
+        // A request that died in flight counts as charged, even if the service did not charge it.
         const received = journal.records('page_received')
         const answered = new Set(received.map(({ request_id: id }) => id))
         const sent = journal.records('request_sent')

@@ -1,4 +1,4 @@
-/** Runs of `kind: collect` in memory: a service with one list, and what of it was bought. */
+/** Runs of `kind: collect` in memory: a service with one list, and the items bought from it. */
 
 import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { collect, type CollectOptions } from '../../src/extract/collect.ts'
@@ -65,12 +65,12 @@ export function aCollection(
     },
     /** Credits in the journal, with what is in doubt. */
     ledger: () => journal.run().creditsCommitted,
-    /** Nothing is written any more and no answer arrives, until the run is resumed. */
+    /** From now on nothing is written and no answer arrives, until the run is resumed. */
     kill() {
       process?.kill()
       gone.abort(new Error('the process was killed'))
     },
-    /** Runs, or takes the run up again after whatever ended the last call. */
+    /** Runs, or resumes the run after the last call ended it. */
     collect(overrides: Partial<CollectOptions> = {}): Promise<ExtractProgress> {
       process?.kill()
       process = journal.open(true)

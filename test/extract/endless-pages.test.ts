@@ -91,7 +91,7 @@ describe('a service whose pages do not end', () => {
       expect(service.charged()).toBe(credits)
       expect(run.ledger().total).toBe(credits)
       expect(run.events().length > 0).toBe(credits > 0)
-      // Taken up again the next night, it is read from page 1 and costs as much at most, and is no more done than before.
+      // Resumed the next night, it is read from page 1, costs at most as much, and still does not finish.
       expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
       expect(service.charged()).toBeLessThanOrEqual(2 * credits + 10)
       expect(run.records('batch_finished')).toEqual([])
@@ -183,7 +183,7 @@ describe('a service with full pages of new events for ever', () => {
       expect(service.charged()).toBe(credits)
       expectSameCredits(run, service)
       expect(run.records('batch_finished')).toEqual([])
-      // Taken up again it is read from page 1, after a question that finds most of them.
+      // Resumed, it is read from page 1, after a probe that finds most of them.
       expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
       expect(service.charged()).toBeLessThanOrEqual(credits + again)
     },

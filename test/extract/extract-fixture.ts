@@ -1,6 +1,6 @@
 /**
- * Runs in memory on a clock where hours take no time: a service that answers as a test says, or as the simulator does, and
- * a journal that a killed process leaves as it is.
+ * Runs in memory on a virtual clock: a service that answers as a test says, or like the simulator, and a journal that a
+ * killed process leaves unchanged.
  */
 
 import { expect } from 'vitest'
@@ -61,7 +61,7 @@ export interface Asked {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What the service does with a request. What is not said is an empty last page at once. */
+/** How the service answers a request. By default an empty last page, at once. */
 export interface Answered {
   /** Milliseconds until the answer is there. */
   readonly takesMs?: number
@@ -77,7 +77,7 @@ export interface Answered {
   /** Default: as asked. */
   readonly page?: number
   readonly limit?: number
-  /** What is charged; by default 10 for a page with events, else 0. */
+  /** The charge; by default 10 for a page with events, else 0. */
   readonly charge?: number
 }
 
@@ -87,7 +87,7 @@ export interface AccountedRequest {
   readonly sentAt: number
   readonly page: number
   readonly body: Readonly<Record<string, unknown>>
-  /** Null while there is no answer, and when the connection broke. */
+  /** Null while there is no answer, or if the connection broke. */
   status: number | null
   charged: number
 }
@@ -160,7 +160,7 @@ export interface SimulatedOptions extends Partial<ServiceOptions> {
   readonly key?: string
 }
 
-/** The simulator's endpoints, asked without a socket in between: faults of the wire do nothing. */
+/** The simulator's endpoints without a socket, so faults of the wire have no effect. */
 export function simulated(
   events: readonly JobChangeEvent[] | EventSource,
   {
@@ -190,8 +190,8 @@ export function simulated(
 }
 
 /**
- * A journal without a disk. `open` begins a process that writes; after `kill` nothing of it arrives any more, and where it
- * is loud it is told. `onWrite` is called before each record that is appended.
+ * A journal without a disk. `open` begins a process that writes; after `kill` nothing of it arrives. `onWrite` is
+ * called before each record that is appended.
  */
 export function memoryJournal(
   batches: readonly BatchRecord[],
@@ -306,7 +306,7 @@ export function aRun(
   return {
     ...journal,
     log,
-    /** From here on nothing is written any more and no answer arrives, until the next extraction begins. */
+    /** From now on nothing is written and no answer arrives, until the next extraction begins. */
     kill,
     /** What the last extraction worked with. */
     live: () => latest,
@@ -321,7 +321,7 @@ export function aRun(
       const charged = sum(pages.map(({ credits_used: credits }) => credits))
       return { charged, inDoubt: total - charged, total }
     },
-    /** Runs, or takes the run up again after whatever ended the last call. */
+    /** Runs, or resumes the run after the last call ended it. */
     async extract(overrides: Partial<ExtractOptions> = {}): Promise<ExtractProgress> {
       process?.kill()
       process = journal.open(true)
@@ -352,7 +352,7 @@ export function nameOf({ person, organization, ...event }: JobChangeEvent): stri
   ].join(' ')
 }
 
-/** The journal's ledger says what the service charged, to the credit. */
+/** The journal's ledger equals the service's charges. */
 export function expectSameCredits(run: TestRun, service: Service): void {
   expect(run.ledger()).toEqual({
     charged: service.charged(),
@@ -371,7 +371,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & Record
   throw new Error('expected an error, got none')
 }
 
-/** Buys all that the source has, in batches of so many organisations, expects that it is all there, and counts pages. */
+/** Buys everything in the source, in batches of so many organisations, expects it to be complete, and counts pages. */
 export async function buyAll(
   source: EventSource,
   perBatch: number,
@@ -387,7 +387,7 @@ export async function buyAll(
   return service.account.filter(({ charged }) => charged > 0).length
 }
 
-/** A transport over which no answer arrives any more once `gone` is aborted, as when the process is killed. */
+/** A transport without answers once `gone` is aborted, as when the process is killed. */
 export function until(gone: AbortSignal, service: Transport): Transport {
   return {
     ...service,

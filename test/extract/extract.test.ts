@@ -111,7 +111,7 @@ describe('extract buys every event once', () => {
 
 describe('batches are read side by side, the pages of each in order', () => {
   it.each([
-    // After 8 pages of a batch one request more, after 64 another one; they are free.
+    // One more request after 8 pages of a batch, and another one after 64; both are free.
     { batches: 1, workers: 1, seconds: 20.4, first: [1, 2, 3, 4, 5, 6] },
     { batches: 1, workers: 4, seconds: 20.4, first: [1, 2, 3, 4, 5, 6] },
     { batches: 4, workers: 1, seconds: 20.8, first: [1, 2, 3, 4, 5, 6] },
@@ -145,7 +145,7 @@ describe('a run that stops is resumed', () => {
     const onProgress = ({ pages }: { pages: number }) => pages >= 5 && stop.abort(reason)
     expect(await errorOf(run.extract({ stop: stop.signal, onProgress }))).toBe(reason)
     expect(service.account.length).toBeLessThanOrEqual(5 + 4)
-    // What was in flight was finished and kept: nothing is in doubt.
+    // Requests in flight were finished and stored, so nothing is in doubt.
     expectSameCredits(run, service)
     await run.extract()
     expect(service.account).toHaveLength(16)
@@ -215,13 +215,13 @@ describe('a batch with more pages than the service counts', () => {
     expect(finished.toSorted()).toEqual(['0001.1.2', '0001.2'])
     const bought = run.bought()
     expect(source.filter((event) => !bought.has(nameOf(event)))).toEqual([])
-    // Found out with the help of pages that are free when they are not there, not after 10,000 pages.
+    // Found by probing free pages behind the end instead of after 10,000 pages.
     expect(service.charged() / 10).toBeLessThanOrEqual(210)
     expectSameCredits(run, service)
   })
 })
 
-/** 2,000 events of 5 organisations; 7 % of them correct another one, and stand anywhere beside it. */
+/** 2,000 events of 5 organisations; 7 % of them correct another one, anywhere near it. */
 function repeatingEvents(): JobChangeEvent[] {
   const all: JobChangeEvent[] = []
   for (let i = 0; all.length < 2_000; i += 1) {

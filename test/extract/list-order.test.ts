@@ -1,4 +1,4 @@
-/** Lists whose order changes between two requests: when they are read again, and what that costs. */
+/** Lists whose order changes between two requests: when they are read again, and at what cost. */
 
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/simulator/random.ts'

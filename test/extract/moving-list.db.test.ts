@@ -1,6 +1,7 @@
 /**
- * A list that moves while it is read in two nights: events come in anywhere (also hours after they were detected), are
- * corrected, and leave the window, while processes are killed or stopped by their budget. Nothing is missing afterwards.
+ * A list that moves while it is read in two nights: events arrive anywhere (even hours after their detection), are
+ * corrected, and leave the window, while processes are killed or stopped by their budget. Nothing is missing
+ * afterwards.
  */
 
 import fc from 'fast-check'
@@ -35,7 +36,7 @@ function eventOf({ id, detectedAt, lagDays }: Version) {
   return { ...event, changed_at: new Date(Date.UTC(2020, 0, 1 + (id % 500))).toISOString() }
 }
 
-/** A service with this list. Requests and answers take their time; a `Date` is told in whole seconds. */
+/** A service with this list. Requests and answers take time; a `Date` has whole seconds. */
 function listService(
   clock: VirtualClock,
   versions: readonly Version[],
@@ -96,7 +97,7 @@ function versionsOf(schedule: Schedule, startMs: number): Version[] {
   const gapsMs = sum(schedule.stops.map(({ gapMs }) => gapMs))
   const pages = Math.ceil(schedule.events / 50) + 2
   const activeMs = pages * schedule.latency * 2
-  // Something happens while pages are read, rather than while nobody looks.
+  // Events happen while pages are read, rather than between reads.
   const instant = () =>
     startMs + (random() < 0.7 ? between(0, activeMs) : between(0, gapsMs + activeMs))
   const versions: Version[] = []
@@ -167,14 +168,14 @@ async function readNight(
   }
   await run.extract({ concurrency })
   expectSameState(run)
-  // Whatever was charged is known; what a killed process had asked for is counted, whether it came to be charged or not.
+  // Every charge is known; requests of a killed process count, charged or not.
   expect(run.run().creditsCommitted).toBeGreaterThanOrEqual(service.charged() - before)
   const finished = run.records('batch_finished')
   expect(finished).toHaveLength(1)
   return { run, beganAt: finished[0]?.covered_to ?? 0, endedAt: service.clock.now() + aheadMs }
 }
 
-/** The journal, read again, stands where the process stood that wrote it. */
+/** Read again, the journal has the state of the process that wrote it. */
 function expectSameState(run: TestRun): void {
   const standing = ({ batches }: RunHistory) =>
     [...batches.values()].map(({ state, pages, hasMore, read }) => ({
@@ -189,7 +190,7 @@ function expectSameState(run: TestRun): void {
 const namesOf = (versions: readonly Version[]) =>
   versions.map((version) => nameOf(eventOf(version)))
 
-/** Versions that were in the list all the time and are said to be covered, but were not bought. */
+/** Versions that were in the list all the time and count as covered, but were not bought. */
 function missed({ run, beganAt, endedAt }: Night, versions: readonly Version[]): string[] {
   const [finished] = run.records('batch_finished')
   const from = finished?.covered_from ?? 0
@@ -277,7 +278,7 @@ describe('a list that moves while its pages are read', () => {
 
   it(`${SCHEDULES} schedules of arrivals, corrections, kills and resumes: every event is there after the next night`, async () => {
     const property = fc.asyncProperty(schedules, (schedule) => twoNights(schedule))
-    // The same ones every time: a rare schedule that defeats the protocol is looked for with other seeds, not in a release.
+    // The same ones every time: other seeds, rather than a release, look for a rare schedule that defeats the protocol.
     await fc.assert(property, { numRuns: SCHEDULES, seed: 20_261_120 })
   }, 300_000)
 })

@@ -1,6 +1,7 @@
 /**
- * Lists of searches that move while their pages are read: items go and come, anywhere, while processes are killed or stopped by
- * their budget. What was there from the first request to the last is bought, and no page is asked for again without a reason.
+ * Lists of searches that move while their pages are read: items come and go anywhere, while processes are killed or
+ * stopped by their budget. Items that were there from the first request to the last are bought, and no page is
+ * requested again without a reason.
  */
 
 import fc from 'fast-check'
@@ -24,7 +25,7 @@ const MANY = 1_000
 /** How a list changes before its request of that number: so many items go (below 0) or come, at places from 0 to 1. */
 type Moves = Readonly<Record<number, { readonly by: number; readonly at: number }>>
 
-/** Reads a list of so many items. What was there all the time is expected to be bought, but where `mayMiss`. */
+/** Reads a list of so many items. Items that were there all the time must be bought, unless `mayMiss`. */
 async function read(items: number, moves: Moves, pages = MANY, mayMiss = false) {
   const list = Array.from({ length: items }, (_, id) => id)
   const always = new Set(list)
@@ -102,7 +103,7 @@ async function readMoving({ seed, items, changes, most, stops }: Schedule): Prom
   let direction = { answers: -1, isGoing: false }
   const moved: number[] = []
   const service = aListService(PAGE, () => {
-    // Between two answers that arrive the list shrinks or it grows: one that does both is not told by how long it is.
+    // Between two answers the list either shrinks or grows: its length does not reveal both at once.
     const answers = run.answers().length
     if (direction.answers !== answers) direction = { answers, isGoing: random() < 0.6 }
     // It comes to rest, so that it can be read to its end.
@@ -162,7 +163,7 @@ it('a list of the simulator moves with its clock: everyone shown from the first 
       ({ sentAt }) => new Set(new ServedWorld(behind, sentAt).people().map(nameOf)),
     )
     const pairs = shown.slice(1).map((now, i) => [shown[i]!, now] as const)
-    // One who went and another who came between two requests: not told by how many there are.
+    // One item went and another came between two requests, which the length does not reveal.
     if (pairs.some(([before, now]) => isLess(before, now) && isLess(now, before))) continue
     const bought = new Set(
       run

@@ -25,7 +25,7 @@ const aPage: Answered = { takesMs: 300, data: [{}], hasMore: true }
 const html: Answered = { takesMs: 200, charge: 0, text: '<html>Please wait' }
 const broken: Answered = { takesMs: 200, status: null, charge: 10 }
 
-/** A service that answers so, and buyers of its pages at 5 requests a second. */
+/** A service with these answers, and buyers of its pages at 5 requests a second. */
 function aShop(answerTo: (asked: Asked) => Answered) {
   const service = aService(answerTo)
   const { clock, account } = service
@@ -40,7 +40,7 @@ function aShop(answerTo: (asked: Asked) => Answered) {
     isPage,
     pages: () => account.filter(isPage).length,
     tookMs: () => clock.now() - beganAt,
-    /** Credits that the journal counts for requests of which nobody knows whether they were billed. */
+    /** Credits that the journal counts for requests that may or may not have been billed. */
     inDoubt: () => sum([...journal.history().spending.values()].map(({ inDoubt }) => inDoubt)),
     /** Buys pages `from` to `to` in a new attempt at the run; rejects with the first error. */
     async buy(to: number, { from = 1, workers = 8, seed = 0 } = {}): Promise<void> {

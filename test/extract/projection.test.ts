@@ -81,7 +81,7 @@ describe('a projection', () => {
   })
 })
 
-/** A batch of which so many pages were read. */
+/** A batch with so many pages read. */
 const begun = (expected: number, pages: number, state: BatchHistory['state'] = 'planned') => ({
   ...newBatchHistory(batchOf(['org_a'], { expected_pages: expected })),
   state,

@@ -1,4 +1,4 @@
-/** Things that are never answered, among others that are: what a run does with each, and with how many requests. */
+/** Items that are never answered, among others that are: how a run treats each, and with how many requests. */
 
 import { describe, expect, it } from 'vitest'
 import { companySearch } from '../../src/api/endpoints/company-search.ts'
@@ -68,7 +68,7 @@ describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
   it('by 4 of 19 postings, the first ones: the other 15 are answered by 1 worker', async () => {
     const { run, answered } = postings(19, (id) => id <= 4, bad)
     const work = run.collect({ concurrency: 1 })
-    // Five answers in a row that cannot be read, each perhaps billed, still end a run that was answered nothing.
+    // Five consecutive unreadable answers, each perhaps billed, still end a run without any answer.
     if (most === 2) expect(await errorOf(work)).toMatchObject({ exitCode })
     else {
       expect((await work).quarantined).toHaveLength(4)

@@ -36,7 +36,7 @@ const ODD_PAGE = {
   credit_used: 10,
 }
 
-/** A service that tracks all of these companies but the bad ones, and a run that asks for 50 in a batch. */
+/** A service that tracks all of these companies except the bad ones, and a run that asks for 50 in a batch. */
 function aService(
   bad: readonly string[],
   options: SimulatedOptions = { unknownNames: 'none' },
@@ -48,7 +48,7 @@ function aService(
   return { service, run, bad, tracked }
 }
 
-/** A service that refuses the bad companies itself, for reasons of its own, on this page or on all. */
+/** A service that refuses the bad companies for other reasons, on this page or on all. */
 function refusing(bad: readonly string[], message: string, page?: number): Fault[] {
   return bad.map((slug) => ({
     organization_id: `org_${slug}`,
@@ -59,7 +59,7 @@ function refusing(bad: readonly string[], message: string, page?: number): Fault
   }))
 }
 
-/** All tracked companies were read once; the bad ones are quarantined, once each, and no other is. */
+/** All tracked companies were read once; only the bad ones are quarantined, once each. */
 function expectFound({ run, service, bad, tracked }: ReturnType<typeof aService>): void {
   const read = run.events().map(({ organization }) => organization.slug ?? '')
   expect(read.toSorted()).toEqual(tracked.toSorted())

@@ -1,9 +1,9 @@
-/** Looks for a secret, in every spelling it could travel in, in texts and in every file below a folder. */
+/** Searches for a secret, in every spelling, in texts and in every file below a folder. */
 
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Names of the texts and paths of the files that hold `secret`; empty is what a test wants. */
+/** Names of the texts and paths of the files that contain `secret`; a test expects none. */
 export function leaksOf(
   secret: string,
   texts: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** A certificate that signs itself, made here: no program and no file of keys is needed. DER by hand (RFC 5280). */
+/** Makes a self-signed certificate without another program or a key file: DER by hand (RFC 5280). */
 
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 

@@ -1,4 +1,4 @@
-/** What two data directories have in common: rows that are in one and not in the other, table by table. */
+/** Compares two data directories: rows that are in only one of them, table by table. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { quoteText } from '../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from './warehouse.ts'
 
-// When and by which run a row was seen differs between two runs of the same question; nothing else may.
+// Between two runs of the same question, only the time and run of a sighting may differ.
 const NOT_COMPARED = [
   'attributes_seen_at',
   'first_seen_at',

@@ -1,4 +1,4 @@
-/** A proxy on loopback that tunnels (CONNECT) to one port of this machine whatever is asked for, and notes what that was. */
+/** A proxy on loopback that tunnels every CONNECT to one port of this machine, and records the requested address. */
 
 import { createServer } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 
 /**
  * A proxy that closes with the test.
- * @param target where every tunnel leads; or the status with which the proxy refuses
+ * @param target the port of every tunnel, or the status with which the proxy refuses
  */
 export async function startConnectProxy(
   target: { readonly port: number } | { readonly status: number },

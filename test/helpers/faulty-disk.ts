@@ -1,6 +1,6 @@
 /**
- * A disk that fails when it is told to: {@link useFaultyDisk} puts it in the place of `node:fs` for one file of tests.
- * Every call goes to the real file system unless a fault is set for it.
+ * A disk that fails on demand: {@link useFaultyDisk} replaces `node:fs` for one test file. Every call goes to the real
+ * file system unless a fault is set for it.
  */
 
 import fs from 'node:fs'
@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
 const HEALTHY = {
-  /** Bytes that still fit, over all writes; a write over it is cut short, the next one fails. */
+  /** Bytes that still fit, over all writes; a longer write is cut short, and the next one fails. */
   roomBytes: Number.POSITIVE_INFINITY,
   /** The most bytes one write call takes: short writes are no failure. */
   longestWrite: Number.POSITIVE_INFINITY,
@@ -32,7 +32,7 @@ export function systemError(code: string, syscall: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(`${code}: made up, ${syscall}`), { code, syscall })
 }
 
-/** Replaces functions of a built-in module, for its named imports too, until the file's tests have ended. */
+/** Replaces functions of a built-in module, including its named imports, until the file's tests have ended. */
 export function replaceBuiltins<M extends object>(module: M, replacements: Partial<M>): void {
   const names = Object.keys(replacements) as (keyof M)[]
   const real = Object.fromEntries(names.map((name) => [name, module[name]]))

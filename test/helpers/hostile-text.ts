@@ -2,11 +2,11 @@
 
 import fc from 'fast-check'
 
-/** Whatever a terminal obeys or hides, but for the end of a line: what no output may hold. */
+/** Characters that a terminal obeys or hides, except line breaks: no output may contain them. */
 const OBEYED =
   /[^\P{Cc}\n]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}|[\u2028\u2029]|\p{Zl}/u
 
-/** The first character that a terminal would act on or hide, with what stands around it; null when there is none. */
+/** The first character that a terminal would act on or hide, with its context; null for none. */
 export function obeyedIn(text: string): string | null {
   const at = text.search(OBEYED)
   return at === -1 ? null : JSON.stringify(text.slice(Math.max(0, at - 40), at + 20))

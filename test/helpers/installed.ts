@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { CLI } from './run-cli.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Jobtide installed once more, with other files in it; the path of its command line. */
+/** Installs Jobtide again, with some files changed. @returns the path of its command line */
 export function installedWith(files: Readonly<Record<string, string>>): string {
   const home = dirname(dirname(CLI))
   const copy = temporaryFolder()

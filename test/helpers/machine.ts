@@ -1,6 +1,6 @@
 /**
- * A machine whose days pass at once: its clock goes on with this machine's while a process works, and over every sleep in no
- * time. Processes that it starts have its time, its uptime and the name of its boot.
+ * A machine whose days pass instantly: its clock runs with this machine's while a process works, and jumps over every
+ * sleep. Processes that it starts have its time, uptime and boot id.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -19,7 +19,7 @@ export type Machine = ReturnType<typeof startMachine>
 /**
  * Starts a machine.
  * @param nowMs its time, milliseconds since 1970 UTC
- * @param onFailure called when something that happens fails: code that sleeps meanwhile may not care
+ * @param onFailure called when a scheduled event fails, because code that sleeps meanwhile may ignore it
  */
 export function startMachine(nowMs: number, onFailure: () => void) {
   let aheadMs = nowMs - realClock.now()
@@ -29,7 +29,7 @@ export function startMachine(nowMs: number, onFailure: () => void) {
   let boot = randomUUID()
   const now = () => realClock.now() + aheadMs
 
-  /** Lets time pass until then; what is to happen meanwhile happens at its time. */
+  /** Lets time pass until then; scheduled events happen at their time. */
   async function passUntil(until: number, signal?: AbortSignal): Promise<void> {
     for (;;) {
       signal?.throwIfAborted()
@@ -61,15 +61,15 @@ export function startMachine(nowMs: number, onFailure: () => void) {
       const [failure] = failures
       if (failure !== undefined) throw failure
     },
-    /** Lets something happen at a time to come; it happens while somebody sleeps. */
+    /** Schedules an event, which happens while code sleeps. */
     at(at: number, happen: Event['happen']) {
       agenda = [...agenda, { at, happen }].toSorted((a, b) => a.at - b.at)
     },
-    /** Sleeps until then, as a laptop does that is closed: no process gets a turn. */
+    /** Sleeps until then like a closed laptop: no process gets a turn. */
     suspend(until: number) {
       aheadMs += Math.max(0, until - now())
     },
-    /** Uptime and boot are those of a machine that starts now; its processes are for the caller to end. */
+    /** Reboots: new uptime and boot id; the caller ends its processes. */
     reboot() {
       bootedAt = now()
       boot = randomUUID()
@@ -78,7 +78,7 @@ export function startMachine(nowMs: number, onFailure: () => void) {
     nodeOptions: () => `--import=data:text/javascript,${encodeURIComponent(preload())}`,
   }
 
-  // Before any code of ours runs, so that this finds everything in its place.
+  // Before any of our code runs, so that it finds this in place.
   function preload(): string {
     const upFor = (now() - bootedAt) / SECOND
     return `

@@ -1,6 +1,6 @@
 /**
- * Runs before every test file: a socket that leaves this machine throws. Tests that pass only where there is a network,
- * or that ask a stranger's server for anything, fail here with the address they asked for.
+ * Runs before every test file: a socket that leaves this machine throws. Tests that need a network, or contact an
+ * outside server, fail here with the requested address.
  */
 
 import { Socket } from 'node:net'
@@ -23,7 +23,7 @@ function guarded(this: Socket, ...args: unknown[]): Socket {
   return connect.apply(this, args)
 }
 
-// One process runs many test files, and this before each of them.
+// One process runs many test files, and runs this before each of them.
 if (connect.name !== guarded.name) Reflect.set(Socket.prototype, 'connect', guarded)
 
 /** `connect(options)`, `connect(port, host)`, `connect(path)`, or the list that `net.connect` makes of any of these. */

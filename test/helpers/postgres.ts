@@ -1,4 +1,7 @@
-/** A PostgreSQL for a test: Debian's, in a folder of its own, on loopback. A cluster of the machine is never touched. */
+/**
+ * A PostgreSQL server for a test: Debian's, in its own folder, on loopback. Other clusters of the machine are never
+ * touched.
+ */
 
 import { spawnSync, type SpawnSyncOptions } from 'node:child_process'
 import {
@@ -24,7 +27,7 @@ export const PASSWORD = 'loopback-secret'
 
 export interface Server {
   readonly port: number
-  /** Where its socket is; there nobody is asked for a password. */
+  /** The folder of its socket, which asks no password. */
   readonly folder: string
   /** With the password in it. */
   readonly url: string
@@ -38,7 +41,10 @@ export interface Server {
   start(): void
 }
 
-/** Starts one; `stop` ends it and removes its folder with `remove`. Nobody but the account that owns its files may run it, and root may not. */
+/**
+ * Starts one; `stop` ends it and removes its folder with `remove`. Only the account that owns its files may run it, and
+ * root may not.
+ */
 export async function startPostgres(): Promise<Server & { remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-postgres-'))
   const data = join(folder, 'data')

@@ -9,7 +9,7 @@ const LABELS =
   /^\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\n"])*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\n"])*")*\}$/
 const VALUE = /^-?\d+(?:\.\d+)?(?:e[+-]\d+)?$/
 
-/** Reads a text. @throws Error naming the line that no scraper should be given */
+/** Reads a text. @throws Error that names an invalid line */
 export function parsePrometheus(text: string): Scraped {
   const found: Scraped = new Map()
   if (!text.endsWith('\n')) throw new Error('the last line has no end')

@@ -1,4 +1,4 @@
-/** Runs before every test file: the seed of its properties, of which fast-check prints the one that failed. */
+/** Runs before every test file: sets the seed of its properties. fast-check prints the seed of a failure. */
 
 import fc from 'fast-check'
 import { seedOf } from './tier.ts'

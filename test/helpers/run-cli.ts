@@ -1,6 +1,6 @@
 /**
- * The real command line in a process of its own: `node dist/cli.js …`, what it wrote and how it ended. A simulator in the
- * test's process serves it. Nothing of the test's own environment reaches it but PATH, and every folder is a new one.
+ * Runs the real command line in its own process: `node dist/cli.js …`, with its output and exit code. A simulator in
+ * the test's process serves it. Of the test's environment it gets only PATH, and every folder is a new one.
  */
 
 import { spawn } from 'node:child_process'
@@ -93,8 +93,8 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Runs a command to its end in this process: a twentieth of the time of a process of its own, where neither signals nor locks
- * nor modes of files are what a test is about. One at a time, because the current folder is the process's.
+ * Runs a command to its end in this process, in a twentieth of the time, for tests that are not about signals, locks or
+ * file modes. One at a time, because the current folder is the process's.
  */
 export function callCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const result = last.then(() => callAlone(args, options))
@@ -131,8 +131,8 @@ async function callAlone(args: readonly string[], options: CliOptions): Promise<
 }
 
 /**
- * Holds what `--json` printed against the schema of the command: whatever a test is about, no document has a key that is not
- * declared. A document that was cut off is none.
+ * Checks every `--json` output against the schema of the command, so that no document has an undeclared key. A document
+ * that was cut off is ignored.
  */
 function expectDocument(args: readonly string[], stdout: string): void {
   const schema = DOCUMENTS[args[0] ?? '']
@@ -150,7 +150,7 @@ export function done(result: CliResult): CliResult {
   return result
 }
 
-/** The key that the simulator of a test lets in; `/`, `+` and `=` look different in each encoding. */
+/** The key that a test's simulator accepts; `/`, `+` and `=` look different in each encoding. */
 export const KEY = 'canary+key/for=tests-5f2c9d'
 
 /** A service, a list of its organisations, a pipeline that reads it, and a data directory. */
@@ -213,7 +213,7 @@ export async function openSite(options: SiteOptions = {}) {
     ...more,
     env: { ...env, ...more.env },
   })
-  /** What a command says with `--json` that ends with 0; it runs in this process. */
+  /** The `--json` output of a command that exits with 0; it runs in this process. */
   const json = async <T = Record<string, unknown>>(...args: readonly string[]): Promise<T> =>
     JSON.parse(done(await callCli([...args, '--json'], withEnv())).stdout) as T
   return {
@@ -238,7 +238,7 @@ export async function openSite(options: SiteOptions = {}) {
   }
 }
 
-/** A pipeline file named `test` over organizations.csv beside it, with further lines. */
+/** A pipeline file named `test` over organizations.csv next to it, with further lines. */
 export function pipelineText(lines: readonly string[] = []): string {
   return [
     'name: test',

@@ -1,4 +1,4 @@
-/** The bucket of the S3 server for tests, in memory: what it holds, and what it answers to a request. */
+/** The in-memory bucket of the S3 server for tests: its objects, and its answers to requests. */
 
 import { createHash } from 'node:crypto'
 
@@ -23,7 +23,7 @@ export interface BucketQuirks {
   readonly ignoreConditions?: boolean
   /** Only an If-Match without quotes can match, as in radosgw up to release 18. */
   readonly bareEtagOnly?: boolean
-  /** Versions are kept for good: one that is named is not deleted (object lock). */
+  /** Object lock: versions are kept, and deleting a named one is refused. */
   readonly isLocked?: boolean
   /** How far the server's clock is ahead of this machine's; a request signed 15 minutes off is refused. */
   readonly aheadMs?: number
@@ -95,7 +95,7 @@ export interface OpenUpload {
 
 const MOST_REMOVED = 1_000
 
-// Keys of tests are plain: nothing in them needs to be escaped.
+// Keys of tests are plain and need no escapes.
 const xml = (name: string, ...content: readonly unknown[]) =>
   `<${name}>${content.join('')}</${name}>`
 const document = (name: string, ...content: readonly unknown[]) => ({

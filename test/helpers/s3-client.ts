@@ -34,7 +34,7 @@ export async function keepVersions(client: S3Client, Bucket: string): Promise<vo
   await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }))
 }
 
-/** What the environment says of the S3 server that is no part of these tests; empty where it does not. */
+/** The real S3 server that the environment names; empty if it names none. */
 export function realServer(name: 'ENDPOINT' | 'REGION' | 'SERVER' | 'KMS_KEY' | KeyName): string {
   return process.env[`JOBTIDE_TEST_S3_${name}`] ?? ''
 }

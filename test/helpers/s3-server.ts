@@ -44,7 +44,7 @@ interface S3LogEntry {
   readonly operation: S3Operation | 'Unknown'
   /** Empty for operations on the bucket. */
   readonly key: string
-  /** The status that was sent; 0 when the connection was dropped instead. */
+  /** The status sent; 0 if the connection was dropped instead. */
   readonly status: number
   /** The region that it was signed for. */
   readonly region: string | undefined
@@ -81,7 +81,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
     })
 
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // The body is read first, whatever comes of it: an answer in the middle of an upload looks like a broken connection.
+    // The body is always read first, because an answer in the middle of an upload looks like a broken connection.
     const request = await requestOf(incoming)
     const serverNow = Date.now() + (quirks.aheadMs ?? 0)
     const isSkewed = Math.abs(signedAt(incoming) - serverNow) > MOST_SKEW_MS
@@ -103,7 +103,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
       ...(response.status === 204 ? {} : { 'content-length': sent.length }),
       ...response.headers,
     })
-    // What was sent before a reset may never arrive, so the half goes out first.
+    // Data sent before a reset may never arrive, so the half is flushed first.
     if (isCut) outgoing.write(sent.subarray(0, sent.length / 2), () => outgoing.socket?.destroy())
     else outgoing.end(incoming.method === 'HEAD' ? undefined : sent)
   }

@@ -1,4 +1,4 @@
-/** A real file system that is full when a test wants it: for `node:fs` and for the engine. */
+/** A real file system that a test can fill, for `node:fs` and the engine. */
 
 import { spawnSync } from 'node:child_process'
 import { statfsSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface SmallDisk {
 }
 
 /**
- * A file system of its own, which goes with the test; null where this machine does not let us mount one.
+ * A file system that is removed with the test; null if this machine does not let us mount one.
  * @param kilobytes its size; absent: large
  * @param folder where it is mounted; absent: a new folder
  */

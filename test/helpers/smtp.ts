@@ -1,4 +1,4 @@
-/** A mail server on loopback. It keeps what it took, and closes with the test. */
+/** A mail server on loopback. It stores the mails that it accepted, and closes with the test. */
 
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -13,7 +13,7 @@ export interface Mail {
   readonly raw: string
 }
 
-/** Starts a server; what it answers to data is `answer`, null for thanks. */
+/** Starts a server that answers DATA with `answer`; null accepts. */
 export async function startMailServer(
   options: SMTPServerOptions = {},
   answer: () => Error | null = () => null,

@@ -9,13 +9,13 @@ import { onTestFinished } from 'vitest'
 export type OnEnd = (end: () => void) => void
 
 /**
- * Makes an empty folder that is removed when the test ends, with all that was put beside it, such as a journal's seals.
+ * Creates an empty folder that is removed when the test ends, with everything next to it, such as a journal's seals.
  * @param onEnd when instead, for a folder that tests share
  */
 export function temporaryFolder(onEnd: OnEnd = onTestFinished): string {
   const around = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
   onEnd(() => rmSync(around, { recursive: true, force: true }))
-  // Another user to whom a test gives the folder has to get there.
+  // Another user who gets the folder from a test must be able to reach it.
   chmodSync(around, 0o711)
   const folder = join(around, 'f')
   mkdirSync(folder, { mode: 0o700 })

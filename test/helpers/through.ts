@@ -2,7 +2,7 @@
 
 type Call = (name: string, first: unknown, work: () => unknown) => Promise<unknown>
 
-/** An object whose every call that answers later goes through `call`, with its name and first argument. */
+/** An object whose asynchronous methods all go through `call`, with their name and first argument. */
 export function through<T extends object>(object: T, call: Call): T {
   return new Proxy(object, {
     get(target, name) {

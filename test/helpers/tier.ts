@@ -5,7 +5,7 @@ export const IS_SOAK = process.env['JOBTIDE_SOAK'] === '1'
 
 /**
  * The rounds of a suite: `soak` of them in `npm run test:soak`, else `usual`. The environment variable `name` overrides
- * both, for one long look by hand.
+ * both, for a long run by hand.
  */
 export function rounds(name: string, usual: number, soak: number): number {
   const asked = process.env[name]
@@ -14,8 +14,8 @@ export function rounds(name: string, usual: number, soak: number): number {
 }
 
 /**
- * The seed of a suite with random inputs: another one at each `npm run test:soak`, which looks for what nobody thought of,
- * and else always the same, so that a change alone decides whether its tests pass. `name` overrides both.
+ * The seed of a suite with random inputs: a new one for each `npm run test:soak`, which looks for unforeseen cases, and
+ * otherwise always the same, so that only a change decides whether its tests pass. `name` overrides both.
  */
 export function seedOf(name: string): number {
   const asked = process.env[name]

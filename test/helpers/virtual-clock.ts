@@ -1,17 +1,17 @@
-/** A clock on which hours pass in no time: sleepers wake in the order of their times, whatever the machine does. */
+/** A clock on which hours pass instantly: sleepers wake in the order of their times, whatever the machine does. */
 
 import { onAbort } from '../../src/support/abort.ts'
 import type { Clock } from '../../src/support/clock.ts'
 
 /** A clock that only moves when it is told to. */
 export interface VirtualClock extends Clock {
-  /** Lets `ms` milliseconds pass: everybody due by then wakes at their own time, in order. */
+  /** Lets `ms` milliseconds pass: every sleeper due by then wakes at its own time, in order. */
   advance(ms: number): Promise<void>
   /** Lets time pass until nobody sleeps any more. */
   runUntilIdle(): Promise<void>
   /**
-   * Lets time pass until `work` has settled, and gives its result. Work on real files or sockets is waited for in real
-   * time, but only for as long as nobody sleeps: with both going on, virtual time may pass first.
+   * Lets time pass until `work` has settled, and returns its result. Work on real files or sockets is awaited in real
+   * time, but only while nothing sleeps: otherwise virtual time may pass first.
    */
   run<T>(work: Promise<T>): Promise<T>
   /** Sets the wall clock forward (or back) without time passing, as an operator or NTP would. */
@@ -27,7 +27,7 @@ interface Sleeper {
 
 /** A virtual clock. @param startMs its first wall-clock time, milliseconds since 1970 UTC */
 export function virtualClock(startMs = Date.UTC(2026, 10, 20, 2, 15)): VirtualClock {
-  // The monotonic clock begins elsewhere, so that code that mixes the two up is wrong by decades.
+  // The monotonic clock starts at another value, so that code that confuses the two is wrong by decades.
   let monotonicMs = 5_000
   let wallOffsetMs = startMs - monotonicMs
   const sleeping = new Set<Sleeper>()

@@ -1,17 +1,17 @@
 /**
- * A disk that keeps only what it promised: {@link useVolatileDisk} puts it in the place of `node:fs` for one file of tests.
+ * A disk that keeps only synced data: {@link useVolatileDisk} puts it in the place of `node:fs` for one file of tests.
  *
- * Below the folder that is named to `begin`, the content of a file lasts from its fsync on, and a new, removed or renamed
- * name from the fsync of its folder on. Until then all of it is there for every process, as in the page cache. `powerLoss`
- * drops what was not synced at random: sectors of content are as written, as before, or zero; changes of names are done
- * or undone, each as a whole, in whatever order. A failed fsync of a file is final: its bytes stay readable and count as
- * written, so that no later fsync writes them.
+ * Below the folder that is named to `begin`, the content of a file lasts from its fsync on, and a new, removed or
+ * renamed name from the fsync of its folder on. Until then all of it is there for every process, as in the page cache.
+ * `powerLoss` drops what was not synced at random: sectors of content are as written, as before, or zero; changes of
+ * names are done or undone, each as a whole, in whatever order. A failed fsync of a file is final: its bytes stay
+ * readable and count as written, so that no later fsync writes them.
  *
- * `cutAt` ends the process at a call, in the middle of what it does: from there on every call fails and changes nothing.
- * Then `powerLoss`, or `restart`, which loses nothing: the process was killed.
+ * `cutAt` ends the process at a call, in the middle of what it does: from there on every call fails and changes
+ * nothing. Then `powerLoss`, or `restart`, which loses nothing: the process was killed.
  *
- * Files that are not written through `node:fs`, such as those of DuckDB, are left as they are. Nothing is really synced,
- * so that a thousand crashes take seconds.
+ * Files that are not written through `node:fs`, such as those of DuckDB, are left as they are. Nothing is really
+ * synced, so that a thousand crashes take seconds.
  */
 
 import fs from 'node:fs'
@@ -24,17 +24,17 @@ const real = { ...fs, promises: { ...fs.promises } }
 /** What a disk writes whole or not at all. */
 const SECTOR = 512
 
-/** What a name leads to: a file by its inode, a folder, or nothing. */
+/** The target of a name: a file by its inode, a folder, or nothing. */
 type Place = number | 'folder' | null
 
 interface StoredFile {
-  /** What survives a power cut; null for a file that others write, which is left as it is. */
+  /** The content that survives a power cut; null for a file that others write, which stays unchanged. */
   durable: Buffer | null
-  /** What the last failed fsync should have written: the system takes it for written. */
+  /** Data of the last failed fsync, which the system treats as written. */
   givenUp: Buffer | null
 }
 
-/** What every call of a process throws whose power was cut, or that was killed. */
+/** Thrown by every call of a process that was killed or lost its power. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded'
 }
@@ -44,7 +44,7 @@ export class VolatileDisk {
   /** A link to every file, so that none is gone, nor its inode used again, while a power cut can bring it back. */
   #links = ''
   readonly #files = new Map<number, StoredFile>()
-  /** Changes of names that are not certain, oldest first; and what these names were before the first of them. */
+  /** Unsynced changes of names, oldest first, and the targets of these names before them. */
   #changes: Map<string, Place>[] = []
   readonly #before = new Map<string, Place>()
   readonly #openFolders = new Map<number, string>()
@@ -60,7 +60,7 @@ export class VolatileDisk {
   calls = 0
   syncs = 0
 
-  /** From here on `root`, an empty folder, is on this disk. What was there before is forgotten. */
+  /** From now on `root`, an empty folder, is on this disk. Earlier content is forgotten. */
   begin(root: string): void {
     this.end()
     this.#root = resolve(root)
@@ -111,7 +111,7 @@ export class VolatileDisk {
     this.#failsAt = Number.POSITIVE_INFINITY
   }
 
-  /** The next process after a power cut: what was not synced is there, or not, or in parts. */
+  /** The next process after a power cut: unsynced data is there, missing, or partial. */
   powerLoss(random: Random): void {
     this.restart()
     const root = this.#root
@@ -252,7 +252,9 @@ function survivors(durable: Buffer, written: Buffer, random: Random): Buffer {
   return left
 }
 
-/** What is on the disk after an fsync: all but what an earlier one has given up and nobody has written again. */
+/**
+ * The content on the disk after an fsync: everything except data that an earlier fsync lost and that was not rewritten.
+ */
 function synced(durable: Buffer, written: Buffer, givenUp: Buffer | null): Buffer {
   if (givenUp === null) return written
   const now = Buffer.from(written)

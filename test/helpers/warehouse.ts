@@ -13,7 +13,7 @@ export async function memoryWarehouse(
   return openWarehouse({ path: ':memory:', mode: 'write', ...options })
 }
 
-/** Puts in an answer of every endpoint that says nothing: with it a build makes every table. */
+/** Inserts an empty answer of every endpoint, so that a build makes every table. */
 export async function askEveryEndpoint(warehouse: Warehouse): Promise<void> {
   const endpoints = [...ENDPOINTS.keys(), SIGNAL_DELIVERY]
   await warehouse.append('answers', {
@@ -58,7 +58,9 @@ const SOME_EVENT: GivenEvent = {
 }
 const RECEIVED_AT = '2024-12-01T02:15:00Z'
 
-/** Inserts events and notes whom they touch, as a load does; each is detected when it changed unless it says otherwise. */
+/**
+ * Inserts events and records their people, as a load does; each is detected when it changed unless it says otherwise.
+ */
 export async function insertEvents(
   warehouse: Warehouse,
   given: readonly Partial<GivenEvent>[],

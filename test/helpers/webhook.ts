@@ -1,4 +1,4 @@
-/** What `notify:` sends to: a webhook on this machine that keeps what it takes. */
+/** A webhook on this machine for `notify:`, which stores what it receives. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Nights that read a service of which something is detected every two hours, under clocks that a test sets. */
+/** Nights that read a service with a detection every two hours, under clocks that a test sets. */
 
 import { ServiceClock } from '../../src/extract/service-clock.ts'
 import { coveredTime, newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'

@@ -313,7 +313,7 @@ describe('a check that fails', () => {
       ],
     ])
     expect(await warehouse.all('select * from totals')).toEqual([{ people: 3 }])
-    // Both outcomes are kept, that of a check that held, too.
+    // Both outcomes are kept, even that of the passed check.
     expect(
       await warehouse.all(
         `select check_name, checked_at, offenders, sample from ops.checks

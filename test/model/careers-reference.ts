@@ -316,7 +316,7 @@ function namesOlderRole(fact: Fact, said: ReturnType<typeof saidBefore>): boolea
   return joining.title !== fact.title && first >= 0 && first < joined && last < joined
 }
 
-/** The role that somebody came with, left by name after the one they joined later. */
+/** The role that a person came with, left by name after the one they joined later. */
 function outlasts(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boolean {
   if (!isLeaving(fact) || fact.title === null) return false
   const said = saidBefore(fact, facts)

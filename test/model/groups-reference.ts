@@ -1,4 +1,4 @@
-/** The tables about executives beside a second computation, without SQL. */
+/** A second computation, without SQL, of the tables about executives. */
 
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'

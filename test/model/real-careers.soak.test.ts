@@ -1,4 +1,7 @@
-/** The real careers beside the repository, against the same computations without SQL as the random ones; skipped where ../shared/data is absent. */
+/**
+ * Compares the real careers next to the repository with the same computations without SQL as the random ones; skipped
+ * without ../shared/data.
+ */
 
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -37,7 +37,7 @@ interface Change extends Given {
   readonly change: string
   readonly seat: Seat | null
   readonly previous: Seat | null
-  /** The seat that is kept beside another one, or that the person comes back to. */
+  /** The seat that is kept alongside another one, or that the person comes back to. */
   readonly kept: string | null
   /** The seat that was kept until now. */
   readonly released: string | null

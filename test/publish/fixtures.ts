@@ -214,7 +214,7 @@ export function dyingStore(store: ObjectStore, at: number, when: 'before' | 'aft
   return { store: dying, operations: () => count }
 }
 
-/** Stores that let nobody replace the pointer before as many as `writers` want to, through any of them. */
+/** Stores that hold back the replacement of the pointer until `writers` callers want it, through any of them. */
 export function meetAtPointer(writers: number): (store: ObjectStore) => ObjectStore {
   let waiting = 0
   let open: () => void = () => undefined

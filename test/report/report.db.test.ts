@@ -137,14 +137,14 @@ describe('the page', () => {
         digest: part?.lines[0]?.text,
       }
     }
-    const not = 'the time before was not wholly read'
+    const not = 'the period before was not completely read'
     // `org 1` was read up to June.
     const early = { from: Date.UTC(2024, 4, 1), to: Date.UTC(2024, 5, 1) }
     const late = { from: Date.UTC(2024, 6, 1), to: Date.UTC(2024, 7, 1) }
     expect(await before(early)).toEqual({
       before: expect.any(Number) as number,
       beside: expect.stringMatching(/^[▲▼] from \d+$/) as string,
-      digest: expect.stringMatching(/^\d+ \(\d+ in the time before\), /) as string,
+      digest: expect.stringMatching(/^\d+ \(\d+ in the period before\), /) as string,
     })
     expect(await before(late)).toEqual({
       before: null,

@@ -178,7 +178,7 @@ describe('pipelines over every endpoint', () => {
     expect(await shown(faulty)).toEqual(await shown(right))
     const { credits } = faulty.simulator.account()
     const [known] = await ledger(faulty)
-    // A charge that nobody heard of is in doubt, and counts.
+    // A charge without an answer is in doubt, and counts.
     expect(known?.credits).toBeGreaterThanOrEqual(credits)
     const [sure] = await faulty.query<{ credits: number }>(
       `select sum(credits_used) as credits from ops.pages where outcome = 'received'`,

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 900_000 })
 const DELIVERIES = 10
 const ACTIVITIES = 10_000
 const MOST_MB = 500
-// What the process is told. A delivery of 10 MB is several times in memory while it is taken apart, beside the engine.
+// The configured limit. A delivery of 10 MB is in memory several times while it is parsed, in addition to the engine.
 const TOLD = '450MB'
 
 it('100,000 activities in 10 deliveries are received, loaded, built, published and queried within 500 MB', async () => {

@@ -28,7 +28,7 @@ interface RunChoices {
   readonly at?: number
   readonly outcome?: RunOutcome | null
   readonly batches?: readonly BatchRecord[]
-  /** Batches of which the first page was read, when the run began. */
+  /** Batches with their first page read, when the run began. */
   readonly begun?: readonly string[]
   readonly read?: readonly string[]
 }

@@ -40,7 +40,7 @@ const SLOWLY: Fault = { slow: { delay_ms: 200 }, times: 'always' }
 /** Something that goes wrong in a night. */
 interface Incident {
   readonly name: string
-  /** What is told of it. */
+  /** Its message. */
   readonly tells: RegExp
   /** Whether a run ends well before the next night. */
   readonly isCaughtUp?: true

@@ -18,7 +18,7 @@ export interface TrueRole {
   readonly profileId: string
   readonly organizationId: string
   readonly title: string
-  /** Held beside a main job: a seat on a board, a lecture. */
+  /** Held alongside a main job: a seat on a board, a lecture. */
   readonly isSide: boolean
   /** The office it is at the top, if any, and whether it was held until a successor came. */
   readonly office: Office | null

@@ -15,7 +15,7 @@ import { withObject, withScratchFile, type ObjectSource } from '../scratch.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
 export const APP_ID = 'jobtide'
-/** All readers support it: files come and go, whole. */
+/** All readers support it: files are added and removed as a whole. */
 export const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 }
 
 const textMap = z.record(z.string(), z.string())
@@ -37,7 +37,7 @@ const actionSchema = z.object({
       configuration: textMap,
     })
     .optional(),
-  /** How far an application has come. */
+  /** The progress of an application. */
   txn: z
     .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
     .optional(),
@@ -52,7 +52,7 @@ const actionSchema = z.object({
       size: z.int().optional(),
     })
     .optional(),
-  /** A file that belongs to the table from here on. */
+  /** A file that belongs to the table from now on. */
   add: z
     .object({
       path: z.string(),
@@ -79,7 +79,7 @@ export function parseActions(text: string, where: string): Action[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line, index) => {
     try {
-      // A field that is null is absent.
+      // A null field counts as absent.
       return actionSchema.parse(JSON.parse(line, (_key, value: unknown) => value ?? undefined))
     } catch (cause) {
       const what = `${where}, line ${index + 1}, is not a line of a Delta log`
@@ -173,7 +173,7 @@ export function applyActions(
 }
 
 export interface LogSource extends ObjectSource {
-  /** Reads and writes Parquet; its tables are not looked at. */
+  /** Reads and writes Parquet; its tables are ignored. */
   readonly warehouse: Warehouse
 }
 
@@ -181,8 +181,8 @@ export interface LogSource extends ObjectSource {
  * Reads a table's log; its state is {@link emptyLog} when there is none.
  * @param listed its keys; listed here unless given
  * @returns also the version of the newest checkpoint, null when there is none
- * @throws DamagedLogError for one that cannot be continued: a version is lost or unreadable, or another engine, or
- *   Jobtide 0.12, asks more of its readers and writers than Jobtide knows
+ * @throws DamagedLogError for a log that cannot be continued: a version is lost or unreadable, or another engine or
+ * Jobtide 0.12 needs more protocol features than Jobtide knows
  */
 export async function readStoredLog(
   source: LogSource,

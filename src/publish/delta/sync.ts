@@ -1,6 +1,6 @@
 /**
- * Brings the Delta logs of a store in line with the manifest that its pointer names. The pointer has moved by then, so a log is
- * only a further way to the same files; what a crash leaves undone here is done by the next publish.
+ * Brings the Delta logs of a store in line with the manifest that its pointer names. The pointer has moved by then, so
+ * a log is only another way to the same files. After a crash here, the next publish finishes the work.
  */
 
 import { atOnce } from '../../support/at-once.ts'
@@ -44,14 +44,14 @@ export interface SyncOptions extends LogSource {
 const AT_ONCE = 4
 /** Commits between two checkpoints, as other writers have it. */
 const CHECKPOINT_EVERY = 10
-// Each lost race means that another publisher has written the same version: a second attempt is rare, a tenth a defect.
+// Each lost race means that another publisher wrote the same version: a second attempt is rare, a tenth is a defect.
 const MOST_ATTEMPTS = 10
 
 /**
  * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot.
- * Changes that other engines made to a log are undone, and a log that cannot be continued begins again: the manifest
- * has everything that it said. The log of a table that is no longer published stays as it is. Repeatable, and safe
- * while another publisher runs.
+ * Changes of other engines to a log are undone, and a log that cannot be continued begins again, because the manifest
+ * has all its content. The log of a table that is no longer published stays as it is. Repeatable, and safe while
+ * another publisher runs.
  * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
@@ -83,7 +83,7 @@ async function syncLog(
     try {
       const { state, checkpoint } = await readStoredLog(options, table.name, listed)
       const synced = await commit(options, table, state)
-      // Also when nothing was committed: a publisher may have been killed between the two.
+      // Even if nothing was committed, because a publisher may have been killed between the two.
       if (synced !== null && synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY) {
         await writeCheckpoint(options, table.name, synced)
       }
@@ -102,7 +102,7 @@ async function syncLog(
   throw new PublishError(what, { hint: 'Let one publisher at a time write there.' })
 }
 
-/** Writes the next version of a log where one is needed; its state then, null when another publisher was first. */
+/** Writes the next version of a log if one is needed. @returns the new state; null if another publisher was first */
 async function commit(
   options: SyncOptions,
   table: ManifestTable,

@@ -1,4 +1,7 @@
-/** The only importer of the client of PostgreSQL, loaded when a database is opened; and what its errors ask of an operator. */
+/**
+ * The only importer of PostgreSQL's client, which is loaded when a database is opened. Turns its errors into hints for
+ * an operator.
+ */
 
 import { createReadStream, readFileSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
@@ -92,7 +95,7 @@ const TLS_HINT =
   'Name the certificate of its authority with ?sslrootcert=FILE; ?sslmode=require encrypts without verifying the server, ?sslmode=disable does not encrypt.'
 const NO_PASSWORD = /client password must be a/
 
-/** Names the database; the text of a server or a system has no password in it. */
+/** Names the database; messages of a server or system contain no password. */
 function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unknown {
   if (error instanceof JobtideError || !(error instanceof Error)) return error
   const code = systemCode(error) ?? ''

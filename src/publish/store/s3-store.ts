@@ -160,7 +160,7 @@ class S3Store implements ObjectStore {
     })
   }
 
-  // A proxy may answer 200 in place of a server, and nothing is stored.
+  // A proxy may answer 200 in place of the server, without storing anything.
   #proveAnswer(etag: string | undefined, key: string): void {
     if (etag !== undefined) return
     const what = `the answer to writing ${this.urlOf(key)} is not from S3: it has no ETag`
@@ -175,7 +175,7 @@ class S3Store implements ObjectStore {
     const { size } = onDisk(path, () => statSync(path))
     signal?.throwIfAborted()
     const body = createReadStream(path)
-    // Stopped before it is read: reading it fails then.
+    // If it is stopped before it is read, reading fails.
     body.on('error', () => undefined)
     const upload = new Upload({
       client: this.#s3.client,
@@ -282,7 +282,8 @@ class S3Store implements ObjectStore {
     const etag = `${this.#quote}${expected?.replaceAll('"', '')}${this.#quote}`
     const condition = expected === null ? { IfNoneMatch: '*' } : { IfMatch: etag }
     const write = () => this.#put(key, bytes, condition).catch(orRefusal)
-    // A write whose answer got lost was perhaps done: the SDK's second attempt then finds its own work and is refused.
+    // A write whose answer was lost may have succeeded: the SDK's second attempt then finds its own object and is
+    // refused.
     const isDone = async () => {
       const stored = await this.get(key)
       return stored !== null && Buffer.from(stored.bytes).equals(bytes)
@@ -417,7 +418,7 @@ class S3Store implements ObjectStore {
     )
     let abandoned = 0
     for (const { Key = '', UploadId, Initiated } of pages.flatMap(({ Uploads = [] }) => Uploads)) {
-      // Without a date it cannot be distinguished from one that is under way.
+      // Without a date it cannot be distinguished from one in progress.
       if (Initiated === undefined || Initiated.getTime() >= begunBefore) continue
       const command = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })
       const abort = () => client.send(command).catch(nullIfAbsent)

@@ -3,10 +3,10 @@
  *
  *     load ▶ tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ backup ▶ copies ▶ proof ▶ certificate
  *
- * The journal is loaded first, because the warehouse says by what people can be found. Tombstones, the entries of the
- * suppression list, come before anything is erased: so no load brings people back whatever happens after. Each step can be
- * repeated. An erasure that was stopped begins again with the next `forget`, or at the end of the next run, which know from
- * `forget.pending.json` whom it is about and what to search for.
+ * The journal is loaded first, because the warehouse knows by which texts people can be found. Tombstones, the entries
+ * of the suppression list, come before anything is erased, so that no load brings people back whatever happens later.
+ * Each step can be repeated. A stopped erasure begins again with the next `forget`, or at the end of the next run,
+ * which know from `forget.pending.json` whom it is about and what to search for.
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -153,7 +153,7 @@ async function eraseAll(
     })
     keep({ is_rebuilt: true })
   }
-  // Snapshots are left to their own retention where only events of an age are erased.
+  // If only old events are erased, snapshots are left to their own retention.
   const targets = markers.length === 0 ? [] : world.targets(here.destinations)
   tell(world, 'snapshots')
   const stores = await eraseInTargets(world, targets, pending)
@@ -168,7 +168,7 @@ async function eraseAll(
   const unreached = pending.stores.flatMap(({ destination, problem }) =>
     problem === null ? [] : [`${destination}: ${problem}`],
   )
-  // A backup keeps what is pending, with the names of the people, only while something is.
+  // A backup holds the pending erasure, with the names of people, only while it is pending.
   const isLast = unreached.length === 0
   const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, targets, isLast)
   tell(world, 'copies')
@@ -200,14 +200,14 @@ function nothingKnown(ids: readonly string[]): Known {
   return { markers, notHere: ids, pages: addressesAmong(ids), destinations: [] }
 }
 
-/** Loads what the journal holds, and says what the warehouse knows of the people then. */
+/** Loads the journal, and returns what the warehouse then knows about the people. */
 async function bringUpToDate(
   world: ErasureWorld,
   journal: Journal,
   ids: readonly string[],
 ): Promise<Known> {
   const { directory } = world
-  // A load of nothing would take runs and coverage out of the warehouse.
+  // A load of an empty journal would remove runs and coverage from the warehouse.
   await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)

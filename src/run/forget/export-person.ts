@@ -26,8 +26,8 @@ const SOURCES = [
 ]
 
 /**
- * Gathers everything, under the names of data; exact numbers are texts. Rows about others that name the person (as a successor,
- * say) are not among it: they are about others.
+ * Gathers everything, under the names of data; exact numbers are texts. Rows about others that name the person, such as
+ * a successor, are left out.
  * @throws ConfigError when nothing is known of them
  * @throws JournalLossError when a part of the journal is lost
  */

@@ -17,7 +17,7 @@ export const PENDING_FILE = 'forget.pending.json'
 /** A text that identifies a person. */
 export interface Marker {
   readonly text: string
-  /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
+  /** False if longer texts of others contain it, such as `per_12` for `per_1`: then only whole values count. */
   readonly is_unique: boolean
 }
 
@@ -40,7 +40,7 @@ const pendingSchema = z.strictObject({
   profile_ids: z.array(z.string()),
   events_before: z.iso.datetime().nullable(),
   markers: z.array(z.custom<Marker>()),
-  /** Whether journal and warehouse are without them: they are not written again for what is left elsewhere. */
+  /** Whether journal and warehouse are done, so that they are not rewritten for remains elsewhere. */
   is_rebuilt: z.boolean(),
   /** The steps done so far, for the certificate. */
   segments: z.array(z.custom<ErasedSegment>()),

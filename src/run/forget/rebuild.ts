@@ -22,8 +22,8 @@ import type { Marker } from './pending.ts'
 import { namingOf, tell, type ErasureWorld } from './search.ts'
 
 /**
- * Looks for events in segments of the journal.
- * @throws JournalLossError when segments of it are lost: half of what is there would look like all of it
+ * Searches segments of the journal for events.
+ * @throws JournalLossError if segments are lost, because the rest would look complete
  */
 export function findInJournal(
   world: ErasureWorld,
@@ -40,7 +40,7 @@ export function findInJournal(
   })
 }
 
-/** Takes events that are not kept out of pages, and what names their people out of answers. */
+/** Removes erased events from pages, and text that names their people from answers. */
 export function cutting(isErased: (event: unknown) => boolean, isNamed: IsNamed): CutPage {
   return (body, record) => {
     if (record.kind === 'page_received') return cutEvents(body, isErased)
@@ -70,7 +70,7 @@ export async function eraseFromJournal(
     const only = which === 'all' ? undefined : noted.map(({ segment }) => segment)
     const found = findInJournal(world, cut, only)
     for (const { segment } of found) {
-      // Before they are rewritten: no load begins within a record of the new segment.
+      // Before they are rewritten, so that no load begins within a record of the new segment.
       await warehouse.run('update ops.journal_positions set bytes = $2 where segment = $1', [
         segment,
         ANY_END,
@@ -107,8 +107,8 @@ export async function rebuildWithout(
 }
 
 /**
- * Builds, and writes the file again. The user's own models and checks are left out where one of them is wrong or fails: none
- * keeps a person in.
+ * Builds, and rewrites the file. If one of the user's own models or checks is wrong or fails, all are left out, so that
+ * none keeps a person in.
  */
 async function buildAgain(world: RebuildWorld, path: string): Promise<void> {
   const build = (how?: Parameters<typeof buildStage>[2]) =>
@@ -139,7 +139,7 @@ export async function leaveOutErased(world: RebuildWorld, path: string): Promise
   return people
 }
 
-/** Writes the file again where a load deleted rows that are not kept. @returns whether that was so */
+/** Rewrites the file if a load deleted erased rows. @returns whether it did */
 export async function rewriteIfDue(path: string): Promise<boolean> {
   const due = await withWarehouse({ path, mode: 'read' }, (warehouse) =>
     warehouse.number('select count(*) from ops.suppression where not is_rewritten'),

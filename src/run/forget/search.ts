@@ -68,7 +68,7 @@ export async function knownOf(warehouse: Warehouse, profileIds: readonly string[
   const notHere = await unknownAmong(warehouse, profileIds)
   return {
     markers: await markersOf(warehouse, profileIds, new Set(notHere)),
-    /** The ids that no event, no reject and no answer has: of people who were erased before, or who never were here. */
+    /** The ids without any event, reject or answer: of people erased before, or never here. */
     notHere,
     /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
     pages: [...addressesAmong(profileIds), ...(await pagesOf(warehouse, profileIds))],
@@ -207,7 +207,7 @@ export async function searchFolder(
   }
 }
 
-/** Searches objects of a store. @throws PublishError when the store refuses, or one is not there */
+/** Searches objects of a store. @throws PublishError if the store refuses, or an object is missing */
 export function searchStore(
   store: ObjectStore,
   keys: readonly string[],
@@ -258,7 +258,7 @@ async function searchAll(
   return { files: names.length, bytes, matches, unsearched }
 }
 
-/** Every spelling in which a text can stand in a file: as it is, and as JSON writes it; one that is a whole value, in quotes. */
+/** Every spelling of a text in a file: plain, and as JSON writes it; in quotes if only whole values count. */
 export function spellingsOf({ text, is_unique }: Marker): string[] {
   const json = JSON.stringify(text)
   const ascii = json.replaceAll(
@@ -287,7 +287,7 @@ const literal = (text: string) => text.replaceAll(/[\\^$.|?*+()[\]{}]/g, '\\$&')
  * more than a thousand texts identify a hundred people.
  */
 export class SearchTerms {
-  /** Regular expressions of RE2: where one of them matches, a text is there. */
+  /** Regular expressions of RE2; a match means that a text was found. */
   readonly patterns: readonly string[]
   /** Bytes of the longest text, 1 or more. */
   readonly longest: number
@@ -321,7 +321,7 @@ function patternsOf(texts: readonly string[]): string[] {
 
 async function searchBytes(path: string, terms: SearchTerms) {
   const overlap = terms.longest - 1
-  // The end of a piece may be the beginning of a text, so it is searched again with the next one.
+  // The end of a chunk may be the beginning of a text, so it is searched again with the next chunk.
   let kept = Buffer.alloc(0)
   let bytes = 0
   let isFound = false
@@ -361,7 +361,7 @@ async function searchContent(
   })
 }
 
-/** A page with its escapes resolved: a service may write any character as one, and a slash with a backslash before it. */
+/** A page with its escapes resolved, because a service may escape any character, and a slash with a backslash. */
 export function unescaped(payload: Buffer): Buffer {
   if (!payload.includes('\\u') && !payload.includes('\\/')) return payload
   const text = payload
@@ -374,7 +374,7 @@ export function unescaped(payload: Buffer): Buffer {
 const NO_TEXT = /^(?:BOOLEAN|DATE|TIME|INTERVAL)/
 const NESTED = /\]$|^(?:STRUCT|MAP|UNION|VARIANT)/
 
-/** Whether a row of a relation holds one of the texts: all its values, each between quotes, are one text. */
+/** Whether a row of a relation contains one of the texts: all its values, each in quotes, are searched as one text. */
 async function isIn(warehouse: Warehouse, relation: string, terms: SearchTerms): Promise<boolean> {
   const columns = await warehouse.all<{ name: string; type: string }>(
     `select column_name as name, column_type as type from (describe from ${relation})`,

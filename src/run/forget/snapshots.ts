@@ -54,7 +54,7 @@ export function targetsOf(
     named,
     ...files.map((file) => unlessWrong(() => readSnapshotTarget(file, {}, dataDir))),
   ].filter((target) => target !== null)
-  // A folder that nothing was ever published to from here need not be there.
+  // A folder that was never published to need not exist.
   const isThere = named !== null && (!isFolderAddress(named.to) || existsSync(named.to))
   const wanted = [...known, ...(isThere ? [named.to] : [])].map(withoutSlash)
   const keep = parseKeep(100_000)
@@ -104,8 +104,8 @@ export function findInTarget(
 }
 
 /**
- * Publishes a snapshot without the people where readers see one that names them, then drops every snapshot that does. A
- * destination that fails does not keep people in the others: that is its `problem`.
+ * If readers see a snapshot that names the people, publishes one without them, then drops every snapshot that names
+ * them. A failed destination does not stop the others: its failure is its `problem`.
  */
 export function eraseInTarget(
   world: ErasureWorld,
