@@ -8,6 +8,7 @@ import { runCommand } from '../../src/cli/service-commands.ts'
 import { lookupKey } from '../../src/journal/lookup-history.ts'
 import { parseOrganizations } from '../../src/plan/organizations.ts'
 import { DAY } from '../../src/support/units.ts'
+import type { End } from '../helpers/temporary-folder.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
 import { openService, type Reply, type ServedRequest } from './service-fixture.ts'
 
@@ -17,13 +18,13 @@ vi.setConfig({ testTimeout: 240_000 })
 let replies: readonly Reply[] = []
 let service: Awaited<ReturnType<typeof openService>>
 // One data directory for all tests, because the first build takes longest: each asks with a keyword of its own.
-const ends: (() => void)[] = []
+const ends: End[] = []
 beforeAll(async () => {
   const reply = ({ body }: ServedRequest) =>
     replies[Number(body['page'] ?? 1) - 1] ?? ([500, {}] as const)
   service = await openService(reply, (end) => ends.push(end))
 })
-afterAll(() => ends.forEach((end) => end()))
+afterAll(() => Promise.all(ends.map((end) => end())))
 
 let searches = 0
 

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 /** Calls what it is given when a test ends, or all tests of a file that share something. */
-export type OnEnd = (end: () => void) => void
+export type OnEnd = (end: End) => void
+export type End = () => Promise<void> | void
 
 /**
  * Makes an empty folder that is removed when the test ends, with all that was put beside it, such as a journal's seals.
