@@ -3,9 +3,9 @@
  * cases of models prove as well is skipped outside `npm run test:soak`.
  */
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { DAY } from '../../src/support/units.ts'
-import type { End } from '../helpers/temporary-folder.ts'
+import { onTestsFinished } from '../helpers/temporary-folder.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
 import { openServed, type Reply, type ServedRequest } from './service-fixture.ts'
 
@@ -15,14 +15,10 @@ vi.setConfig({ testTimeout: 240_000 })
 let replyTo: (request: ServedRequest) => Reply
 let shared: Awaited<ReturnType<typeof openServed>>
 // One data directory for all tests, because the first build takes longest: each asks for things of its own.
-const ends: End[] = []
+const onEnd = onTestsFinished()
 beforeAll(async () => {
-  shared = await openServed(
-    (request) => replyTo(request),
-    (end) => ends.push(end),
-  )
+  shared = await openServed((request) => replyTo(request), onEnd)
 })
-afterAll(() => Promise.all(ends.map((end) => end())))
 
 /** The data directory, with a service that answers like this. */
 function served(reply: typeof replyTo) {

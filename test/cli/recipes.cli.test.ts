@@ -5,24 +5,23 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { readRecipe, recipeNames } from '../../src/cli/recipes.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
-import type { End } from '../helpers/temporary-folder.ts'
+import { onTestsFinished } from '../helpers/temporary-folder.ts'
 
 // The made-up world has no founders, and small companies have no layoffs.
 const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts', 'watch_misses'])
 
 // One run for both tests: its build takes longest.
 let site: Site
-const ends: End[] = []
+const onEnd = onTestsFinished()
 beforeAll(async () => {
   const pipelineLines = ['watch: [{ name: all, organizations: organizations.csv }]']
-  site = await openSite({ companies: 12, pipelineLines, onEnd: (end) => ends.push(end) })
+  site = await openSite({ companies: 12, pipelineLines, onEnd })
   done(await site.call(['run', site.pipeline]))
 }, 180_000)
-afterAll(() => Promise.all(ends.map((end) => end())))
 
 it('each recipe answers with rows; an organisation may be given by its name; wrong parameters are exit 2', async () => {
   const [largest, other] = await site.query<{ organization_id: string; name: string }>(

@@ -3,11 +3,19 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 
 /** Calls what it is given when a test ends, or all tests of a file that share something. */
-export type OnEnd = (end: End) => void
-export type End = () => Promise<void> | void
+export type OnEnd = (end: () => Promise<void> | void) => void
+
+/** Calls it when all tests of this file, or of this `describe`, have ended. */
+export function onTestsFinished(): OnEnd {
+  const ends: Parameters<OnEnd>[0][] = []
+  afterAll(async () => {
+    for (const end of ends) await end()
+  })
+  return (end) => void ends.push(end)
+}
 
 /**
  * Makes an empty folder that is removed when the test ends, with all that was put beside it, such as a journal's seals.
