@@ -47,16 +47,10 @@ interface Drawing {
 export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
   const bars = weeks.map((week) => {
     const from = Date.parse(week.week_from_at)
-    return {
-      ...week,
-      x1: new Date(from + DAY * 0.5),
-      x2: new Date(from + DAY * 6.5),
-      opacity: from + 7 * DAY > window.from ? 1 : 0.45,
-    }
+    const opacity = from + 7 * DAY > window.from ? 1 : 0.45
+    return { ...week, x1: new Date(from + DAY * 0.5), x2: new Date(from + DAY * 6.5), opacity }
   })
-  const bar = (y: (week: Week) => number, fill: string) =>
-    Plot.rectY(bars, { x1: 'x1', x2: 'x2', y, fill, fillOpacity: 'opacity', rx: 1.5 })
-  const most = Math.max(5, ...weeks.flatMap(({ joined, went }) => [joined, went]))
+  const { y, marks } = upAndDown(bars, 5)
   const says = `Joined and left in each of the ${weeks.length} weeks to the end of the window; the table below has the figures.`
   return picture(says, (_, isNarrow) => ({
     height: isNarrow ? 240 : 280,
@@ -64,83 +58,83 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
     marginRight: 4,
     marginTop: 8,
     x: { type: 'utc', label: null, ticks: isNarrow ? 4 : 7, tickSize: 0 },
-    y: { ...upAndDown(most), label: null, ticks: 5, tickSize: 0 },
+    y: { ...y, label: null, ticks: 5, tickSize: 0 },
+    marks: [Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }), ...marks],
+  }))
+}
+
+/** Joined above the line and left below it, month by month: where there is no rate yet. */
+export function changesChart(months: readonly TrendMonth[]): Html {
+  const bars = months.map((month) => {
+    const from = monthOf(month).getTime()
+    return { ...month, x1: new Date(from + DAY * 3), x2: new Date(from + DAY * 27), opacity: 1 }
+  })
+  return small(`Joined and left, ${spanText(months)}`, months, upAndDown(bars, 1))
+}
+
+interface Bar extends Pick<Week, 'joined' | 'went'> {
+  readonly x1: Date
+  readonly x2: Date
+  readonly opacity: number
+}
+
+/** Bars on a scale around 0 whose figures have no sign. @param least of either side */
+function upAndDown(bars: readonly Bar[], least: number): Drawn {
+  const most = Math.max(least, ...bars.flatMap(({ joined, went }) => [joined, went]))
+  const bar = (y: (one: Bar) => number, fill: string) =>
+    Plot.rectY(bars, { x1: 'x1', x2: 'x2', y, fill, fillOpacity: 'opacity', rx: 1.5 })
+  const tickFormat = (value: number) => Math.abs(value).toLocaleString('en')
+  return {
+    y: { domain: [-most, most], tickFormat },
     marks: [
-      Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }),
       bar(({ joined }) => joined, 'var(--joined)'),
       bar(({ went }) => -went, 'var(--left)'),
       Plot.ruleY([0], { stroke: 'var(--text)' }),
     ],
-  }))
-}
-
-/** A scale around 0 whose figures have no sign. */
-function upAndDown(most: number): Plot.ScaleOptions {
-  const tickFormat = (value: number) => Math.abs(value).toLocaleString('en')
-  return { domain: [-most, most], tickFormat }
+  }
 }
 
 /** The share that left in the twelve months to each month, with its bounds. @param most the top of all such pictures */
 export function attritionChart(months: readonly TrendMonth[], most: number): Html {
   const rated = months.filter(({ rate }) => rate !== null)
-  const colour = 'var(--left)'
+  const y2 = ({ rate_high: high }: TrendMonth) => Math.min(most, high ?? most)
   return small(`Left within twelve months, ${spanText(rated)}`, months, {
     y: { domain: [0, most], tickFormat: (value: number) => `${Math.round(value * 100)} %` },
-    marks: [
-      Plot.areaY(rated, {
-        x: monthOf,
-        y1: 'rate_low',
-        y2: ({ rate_high: high }: TrendMonth) => Math.min(most, high ?? most),
-        fill: colour,
-        fillOpacity: 0.18,
-      }),
-      Plot.lineY(rated, { x: monthOf, y: 'rate', stroke: colour, strokeWidth: 1.75 }),
-      Plot.dot(rated.slice(-1), { x: monthOf, y: 'rate', fill: colour, r: 2.5 }),
-    ],
+    marks: line(rated, 'rate', 'var(--left)', { y1: 'rate_low', y2, fillOpacity: 0.18 }),
   })
 }
 
 /** How many people an organisation has, month by month. */
 export function headcountChart(months: readonly TrendMonth[]): Html {
   const most = Math.max(1, ...months.map(({ headcount }) => headcount))
-  const [y, stroke] = ['headcount', 'var(--joined)']
   return small(`Headcount, ${spanText(months)}`, months, {
     y: { domain: [0, most], tickFormat: (value: number) => value.toLocaleString('en') },
-    marks: [
-      Plot.areaY(months, { x: monthOf, y, fill: stroke, fillOpacity: 0.12 }),
-      Plot.lineY(months, { x: monthOf, y, stroke, strokeWidth: 1.75 }),
-      Plot.dot(months.slice(-1), { x: monthOf, y, fill: stroke, r: 2.5 }),
-    ],
+    marks: line(months, 'headcount', 'var(--joined)', { y: 'headcount', fillOpacity: 0.12 }),
   })
 }
 
-/** Joined above the line and left below it, month by month, for organisations without a rate. */
-export function changesChart(months: readonly TrendMonth[]): Html {
-  const most = Math.max(1, ...months.flatMap(({ joined, went }) => [joined, went]))
-  const bar = (y: (one: TrendMonth) => number, fill: string) =>
-    Plot.rectY(months, {
-      x1: (one: TrendMonth) => new Date(Date.parse(one.month_on) + DAY * 3),
-      x2: (one: TrendMonth) => new Date(Date.parse(one.month_on) + DAY * 27),
-      y,
-      fill,
-    })
-  return small(`Joined and left, ${spanText(months)}`, months, {
-    y: upAndDown(most),
-    marks: [
-      bar(({ joined }) => joined, 'var(--joined)'),
-      bar(({ went }) => -went, 'var(--left)'),
-      Plot.ruleY([0], { stroke: 'var(--text)' }),
-    ],
-  })
+/** A line with an area, and a dot at its end. */
+function line(
+  months: readonly TrendMonth[],
+  y: keyof TrendMonth,
+  colour: string,
+  area: Plot.AreaYOptions,
+): Plot.Markish[] {
+  return [
+    Plot.areaY(months, { x: monthOf, fill: colour, ...area }),
+    Plot.lineY(months, { x: monthOf, y, stroke: colour, strokeWidth: 1.75 }),
+    Plot.dot(months.slice(-1), { x: monthOf, y, fill: colour, r: 2.5 }),
+  ]
 }
 
-interface Small {
+/** What a picture draws, and its scale. */
+interface Drawn {
   readonly y: Plot.ScaleOptions
   readonly marks: readonly Plot.Markish[]
 }
 
-/** A small picture with the axis of all months, whichever of them it shows. */
-function small(says: string, months: readonly TrendMonth[], { y, marks }: Small): Html {
+/** A small picture over all of the months, whichever of them it shows. */
+function small(says: string, months: readonly TrendMonth[], { y, marks }: Drawn): Html {
   const [first] = months
   const last = months.at(-1)
   if (first === undefined || last === undefined) return html``

@@ -2,12 +2,13 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { findCommand, suggestCommand } from '../../src/cli/find-command.ts'
 import { runCommand } from '../../src/cli/service-commands.ts'
 import { lookupKey } from '../../src/journal/lookup-history.ts'
 import { parseOrganizations } from '../../src/plan/organizations.ts'
 import { DAY } from '../../src/support/units.ts'
+import { onTestsFinished } from '../helpers/temporary-folder.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
 import { openService, type Reply, type ServedRequest } from './service-fixture.ts'
 
@@ -17,13 +18,12 @@ vi.setConfig({ testTimeout: 240_000 })
 let replies: readonly Reply[] = []
 let service: Awaited<ReturnType<typeof openService>>
 // One data directory for all tests, because the first build takes longest: each asks with a keyword of its own.
-const ends: (() => void)[] = []
+const onEnd = onTestsFinished()
 beforeAll(async () => {
   const reply = ({ body }: ServedRequest) =>
     replies[Number(body['page'] ?? 1) - 1] ?? ([500, {}] as const)
-  service = await openService(reply, (end) => ends.push(end))
+  service = await openService(reply, onEnd)
 })
-afterAll(() => ends.forEach((end) => end()))
 
 let searches = 0
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { notifyAll } from '../../src/cli/notify.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
-import { readFreshness } from '../../src/run/pipelines.ts'
+import { readFreshness, type Freshness } from '../../src/run/pipelines.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -15,22 +15,29 @@ useFaultyDisk()
 
 const NOW = Date.UTC(2026, 10, 24)
 
-it('sends two messages once each in 3 attempts on a full disk, and never again once there is space, even from another process', async () => {
+/** The state of a pipeline with a webhook, and how it is notified. */
+async function aPipeline() {
   const hook = await startWebhook()
   const site = ledgerSite(NOW)
-  const notify = `notify: { webhook: { url: "${hook.url}" } }`
-  const named = [site.pipeline('nightly', ['org_1'], [notify])]
+  const line = `notify: { webhook: { url: "${hook.url}" } }`
+  const named = [site.pipeline('nightly', ['org_1'], [line])]
   const directory = dataDirectory(site.folder)
   const fresh = await readFreshness({ directory, clock: site.clock, named, maxAgeMs: null })
-  const wrong = (id: JudgementId): Judgement => {
-    return { id, pipeline: 'nightly', message: id, hint: 'fix it', runId: null, since: NOW }
-  }
-  const freshness = { ...fresh, judgements: [wrong('missed_schedule'), wrong('coverage_gaps')] }
-  const look = () =>
+  const notify = (freshness: Freshness) =>
     site.show(async (context) => {
       await notifyAll(context, freshness)
       return EXIT.done
     })
+  return { hook, fresh, notify }
+}
+
+it('sends two messages once each in 3 attempts on a full disk, and never again once there is space, even from another process', async () => {
+  const { hook, fresh, notify } = await aPipeline()
+  const wrong = (id: JudgementId): Judgement => {
+    return { id, pipeline: 'nightly', message: id, hint: 'fix it', runId: null, since: NOW }
+  }
+  const freshness = { ...fresh, judgements: [wrong('missed_schedule'), wrong('coverage_gaps')] }
+  const look = () => notify(freshness)
   const told = () => hook.got.map(({ body }) => body['text'])
 
   disk.roomBytes = 0
@@ -44,21 +51,13 @@ it('sends two messages once each in 3 attempts on a full disk, and never again o
 })
 
 it('says when a pipeline that was due and could not run is tried again', async () => {
-  const hook = await startWebhook()
-  const site = ledgerSite(NOW)
-  const notify = `notify: { webhook: { url: "${hook.url}" } }`
-  const named = [site.pipeline('nightly', ['org_1'], [notify])]
-  const directory = dataDirectory(site.folder)
-  const fresh = await readFreshness({ directory, clock: site.clock, named, maxAgeMs: null })
+  const { hook, fresh, notify } = await aPipeline()
   const history = emptyHistory()
   const end = { at: NOW - 2 * DAY, outcome: 'done', exit_code: EXIT.done, message: null } as const
   addRun(history, NOW - 2 * DAY, end)
   const schedule = { cron: '15 2 * * *', timezone: 'UTC' }
   const pipelines = fresh.pipelines.map((one) => ({ ...one, schedule, problem: 'no list' }))
-  await site.show(async (context) => {
-    await notifyAll(context, { ...fresh, history, pipelines })
-    return EXIT.done
-  })
+  await notify({ ...fresh, history, pipelines })
   expect(hook.got.map(({ body }) => body)).toMatchObject([
     {
       text: 'nightly was due and could not run: no list',

@@ -1,16 +1,29 @@
-/** Every recipe answers on a made-up world, and says what is wrong with its parameters. */
+/**
+ * Questions on a made-up world: every recipe answers, and says what is wrong with its parameters; tables are read as known on a day,
+ * by `query`, and by another program with the file that a build writes.
+ */
 
-import { expect, it } from 'vitest'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
 import { readRecipe, recipeNames } from '../../src/cli/recipes.ts'
-import { done, openSite } from '../helpers/run-cli.ts'
+import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { done, openSite, type Site } from '../helpers/run-cli.ts'
+import { onTestsFinished } from '../helpers/temporary-folder.ts'
 
 // The made-up world has no founders, and small companies have no layoffs.
 const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts', 'watch_misses'])
 
+// One run for both tests: its build takes longest.
+let site: Site
+const onEnd = onTestsFinished()
+beforeAll(async () => {
+  const pipelineLines = ['watch: [{ name: all, organizations: organizations.csv }]']
+  site = await openSite({ companies: 12, pipelineLines, onEnd })
+  done(await site.call(['run', site.pipeline]))
+}, 180_000)
+
 it('each recipe answers with rows; an organisation may be given by its name; wrong parameters are exit 2', async () => {
-  const watch = 'watch: [{ name: all, organizations: organizations.csv }]'
-  const site = await openSite({ companies: 12, pipelineLines: [watch] })
-  done(await site.call(['backfill', site.pipeline, '--days', 'all', '--no-publish']))
   const [largest, other] = await site.query<{ organization_id: string; name: string }>(
     'select organization_id, name from organizations order by people_ever desc limit 2',
   )
@@ -47,3 +60,31 @@ it('each recipe answers with rows; an organisation may be given by its name; wro
     expect.stringContaining('the statement was split into several words'),
   ])
 }, 180_000)
+
+const JOINERS =
+  "select count(*)::int as joiners from joiners_as_known_on(current_date - 90, seen_by := 'service')"
+
+it('query and a program that runs as_known_on.sql first see the same joiners; no macro is stored', async () => {
+  const [known] = await site.query<{ joiners: number }>(JOINERS)
+  const [now] = await site.query<{ joiners: number }>(
+    'select count(*)::int as joiners from joiners',
+  )
+  expect(known?.joiners).toBeGreaterThan(10)
+  expect(known?.joiners).toBeLessThan(now?.joiners ?? 0)
+
+  const file = join(site.dataDir, 'as_known_on.sql')
+  const copy = { path: join(site.dataDir, 'analyst.duckdb'), mode: 'read' as const }
+  const inCopy = await withWarehouse(copy, async (warehouse) => {
+    const stored =
+      "select count(*)::int as n from duckdb_functions() where function_name like '%known_on'"
+    expect(await warehouse.all(stored)).toEqual([{ n: 0 }])
+    await warehouse.run(readFileSync(file, 'utf8'))
+    return warehouse.all(JOINERS)
+  })
+  expect(inCopy).toEqual([known])
+
+  // A night that changes nothing leaves the file alone.
+  const { mtimeMs } = statSync(file)
+  await site.json('run', site.pipeline)
+  expect(statSync(file).mtimeMs).toBe(mtimeMs)
+})

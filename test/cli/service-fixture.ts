@@ -80,8 +80,8 @@ export async function openService(
 }
 
 /** As {@link openService}, with commands over one pipeline. */
-export async function openServed(replyTo: (request: ServedRequest) => Reply) {
-  const { site, requests, ask, rows } = await openService(replyTo)
+export async function openServed(replyTo: (request: ServedRequest) => Reply, onEnd?: OnEnd) {
+  const { site, requests, ask, rows } = await openService(replyTo, onEnd)
   // A select reads a warehouse, also before the first run.
   await site.load()
   const fileOf = (lines: readonly string[]) => {

@@ -19,7 +19,7 @@ import { createWorld, worldSightings } from '../../src/simulator/world.ts'
 import { realClock, shiftedClock } from '../../src/support/clock.ts'
 import { jsonOrNull } from '../../src/support/json.ts'
 import { DAY } from '../../src/support/units.ts'
-import { temporaryFolder } from './temporary-folder.ts'
+import { temporaryFolder, type OnEnd } from './temporary-folder.ts'
 
 /** The command line as `npm run build` made it. */
 export const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.js')
@@ -163,6 +163,8 @@ export interface SiteOptions extends Partial<SimulatorOptions> {
   readonly events?: number
   /** Further lines of the pipeline file. */
   readonly pipelineLines?: readonly string[]
+  /** As of temporaryFolder. */
+  readonly onEnd?: OnEnd
 }
 
 /** The made-up world of a site: two years up to today and a month more. */
@@ -189,19 +191,19 @@ export function eventsOfTheWorld(companies = 8): number {
   return keys.size
 }
 
-/** Opens a site that closes with the test. */
+/** Opens a site that closes with the test, or where `onEnd` says. */
 export async function openSite(options: SiteOptions = {}) {
-  const { companies, events, pipelineLines = [], ...simulatorOptions } = options
+  const { companies, events, pipelineLines = [], onEnd = onTestFinished, ...others } = options
   const world = { ...(companies && { companies }), ...(events && { events }) }
   const clock = shiftedClock(realClock)
   const simulator = await startSimulator({
     source: createWorld(worldOf(world)),
     clock,
     apiKeys: [KEY],
-    ...simulatorOptions,
+    ...others,
   })
-  onTestFinished(() => simulator.close())
-  const folder = temporaryFolder()
+  onEnd(() => simulator.close())
+  const folder = temporaryFolder(onEnd)
   const organizations = join(folder, 'organizations.csv')
   writeOrganizationsFile(organizations, simulator.organizations())
   const pipeline = join(folder, 'test.yaml')

@@ -3,10 +3,19 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 
 /** Calls what it is given when a test ends, or all tests of a file that share something. */
-export type OnEnd = (end: () => void) => void
+export type OnEnd = (end: () => Promise<void> | void) => void
+
+/** Calls it when all tests of this file, or of this `describe`, have ended. */
+export function onTestsFinished(): OnEnd {
+  const ends: Parameters<OnEnd>[0][] = []
+  afterAll(async () => {
+    for (const end of ends) await end()
+  })
+  return (end) => void ends.push(end)
+}
 
 /**
  * Creates an empty folder that is removed when the test ends, with everything next to it, such as a journal's seals.
