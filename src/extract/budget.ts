@@ -7,7 +7,6 @@ import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
-import type { ExtractOptions } from './options.ts'
 
 export interface BudgetOptions {
   /** Of this run. `limit` in credits, null for none; `spent` before it was killed or resumed. */
@@ -62,19 +61,6 @@ export class BudgetReachedError extends JobtideError {
     })
   }
 }
-
-/** The budget of a run, of which its earlier attempts have spent some. @param price as in {@link BudgetOptions} */
-export function budgetOf(
-  { run, creditsLimit: limit, monthlyCredits: month, clock }: BudgetedRun,
-  price: number,
-  serviceNow: BudgetOptions['serviceNow'] = () => null,
-): Budget {
-  const spent = run.creditsCommitted - run.creditsAtLastStop
-  const now = () => clock.now()
-  return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
-}
-
-type BudgetedRun = Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>
 
 export class Budget {
   readonly #options: BudgetOptions

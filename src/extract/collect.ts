@@ -27,11 +27,11 @@ import { sha256Hex } from '../support/hash.ts'
 import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
-import { budgetOf, type Budget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
 import { UnansweredError, noAttempts, respectStoredRetryAfter } from './retries.ts'
-import { Workers } from './workers.ts'
+import { Workers, budgetOf } from './workers.ts'
 
 export interface CollectOptions extends Omit<
   ExtractOptions,

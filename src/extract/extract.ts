@@ -21,7 +21,7 @@ import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { budgetOf, type Budget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import { KnownNames, hasUrls } from './names.ts'
 import { EndlessListError, PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
@@ -30,7 +30,7 @@ import { fractionOf, pagesToBuy, project, type Projection } from './projection.t
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { respectStoredRetryAfter } from './retries.ts'
 import { UntrackedCompanies, isNamed } from './untracked.ts'
-import { Workers } from './workers.ts'
+import { Workers, budgetOf } from './workers.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.

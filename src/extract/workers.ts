@@ -1,7 +1,10 @@
-/** Several workers at the requests of one run: the first error stops the others, and is thrown when all have ended. */
+/** What job changes and other endpoints share: the workers of a run, and its budget. */
 
 import PQueue from 'p-queue'
+import { Budget, type BudgetOptions } from './budget.ts'
+import type { ExtractOptions } from './options.ts'
 
+/** Several workers at the requests of one run: the first error stops the others, and is thrown when all have ended. */
 export class Workers {
   /** The signal of what ends the run, from outside or because of an error. */
   readonly stop: AbortSignal
@@ -39,3 +42,16 @@ export class Workers {
     if (this.#failure !== null) throw this.#failure.error
   }
 }
+
+/** The budget of a run, of which its earlier attempts have spent some. @param price as in {@link BudgetOptions} */
+export function budgetOf(
+  { run, creditsLimit: limit, monthlyCredits: month, clock }: BudgetedRun,
+  price: number,
+  serviceNow: BudgetOptions['serviceNow'] = () => null,
+): Budget {
+  const spent = run.creditsCommitted - run.creditsAtLastStop
+  const now = () => clock.now()
+  return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
+}
+
+type BudgetedRun = Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>
