@@ -43,7 +43,7 @@ export class Workers {
   }
 }
 
-/** The budget of a run, of which its earlier attempts have spent some. @param price as in {@link BudgetOptions} */
+/** The budget of a run, less what its earlier attempts have spent. @param price as in {@link BudgetOptions} */
 export function budgetOf(
   { run, creditsLimit: limit, monthlyCredits: month, clock }: BudgetedRun,
   price: number,
