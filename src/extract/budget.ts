@@ -83,6 +83,11 @@ export class Budget {
     return this.#spent
   }
 
+  /** Of these, the credits since this budget began. */
+  get spentNow(): number {
+    return this.#spent - this.#options.run.spent
+  }
+
   /**
    * Reserves the price of one page. Waits while other requests may still release theirs.
    * @throws BudgetReachedError when no request in flight can release enough

@@ -3,7 +3,6 @@
  * in order. It never asks for data that is in the journal, and knows endpoints only by their declaration.
  */
 
-import PQueue from 'p-queue'
 import {
   filterErrorsIn,
   type Endpoint,
@@ -28,10 +27,11 @@ import { sha256Hex } from '../support/hash.ts'
 import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
-import { Budget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
 import { UnansweredError, noAttempts, respectStoredRetryAfter } from './retries.ts'
+import { Workers, budgetOf } from './workers.ts'
 
 export interface CollectOptions extends Omit<
   ExtractOptions,
@@ -81,10 +81,7 @@ class Collection {
   readonly #options: CollectOptions
   readonly #buyer: RequestBuyer
   readonly #budget: Budget
-  readonly #creditsBefore: number
-  readonly #halt = new AbortController()
-  readonly #stop: AbortSignal
-  #failure: { readonly error: unknown } | null = null
+  readonly #workers: Workers
   /** Items to request again in this run. */
   #later: Unanswered[] = []
   /** Items to leave to the next run. */
@@ -104,33 +101,29 @@ class Collection {
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
-    const { run, creditsLimit, monthlyCredits, clock, endpoint } = options
+    const { run, concurrency, endpoint } = options
     this.#options = options
-    this.#stop = AbortSignal.any([options.stop, this.#halt.signal])
-    this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
+    this.#workers = new Workers(concurrency, options.stop)
     const prices = [...run.lookups.values()].map(
       ({ lookup }) => endpoint.price(lookup.request).most,
     )
-    this.#budget = new Budget({
-      run: { limit: creditsLimit, spent: this.#creditsBefore },
-      ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
-      price: Math.max(1, ...prices),
-      now: () => clock.now(),
-    })
-    const buying = { ...options, stop: this.#stop }
+    this.#budget = budgetOf(options, Math.max(1, ...prices))
+    const buying = { ...options, stop: this.#workers.stop }
     this.#buyer = new RequestBuyer(run.started.run_id, this.#budget, buying, endpoint.path)
   }
 
   async run(): Promise<ExtractProgress> {
-    const { run, stop, concurrency, clock } = this.#options
+    const { run, stop, clock } = this.#options
     respectStoredRetryAfter(this.#options)
     const open = [...run.lookups.values()].filter(({ isDone }) => !isDone)
     this.#done = run.lookups.size - open.length
     // Unfinished items come first, so that a small budget finishes something.
     let wanted = [...open.filter(isLookupBegun), ...open.filter((lookup) => !isLookupBegun(lookup))]
     for (this.#round = 1; wanted.length > 0; this.#round += 1) {
-      if (this.#round > 1) await clock.sleep(LATER_WAIT_MS * this.#round, this.#stop)
-      await this.#ask(wanted, concurrency)
+      if (this.#round > 1) await clock.sleep(LATER_WAIT_MS * this.#round, this.#workers.stop)
+      this.#wanted = wanted.length
+      for (const lookup of wanted) this.#workers.add(() => this.#work(lookup))
+      await this.#workers.idle()
       wanted = this.#round < ROUNDS ? this.#later.map(({ history }) => history) : []
       if (wanted.length === 0) this.#left.push(...this.#later)
       this.#later = []
@@ -148,14 +141,6 @@ class Collection {
     return this.#progress()
   }
 
-  async #ask(wanted: readonly LookupHistory[], concurrency: number): Promise<void> {
-    this.#wanted = wanted.length
-    const queue = new PQueue({ concurrency })
-    for (const lookup of wanted) void queue.add(() => this.#work(lookup))
-    await queue.onIdle()
-    if (this.#failure !== null) throw this.#failure.error
-  }
-
   /** Whether any item of the run was answered, now or before the run was resumed. */
   #isWell(): boolean {
     return this.#isAnswered || this.#done > 0
@@ -170,9 +155,7 @@ class Collection {
     return { attempts: isOneOfMany ? attempts : null, isWell, isAgain }
   }
 
-  // The first error stops the others, and is thrown when all have ended.
   async #work(history: LookupHistory): Promise<void> {
-    if (this.#stop.aborted) return
     try {
       await this.#read(history)
     } catch (error) {
@@ -183,14 +166,9 @@ class Collection {
         this.#report()
         return
       }
-      if (error instanceof UnansweredError && this.#goesOnWithout(history, error)) return
-      this.#fail(error instanceof UnansweredError ? error.cause : error)
+      if (!(error instanceof UnansweredError)) throw error
+      if (!this.#goesOnWithout(history, error)) throw error.cause
     }
-  }
-
-  #fail(error: unknown): void {
-    this.#failure ??= { error }
-    this.#halt.abort(error)
   }
 
   /** Leaves one item for later, or for the next run. @returns false if too many are unanswered and the run must end */
@@ -337,7 +315,7 @@ class Collection {
       batches: run.lookups.size,
       pages: this.#pages,
       events: this.#items,
-      credits: this.#budget.spent - this.#creditsBefore,
+      credits: this.#budget.spentNow,
       projection: null,
       quarantined: [
         ...this.#refused,

@@ -4,7 +4,6 @@
  * knows nothing about the warehouse.
  */
 
-import PQueue from 'p-queue'
 import { BadRequestError } from '../api/errors.ts'
 import { shortened } from '../api/schemas.ts'
 import {
@@ -22,7 +21,7 @@ import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { Budget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import { KnownNames, hasUrls } from './names.ts'
 import { EndlessListError, PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
@@ -31,6 +30,7 @@ import { fractionOf, pagesToBuy, project, type Projection } from './projection.t
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { respectStoredRetryAfter } from './retries.ts'
 import { UntrackedCompanies, isNamed } from './untracked.ts'
+import { Workers, budgetOf } from './workers.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
@@ -50,13 +50,10 @@ const NOT_TRACKED = 'company not tracked'
 
 class Extraction {
   readonly #options: ExtractOptions
-  readonly #queue: PQueue
+  readonly #workers: Workers
   readonly #buyer: PageBuyer
   readonly #untracked: UntrackedCompanies
   readonly #budget: Budget
-  readonly #halt = new AbortController()
-  /** Aborted by whatever ends the run, from outside or by an error. */
-  readonly #stop: AbortSignal
   /** Batches being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
@@ -66,30 +63,21 @@ class Extraction {
   #batches: BatchHistory[]
   /** Computed when a batch ends instead of for each page, because it reads all batches. */
   #projection: Projection | null
-  readonly #creditsBefore: number
   readonly #names: KnownNames
-  #failure: { readonly error: unknown } | null = null
   #pages = 0
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const { run, creditsLimit, monthlyCredits, pagePrice = 0, clock } = options
+    const { run, pagePrice = 0, concurrency } = options
     const { run_id: runId } = run.started
     this.#options = options
     this.#names = new KnownNames(options.run.batches.values(), options.ids)
     this.#batches = [...run.batches.values()].filter(isKept)
     this.#projection = project(this.#batches)
-    this.#stop = AbortSignal.any([options.stop, this.#halt.signal])
-    this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
-    this.#budget = new Budget({
-      run: { limit: creditsLimit, spent: this.#creditsBefore },
-      ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
-      price: Math.max(pagePrice, CREDITS_PER_PAGE),
-      now: () => clock.now(),
-      serviceNow: () => this.#buyer.heardTime,
-    })
-    this.#queue = new PQueue({ concurrency: options.concurrency })
-    this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#stop })
+    this.#workers = new Workers(concurrency, options.stop)
+    const price = Math.max(pagePrice, CREDITS_PER_PAGE)
+    this.#budget = budgetOf(options, price, () => this.#buyer.heardTime)
+    this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#workers.stop })
     this.#untracked = new UntrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
     )
@@ -111,30 +99,21 @@ class Extraction {
     for (const isByUrl of [true, false]) {
       const next = others.filter(({ batch }) => hasUrls(batch) === isByUrl)
       for (const history of shuffled(next, this.#options.random)) this.#enqueue(history)
-      await this.#queue.onIdle()
+      await this.#workers.idle()
     }
-    if (this.#failure !== null) throw this.#failure.error
     stop.throwIfAborted()
     return this.#progress()
   }
 
   #enqueue(history: BatchHistory, priority = 0): void {
-    void this.#queue.add(() => this.#work(history), { priority })
-  }
-
-  // The first error stops the others and is thrown when all have ended.
-  async #work(history: BatchHistory): Promise<void> {
-    if (this.#stop.aborted) return
-    try {
+    const work = () => {
       this.#begun.add(history)
-      await this.#read(history)
-    } catch (error) {
-      this.#failure ??= { error }
-      this.#halt.abort(error)
-    } finally {
+      return this.#read(history)
+    }
+    this.#workers.add(work, priority, () => {
       this.#begun.delete(history)
       this.#progressed.notifyAll()
-    }
+    })
   }
 
   /** Reads a batch to its end, or replaces it with other batches. */
@@ -179,7 +158,7 @@ class Extraction {
     const { batch, pages } = history
     if (batch.was_endless === true) throw new EndlessListError(DISORDERED, batch.batch_id)
     // A later run continues a begun batch, but would plan its replacement again and buy the pages a third time.
-    const reservation = await this.#budget.reserve(this.#stop)
+    const reservation = await this.#budget.reserve(this.#workers.stop)
     reservation.settle(0)
     this.#options.logger.warn({ batch: batch.batch_id, pages }, 'list_read_again')
     await this.#replace(history, fromPage1(batch), 'events came on two pages')
@@ -192,13 +171,13 @@ class Extraction {
     if (isStale(history, this.#buyer.serviceTime)) restartBatch(history)
     // Requested again after 1, 4 and 9 seconds: a momentary fault may be over by then.
     const waitMs = again === null ? refetchCount(history) ** 2 * SECOND : SECOND
-    if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#stop)
+    if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#workers.stop)
     return history.pages === 0 ? 1 : (again ?? history.pages + 1)
   }
 
   /** Waits until the remaining budget is expected to cover the batches that began before, and this one. */
   async #untilPayable(history: BatchHistory): Promise<void> {
-    while (!this.#isPayable(history)) await this.#progressed.wait(this.#stop)
+    while (!this.#isPayable(history)) await this.#progressed.wait(this.#workers.stop)
   }
 
   #isPayable(history: BatchHistory): boolean {
@@ -319,7 +298,7 @@ class Extraction {
       batches: this.#batches.length,
       pages: this.#pages,
       events: this.#events,
-      credits: this.#budget.spent - this.#creditsBefore,
+      credits: this.#budget.spentNow,
       projection: this.#projection,
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,

@@ -123,16 +123,19 @@ describe.each(groups)(
       expect(differing, 'tables of expected.json that differ').not.toEqual([])
     })
 
-    it.skipIf(of !== ofOne)('and no other case does', () => {
-      const differing = cases
-        .filter(({ mark }) => !marks.has(mark))
-        .flatMap(({ folder, mark }) =>
-          [...readExpected(folder)].flatMap(([table, rows]) =>
-            made.has(table) && isOther(table, mark, rows) ? `${table} of ${folder}` : [],
-          ),
-        )
-      expect(differing).toEqual([])
-    })
+    // Without a rule about the day of the data any case may.
+    if (of === ofOne) {
+      it('and no other case does', () => {
+        const differing = cases
+          .filter(({ mark }) => !marks.has(mark))
+          .flatMap(({ folder, mark }) =>
+            [...readExpected(folder)].flatMap(([table, rows]) =>
+              made.has(table) && isOther(table, mark, rows) ? `${table} of ${folder}` : [],
+            ),
+          )
+        expect(differing).toEqual([])
+      })
+    }
 
     const isOther = (table: string, mark: string, rows: readonly Row[]) =>
       JSON.stringify(readable(made.get(table) ?? new Map(), mark, rows)) !== JSON.stringify(rows)

@@ -26,16 +26,52 @@ const OF_ENDPOINTS = new Set(
   readModelFiles().flatMap(({ name, endpoints = [] }) => (endpoints.length > 0 ? name : [])),
 )
 
+const anyCondition = <T extends string>(...values: T[]) =>
+  fc.option(fc.subarray(values, { minLength: 1 }).map((some) => `,${some.join()},`))
+const anyEntry = fc.record({
+  world: fc.nat({ max: WORLDS_AT_ONCE - 1 }),
+  pipeline: fc.constantFrom('nightly', 'weekly'),
+  watch_list: fc.constantFrom('one', 'two'),
+  kind: fc.constantFrom('profile_id', 'name', 'organization_id'),
+  nth: fc.integer({ min: 1, max: 4 }),
+  changes: anyCondition('joined', 'left', 'promoted'),
+  levels: anyCondition('mid', 'senior', 'vp', 'unknown'),
+})
+type Entry = typeof anyEntry extends fc.Arbitrary<infer T> ? T : never
+/** Watch-lists of each night. */
+const anyLists = fc.array(fc.array(anyEntry, { minLength: 40, maxLength: 80, size: 'max' }), {
+  minLength: NIGHTS + 1,
+  maxLength: NIGHTS + 1,
+})
+
 describe('a night', () => {
-  it(`of ${WORLDS} random worlds through ${NIGHTS} nights gives the tables of a build from scratch`, async () => {
-    await forWorlds(async (worlds, warehouse) => {
-      for (let night = 0; night <= NIGHTS; night += 1) {
-        worlds.take(night)
-        await worlds.put(warehouse, night > 0)
-        const report = await build(warehouse)
-        expect(report.fullRefreshReason === null).toBe(night > 0)
-      }
+  it(`of ${WORLDS} random worlds through ${NIGHTS} nights, with other watch-lists each time, gives the tables of a build from scratch`, async () => {
+    const some = { minLength: WORLDS_AT_ONCE, maxLength: WORLDS_AT_ONCE, size: 'max' } as const
+    const anyHistories = fc.array(anyHistory, some)
+    const hits: number[] = []
+    const property = fc.asyncProperty(anyHistories, anyLists, async (histories, lists) => {
+      const worlds = new Worlds(histories)
+      await inMemory(async (warehouse) => {
+        for (const [night, entries] of lists.entries()) {
+          worlds.take(night)
+          await worlds.put(warehouse, night > 0)
+          await watch(warehouse, entries)
+          const report = await build(warehouse)
+          expect(report.fullRefreshReason === null).toBe(night > 0)
+        }
+        hits.push(await warehouse.number('select count(*) from watch_hits'))
+        await inMemory(async (scratch) => {
+          await worlds.put(scratch, false)
+          await watch(scratch, lists.at(-1) ?? [])
+          await build(scratch)
+          expect(await contentsOf(warehouse)).toEqual(await contentsOf(scratch))
+          expect(await temporariesOf(warehouse)).toEqual([])
+        })
+      })
     })
+    const numRuns = Math.ceil(WORLDS / WORLDS_AT_ONCE)
+    await fc.assert(property, { numRuns, endOnFailure: true })
+    expect(Math.max(...hits)).toBeGreaterThan(5)
   }, 600_000)
 })
 
@@ -153,25 +189,20 @@ describe('6 nights of three organisations, a second id of a fourth, and an annou
   }, 600_000)
 })
 
-/** Compares, for some random worlds at a time, what `make` builds of them with a build from scratch. */
-async function forWorlds(
-  make: (worlds: Worlds, warehouse: Warehouse) => Promise<void>,
-): Promise<void> {
-  const some = { minLength: WORLDS_AT_ONCE, maxLength: WORLDS_AT_ONCE, size: 'max' } as const
-  const property = fc.asyncProperty(fc.array(anyHistory, some), async (histories) => {
-    const worlds = new Worlds(histories)
-    await inMemory(async (warehouse) => {
-      await make(worlds, warehouse)
-      await inMemory(async (scratch) => {
-        await worlds.put(scratch, false)
-        await build(scratch)
-        expect(await contentsOf(warehouse)).toEqual(await contentsOf(scratch))
-        expect(await temporariesOf(warehouse)).toEqual([])
-      })
-    })
+async function watch(warehouse: Warehouse, lists: readonly Entry[]): Promise<void> {
+  const letter = (nth: number) => 'abcd'[nth - 1] ?? ''
+  await warehouse.run('delete from ops.watch_entries')
+  await warehouse.append('ops.watch_entries', {
+    pipeline: lists.map(({ pipeline }) => pipeline),
+    watch_list: lists.map((one) => one.watch_list),
+    entry: lists.map((_, index) => index + 1),
+    kind: lists.map(({ kind }) => kind),
+    listed_as: lists.map(({ kind, world, nth }) =>
+      kind === 'name' ? letter(nth) : `w${world}${kind === 'profile_id' ? 'p' : 'o'}${nth}`,
+    ),
+    changes: lists.map(({ changes }) => changes),
+    levels: lists.map(({ levels }) => levels),
   })
-  const numRuns = Math.ceil(WORLDS / WORLDS_AT_ONCE)
-  await fc.assert(property, { numRuns, endOnFailure: true })
 }
 
 function build(warehouse: Warehouse): Promise<BuildReport> {
