@@ -159,6 +159,15 @@ it.each([
   })
 })
 
+it('a file that cannot be made is told as a full disk', () => {
+  const text = 'IO Error: Cannot open file "/nowhere/scratch/x.parquet": No space left on device'
+  expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
+    name: 'StorageError',
+    exitCode: 9,
+    message: 'jobtide.duckdb: the disk is full (ENOSPC)',
+  })
+})
+
 it('no room for what does not fit into memory is exit 9, also where a log is read again, and no damage', () => {
   const room = 'failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).'
   for (const text of [
