@@ -45,6 +45,8 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
 const TAKEN: Readonly<Record<string, string>> = {
   EADDRINUSE: 'in use by another program',
   EACCES: 'this account may not listen there',
+  EADDRNOTAVAIL: 'no network of this machine has that address',
+  ENOTFOUND: 'no host has that name',
   ENOENT: 'its folder is not there',
 }
 
@@ -54,7 +56,7 @@ function listen(server: Server, where: ListenOptions, name: string): Promise<voi
       const why = TAKEN[systemCode(error) ?? ''] ?? messageOf(error)
       reject(
         new ConfigError(`${name}: ${why}`, {
-          hint: 'Name another one; --port 0 and --health-port 0 take any free port.',
+          hint: 'Name another host, port or path; --port 0 and --health-port 0 take any free port.',
           cause: error,
         }),
       )
