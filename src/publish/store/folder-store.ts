@@ -305,9 +305,10 @@ function guarded<T>(path: string, work: () => T): T {
 
 function asPublishError(error: unknown, path: string): PublishError {
   if (error instanceof PublishError) return error
-  const told = asStorageError(error, path)
-  const words = told instanceof StorageError ? told.message : `${path}: ${messageOf(error)}`
   const code = systemCode(error) ?? ''
+  const told = asStorageError(error, path)
+  const why = code === 'ENOENT' ? 'its folder is gone (ENOENT)' : messageOf(error)
+  const words = told instanceof StorageError ? told.message : `${path}: ${why}`
   // Of this process or machine: another folder would not help.
   const hint = code === 'EMFILE' || code === 'ENFILE' ? { hint: storageHint(code) } : {}
   return new PublishError(`the snapshot folder refused ${words}`, { ...hint, cause: error })

@@ -38,6 +38,7 @@ describe('a folder of objects', () => {
   it.each([
     ['ENOSPC', 'the disk is full', undefined],
     ['EACCES', 'permission denied', undefined],
+    ['ENOENT', 'its folder is gone', undefined],
     ['EMFILE', 'this process has too many files open', /^Raise the limit of open files/],
   ])('ends with 7 on %s, says %s, and holds nothing of the object', async (code, words, hint) => {
     const folder = temporaryFolder()
