@@ -46,7 +46,7 @@ export function unreachableError(obstacle: Obstacle, reason: string): JobtideErr
 }
 
 const NOT_ACCEPTED_HINT =
-  'Nothing was charged. Correct what the service names in the pipeline file, the list or the filters. If they are right, report this text.'
+  'Nothing was charged for this request. Correct what the service names in the pipeline file, the list or the filters. If they are right, report this text.'
 
 function notAccepted(status: number): string {
   return `the service did not accept the request (${status})`
@@ -74,7 +74,7 @@ export function refusalOf(status: number, serverMessage: string, url: string): J
   const [exitCode, what, hint] = (status === 403 ? notInPlan(url) : REFUSALS[status]) ?? [
     EXIT.usage,
     `unexpected answer ${status} from ${url}`,
-    'Check that JOBTIDE_BASE_URL is the address of the job-change service. Nothing was charged.',
+    'Check that JOBTIDE_BASE_URL is the address of the job-change service. Nothing was charged for this request.',
   ]
   const context = { status }
   return new JobtideError(exitCode, `${what}: ${shortened(serverMessage)}`, { hint, context })
@@ -87,7 +87,7 @@ function notInPlan(url: string): Refusal {
   return [
     EXIT.refused,
     `the plan of this API key does not include ${data} (403)`,
-    'Ask the provider to add this data to the plan, or use another key. Nothing was charged.',
+    'Ask the provider to add this data to the plan, or use another key. Nothing was charged for this request.',
   ]
 }
 
@@ -95,7 +95,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: [
     EXIT.refused,
     'the service refused the API key (401)',
-    'Check JOBTIDE_API_KEY, or the file that JOBTIDE_API_KEY_FILE names. Nothing was charged.',
+    'Check JOBTIDE_API_KEY, or the file that JOBTIDE_API_KEY_FILE names, and run the same command again: it continues where it stopped. Nothing was charged for this request.',
   ],
   402: [
     EXIT.budget,

@@ -124,10 +124,13 @@ export async function findCommand(
       table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
       [
         notFilterFact(notFilters),
-        read.isCut && [
-          'more',
-          `not read: this list holds the first ${countText(read.pages, 'page')}; ${moreBy(read.pages, pages)}`,
-        ],
+        isWhole &&
+          read.isCut &&
+          // Another end of the list is the service's: it repeated a page.
+          (read.pages >= pages || run.extract.pages === 0) && [
+            'more',
+            `not read: this list ends after page ${numberText(read.pages)}; ${moreBy(read.pages, pages)}`,
+          ],
         file !== undefined &&
           !isWhole &&
           (before === null ? ['not written', file] : ['kept', `${file}, as it was`]),

@@ -208,7 +208,7 @@ export function loadText(load: LoadReport): string {
   ].filter(Boolean)
   const names = namesText(newUnknownFields, ' (ops.unknown_fields)')
   const unknown = names === '' ? '' : `; unknown fields, kept in the journal: ${names}`
-  const others = `${countText(answers, 'answer')} of other endpoints${unknown}`
+  const others = `${countText(answers, 'row')} of other endpoints${unknown}`
   if (answers > 0 && sightings === 0 && rejected === 0) return others
   return inserted === 0 && updated === 0
     ? `nothing new: no row changed (${seen.join(', ')})${unknown}`

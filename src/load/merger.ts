@@ -13,7 +13,7 @@ import { loadSql } from './rows.ts'
 export interface LoadReport {
   /** Pages read from the journal. */
   readonly pages: number
-  /** Answers of other endpoints, and deliveries. */
+  /** Rows of table answers: answers of other endpoints, and what deliveries brought. */
   readonly answers: number
   /** Events received, including repeats. */
   readonly sightings: number

@@ -3,7 +3,7 @@
  * JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
-import { statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
 
@@ -124,10 +124,13 @@ export function asStorageError(error: unknown, subject: string): unknown {
 
 /** Whether the disk has space but no file can be created: `df -i` shows it. */
 function hasNoInodes(error: unknown): boolean {
-  const { path } = Object(error) as NodeJS.ErrnoException
+  const { path, dest } = Object(error) as NodeJS.ErrnoException & { readonly dest?: string }
   if (path === undefined) return false
+  // A folder of it may be what could not be made.
+  let folder = dirname(dest ?? path)
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
   try {
-    const { bavail, files, ffree } = statfsSync(dirname(path))
+    const { bavail, files, ffree } = statfsSync(folder)
     return bavail > 0 && files > 0 && ffree === 0
   } catch {
     return false

@@ -15,7 +15,7 @@ export async function listenAt(server: Server, host: string, port: number): Prom
       const why = TAKEN[systemCode(error) ?? ''] ?? messageOf(error)
       reject(
         new ConfigError(`${host} port ${port}: ${why}`, {
-          hint: 'Name another one; --port 0 and --health-port 0 take any free port.',
+          hint: 'Name another host or port; --port 0 and --health-port 0 take any free port.',
           cause: error,
         }),
       )
@@ -30,6 +30,8 @@ export async function listenAt(server: Server, host: string, port: number): Prom
 const TAKEN: Readonly<Record<string, string>> = {
   EADDRINUSE: 'in use by another program',
   EACCES: 'this account may not listen there',
+  EADDRNOTAVAIL: 'no network of this machine has that address',
+  ENOTFOUND: 'no host has that name',
 }
 
 /** Ends the server with its connections; resolves when it has. */

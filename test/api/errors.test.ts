@@ -12,3 +12,11 @@ it.each([
   expect(error.message).toBe(`the plan of this API key does not include ${data} (403): upgrade`)
   expect(error.exitCode).toBe(3)
 })
+
+it.each([301, 400, 401, 402, 403, 404, 422])(
+  '%i says of its own request alone that it was free: pages before it were paid for',
+  (status) => {
+    const { hint = '' } = refusalOf(status, 'no', 'https://service.example/api/v1/company')
+    expect(hint.toLowerCase()).toContain('nothing was charged for this request')
+  },
+)

@@ -143,6 +143,8 @@ describe('find', () => {
     expect(begun).toMatchObject({ exitCode: 2, requests: 2, thrown: null })
     expect(begun.document).toMatchObject({ credits: 5, output: null, found: [{}, {}] })
     expect(begun.text).toContain(`not written  ${site.output}`)
+    // The same command goes on: nothing else reads more.
+    expect(begun.text).not.toContain('not read')
     const whole = await site.find('companies', first, second)
     expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
   })
@@ -153,14 +155,14 @@ describe('find', () => {
       200,
       { data: { items: [{ id }], total: 3, total_pages: 3 }, credit_used: 5 },
     ])
-    const more = (read: string) => `more     not read: this list holds the first ${read}`
+    const more = 'more     not read: this list ends after page'
     const one = await site.findPages(1, 1, ...pages)
     expect(one).toMatchObject({ requests: 1, document: { pages: 1, more: true } })
-    expect(one.text).toContain(`${more('1 page')}; --pages N --refresh-days 0 reads more`)
+    expect(one.text).toContain(`${more} 1; --pages N --refresh-days 0 reads more`)
     const kept = await site.findPages(2, 1, ...pages)
     expect(kept).toMatchObject({ requests: 0, document: { pages: 1, more: true } })
     const how = '--refresh-days 0 reads it again, up to page 2'
-    expect(kept.text).toContain(`${more('1 page')}; ${how}`)
+    expect(kept.text).toContain(`${more} 1; ${how}`)
     const two = await site.findPages(2, 0, ...pages)
     expect(two).toMatchObject({ requests: 2, document: { pages: 2, more: true } })
     const all = await site.findPages(3, 0, ...pages)

@@ -106,7 +106,7 @@ describe('a pipeline over job postings', () => {
     const run = await site.run(...lines)
     expect(run).toMatchObject({ exitCode: 0, document: { extract: { credits: 2 } } })
     expect(run.text).toContain('no id: row 2 of for_each: job_id: expected the id or the address')
-    expect(run.text).toMatch(/loaded +2 answers of other endpoints\n/)
+    expect(run.text).toMatch(/loaded +2 rows of other endpoints\n/)
     expect(run.document).toMatchObject({ load: { answers: 2, events: 0 } })
     const none = await site.run(...linesFor(['no id', 'none']))
     expect(none).toMatchObject({

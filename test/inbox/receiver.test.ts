@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -211,5 +212,14 @@ describe('a receiver with a secret', () => {
     const { post } = await receiving(signedWith('base64', 'X-Own-Signature'))
     const headers = { 'x-own-signature': signatureOf(DELIVERY, 'base64') }
     expect((await post(DELIVERY, headers)).status).toBe(200)
+  })
+})
+
+it('says with exit 2 that a host is of no network here, and what to name instead', async () => {
+  const server = createServer()
+  await expect(listenAt(server, '192.0.2.1', 0)).rejects.toMatchObject({
+    exitCode: 2,
+    message: '192.0.2.1 port 0: no network of this machine has that address',
+    hint: expect.stringContaining('Name another host, port or path'),
   })
 })

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { getSystemErrorName } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { StorageError, asStorageError, onDisk } from '../../src/support/errors.ts'
+import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import { systemError } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -49,6 +50,14 @@ describe('asStorageError', () => {
       expect(() => onDisk('journal', write)).toThrow(
         'journal: the disk has no inodes left, so no file can be created (ENOSPC)',
       )
+      const room = 'the disk has no inodes left, so no file can be created (ENOSPC)'
+      const makeFolders = () => mkdirSync(join(folder, 'a', 'b'), { recursive: true })
+      expect(() => onDisk('journal', makeFolders)).toThrow(`journal: ${room}`)
+      // The engine says so in its own words.
+      const engine = `IO Error: Cannot open file "${join(folder, 'a', 'x')}": No space left on device`
+      expect(asWarehouseError(new Error(engine), 'jobtide.duckdb')).toMatchObject({
+        message: `jobtide.duckdb: ${room}`,
+      })
     },
   )
 

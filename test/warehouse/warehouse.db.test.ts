@@ -159,6 +159,15 @@ it.each([
   })
 })
 
+it('a file that cannot be made is told as a full disk', () => {
+  const text = 'IO Error: Cannot open file "/nowhere/scratch/x.parquet": No space left on device'
+  expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
+    name: 'StorageError',
+    exitCode: 9,
+    message: 'jobtide.duckdb: the disk is full (ENOSPC)',
+  })
+})
+
 it('no disk space to spill is exit 9 instead of damage, even while a log is replayed', () => {
   const room = 'failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).'
   for (const text of [

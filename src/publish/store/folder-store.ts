@@ -24,7 +24,13 @@ import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory, linkOnce, makeFolder, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
-import { asStorageError, messageOf, systemCode } from '../../support/errors.ts'
+import {
+  StorageError,
+  asStorageError,
+  messageOf,
+  storageHint,
+  systemCode,
+} from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { DAY, SECOND } from '../../support/units.ts'
@@ -299,7 +305,11 @@ function guarded<T>(path: string, work: () => T): T {
 
 function asPublishError(error: unknown, path: string): PublishError {
   if (error instanceof PublishError) return error
-  return new PublishError(`the snapshot folder refused ${path}: ${messageOf(error)}`, {
-    cause: error,
-  })
+  const code = systemCode(error) ?? ''
+  const told = asStorageError(error, path)
+  const why = code === 'ENOENT' ? 'its folder is gone (ENOENT)' : messageOf(error)
+  const words = told instanceof StorageError ? told.message : `${path}: ${why}`
+  // Of this process or machine: another folder would not help.
+  const hint = code === 'EMFILE' || code === 'ENFILE' ? { hint: storageHint(code) } : {}
+  return new PublishError(`the snapshot folder refused ${words}`, { ...hint, cause: error })
 }

@@ -11,11 +11,11 @@ import { DAY, HOUR } from '../../../src/support/units.ts'
 import { replaceBuiltins, systemError } from '../../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
-let isFull = false
+let fault: string | null = null
 const real = copyFile
 replaceBuiltins(promises, {
   copyFile: async (...args) => {
-    if (isFull) throw systemError('ENOSPC', 'copyfile')
+    if (fault !== null) throw systemError(fault, 'copyfile')
     return real(...args)
   },
 })
@@ -35,16 +35,22 @@ describe('a folder of objects', () => {
     expect(readdirSync(join(folder, '.incoming'))).toEqual([])
   })
 
-  it('on a full disk ends with 7 and holds nothing of the object', async () => {
+  it.each([
+    ['ENOSPC', 'the disk is full', undefined],
+    ['EACCES', 'permission denied', undefined],
+    ['ENOENT', 'its folder is gone', undefined],
+    ['EMFILE', 'this process has too many files open', /^Raise the limit of open files/],
+  ])('ends with 7 on %s, says %s, and holds nothing of the object', async (code, words, hint) => {
     const folder = temporaryFolder()
     const store = openFolderStore(folder, realClock)
     const source = join(temporaryFolder(), 'source')
     writeFileSync(source, 'x')
-    isFull = true
-    onTestFinished(() => void (isFull = false))
+    fault = code
+    onTestFinished(() => void (fault = null))
     await expect(store.putFile('tables/x.parquet', source)).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
-      message: expect.stringMatching(/^the snapshot folder refused .*ENOSPC/),
+      message: `the snapshot folder refused ${join(folder, 'tables/x.parquet')}: ${words} (${code})`,
+      hint: hint && expect.stringMatching(hint),
     })
     expect([readdirSync(folder), readdirSync(join(folder, '.incoming'))]).toEqual([
       ['.incoming'],
