@@ -52,7 +52,7 @@ export function timelinesOf(pair: readonly GivenEvent[]): Timeline[] {
     .filter((one) => one.acts.length > 0)
 }
 
-type Kind = 'main' | 'side' | 'end' | 'advice' | null
+type Kind = 'main' | 'side' | 'seat' | 'end' | 'advice' | null
 
 const understood = new Map<string, UnderstoodTitle>()
 
@@ -67,7 +67,7 @@ export function kindOf(title: string | null): Kind {
   if (title === null) return null
   const { isSideRole, isEndMarker, isAdvisory } = understand(title)
   if (isEndMarker) return 'end'
-  if (isSideRole) return 'side'
+  if (isSideRole) return /works council|betriebsrat/i.test(title) ? 'seat' : 'side'
   return isAdvisory ? 'advice' : 'main'
 }
 
@@ -110,7 +110,12 @@ function withAdvice(all: readonly Kinded[]): Kinded[] {
     const advised = all.filter(({ event }) => time(event) < otherAt)
     ledFrom.push(...advised.map(({ event }) => ({ title: titleOf(event), at: otherAt })))
   }
+  // Who comes to a seat of the staff from a main job keeps that.
+  const isSeatOfJob = all.some(
+    ({ kind, before }) => kind === 'seat' && (before === 'main' || before === 'advice'),
+  )
   const resolved = (kind: Kind, title: string | null, event: GivenEvent): Kind => {
+    if (kind === 'seat') return isSeatOfJob ? 'main' : 'side'
     if (kind !== 'advice') return kind
     const isOutside = ledFrom.some((one) => one.title === title && time(event) <= one.at)
     return isOutside ? 'side' : 'main'

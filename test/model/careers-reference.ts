@@ -178,7 +178,7 @@ function isSameEmployer(a: GivenEvent, b: GivenEvent): boolean {
 function isOfJob(event: GivenEvent): boolean {
   if (event.event_type === 'title_change' || employerKind(event) !== null) return false
   const kind = kindOf(titleOf(event))
-  return kind !== 'side' && kind !== 'end'
+  return kind !== 'side' && kind !== 'seat' && kind !== 'end'
 }
 
 const kindOfEmployer = new Map(pseudoEmployers.map(({ name, kind }) => [name, kind]))

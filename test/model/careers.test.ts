@@ -20,6 +20,7 @@ const aTitle = fc.constantFrom(
   'Software Engineer',
   'Engineering Manager',
   'Board Member',
+  'Works Council Chair',
   'Technical Advisor',
   'CTO',
   'Retired',

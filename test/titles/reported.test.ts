@@ -28,6 +28,15 @@ describe('a title that was reported as read wrong', () => {
     ['Головний бухгалтер', 'manager', true, 'finance'],
     ['エンジニアリングマネージャー', 'manager', true, 'engineering'],
     ['ドライバー', 'mid', false, 'supply_chain'],
+    // What is sought are new graduates.
+    ['新卒採用担当', 'mid', false, 'hr'],
+    ['GP Partner', 'cxo', true, 'healthcare'],
+    ['Foundation Year 2 Doctor', 'entry', false, 'healthcare'],
+    ['Research Software Engineer', 'mid', false, 'engineering'],
+    ['Compliance Monitoring Officer', 'mid', false, 'legal'],
+    ['Police Community Support Officer', 'mid', false, 'other'],
+    ['Délégué pharmaceutique', 'mid', false, 'sales'],
+    ['Trustee Services Manager', 'manager', true, 'operations'],
     ['アルバイト', 'mid', false, 'operations'],
     // German and Dutch controllers are analysts; only "Financial Controller" is one of a kind everywhere.
     ['Controller', 'mid', false, 'finance'],

@@ -8,13 +8,13 @@ const wrong = (titles: string, what: 'isSideRole' | 'isAdvisory', expected: bool
 describe('a role beside a main job', () => {
   it.each([
     'Supervisory Board Member; Chair of the Supervisory Board; Independent Non-Executive Director; NED; Non-Executive Chairman; Member, Board of Trustees; Chair, Audit Committee; Treasurer, Board of Directors; Chair of the Audit and Risk Committee; Alumni Association Board Member; Member of the Youth Advisory Board',
-    'School Governor; School Governor (Finance); Chair of Governors; Trustee; Mentor; Startup Mentor / Angel; Angel Investor; Limited Partner; Volunteer; Volunteer Firefighter; Volunteer Software Developer; Council Member; Keynote Speaker',
+    'School Governor; School Governor (Finance); Chair of Governors; Trustee; Trustee and Treasurer; Lay Member, Audit and Risk Committee; Non-Executive Vice Chairman; Pro Bono Lawyer; Mentor; Startup Mentor / Angel; Angel Investor; Limited Partner; Volunteer; Volunteer Firefighter; Volunteer Software Developer; Council Member; Keynote Speaker',
     'Advisor; Advisor | Investor | Speaker; Advisor & Investor; Advisor to the CEO; Strategic Advisor to the Board; Advisory Board Member; Board Advisor & Angel Investor; Board Member & Strategic Advisor',
     'Aufsichtsrat; Aufsichtsratsmitglied; Mitglied des Beirats; Mitglied des wissenschaftlichen Beirats der ETH; Verwaltungsratspräsident; Präsidentin des Verwaltungsrates; Stiftungsrat; Kassenwart; Administrateur indépendant; Administratrice indépendante; Membre du conseil de surveillance; Bénévole',
     'Consejero independiente; Consejera; Miembro del consejo asesor; Conselheiro; Presidente do Conselho Fiscal; Consigliere di amministrazione; Membro del collegio sindacale; Commissaris; Lid Raad van Commissarissen; Lid van de raad van toezicht',
     'Styrelseledamot; Styrelseordförande; Bestyrelsesmedlem; Bestyrelsesformand; Styremedlem; Hallituksen jäsen; Członek Rady Nadzorczej; Předseda dozorčí rady; Felügyelőbizottsági tag; Yönetim Kurulu Üyesi; Член совета директоров; Член наглядової ради; Μέλος Διοικητικού Συμβουλίου',
     'דירקטורית חיצונית; عضو مجلس الإدارة; स्वतंत्र निदेशक; Komisaris Independen; Thành viên Hội đồng quản trị; กรรมการอิสระ; 社外取締役; 社外監査役; 監査役; 顧問; 사외이사; 감사; 独立董事; 监事',
-    'Works Council Member; Chair of the Works Council; Betriebsrat; Freigestellter Betriebsrat; Betriebsratsvorsitzender; Staff Council Member; Shop Steward; Union Representative; Délégué syndical; Membre du CSE; Delegado sindical; Lid Ondernemingsraad',
+    'Works Council Member; Mitglied des Aufsichtsrats (Arbeitnehmervertreter); Chair of the Works Council; Betriebsrat; Freigestellter Betriebsrat; Betriebsratsvorsitzender; Staff Council Member; Shop Steward; Union Representative; Délégué syndical; Membre du CSE; Delegado sindical; Lid Ondernemingsraad',
     'Web Developer (Volunteer); Web Developer - Volunteer; Youth Football Coach (volunteer); Webentwickler (ehrenamtlich); Développeur web (bénévole); Mentor (pro bono)',
   ])('is %s', (titles) => {
     expect(wrong(titles, 'isSideRole', true)).toEqual([])
@@ -23,7 +23,7 @@ describe('a role beside a main job', () => {
   it.each([
     'Technical Advisor; Senior Advisor; Special Advisor to the Minister; Advisor to the Minister of Finance; Advisor, Public Affairs; Policy Advisor; Financial Advisor; Tax Advisor; Travel Advisor; Asesor; Conseiller clientèle; Steuerberater; Adviseur; 技術顧問',
     'Clerk; Patron; Community Organizer; Sales Advisor; Board Operator; Board Certified Physician; Board Secretary; Vice President, Board Relations; Board Support Specialist; Governor of the State; Governor of the Bank of England; Deputy Governor, Central Bank; Speaker of the House; Member of the European Parliament; City Council Member; Council Tax Officer; Works Council Lawyer; Union Organizer; Works Manager',
-    'Investor Relations Manager; Investment Manager; Open Source Contributor; Volunteer Coordinator; Volunteer Program Manager; Manager (Volunteer Services); Trustee in Bankruptcy; Mentor Teacher; Vocal Coach; Panel Beater; General Partner; Chair, Department of Physics; Member of Technical Staff; Executive Chairman',
+    'Investor Relations Manager; Investment Manager; Open Source Contributor; Volunteer Coordinator; Volunteer Program Manager; Manager (Volunteer Services); Trustee in Bankruptcy; Trustee Services Manager; Corporate Treasurer; Mentor Teacher; Vocal Coach; Panel Beater; General Partner; Chair, Department of Physics; Member of Technical Staff; Executive Chairman',
     'Founder, CEO & Board Member; CTO @ Lumen | Advisor; Managing Director & Board Member; Member of the Executive Board; Member of the Management Board; Vorstandsmitglied; Vorsitzender des Verwaltungsrats und CEO; Membre de la direction; Consejero delegado; Lid van de raad van bestuur; Commissaris van politie; 取締役; 常務取締役; 상무이사',
   ])('is none of %s', (titles) => {
     expect(wrong(titles, 'isSideRole', false)).toEqual([])

@@ -14,6 +14,10 @@ describe('steps of a trade that levels do not tell apart, or tell wrong', () => 
     'Doctorante; ATER; Maîtresse de conférences; Professeure des universités',
     'Doktorand; Wissenschaftlicher Mitarbeiter; Juniorprofessor; W2-Professor; W3-Professor',
     'Attaché de recherche; Chargé de recherche; Directeur de recherche',
+    'Post-doctorante; Chargée de recherche',
+    'Police Constable; Sergeant; Inspector; Chief Inspector; Superintendent',
+    'Polizeimeister; Polizeikommissarin; Polizeioberkommissarin; Polizeihauptkommissar; Polizeirat; Polizeidirektor',
+    'Executive Officer; Higher Executive Officer; Senior Executive Officer; Grade 7',
     'Universitair docent; Universitair hoofddocent; Hoogleraar',
     'Collaborateur comptable; Comptable; Expert-comptable',
     'Investment Banking Analyst; Investment Banking Associate; Vice President, Investment Banking; Director, Investment Banking; Managing Director, Investment Banking',
@@ -39,6 +43,9 @@ describe('steps of a trade that levels do not tell apart, or tell wrong', () => 
   })
 
   it('say nothing against levels elsewhere', () => {
+    expect(compareTitles('Quality Inspector', 'Quality Superintendent').rule).not.toBe(
+      'step_of_ladder',
+    )
     expect(compareTitles('VP Marketing', 'Marketing Director').label).toBe('demotion')
     expect(compareTitles('Senior Analyst', 'Director')).toMatchObject({ rule: 'level' })
     expect(compareTitles('Oberarzt', 'Facharzt').label).toBe('demotion')

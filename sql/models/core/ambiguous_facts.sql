@@ -3,13 +3,15 @@
 -- purpose: Orders these events, and marks those of a side role and those that repeat a fact.
 -- incremental_by: profile_id
 -- note: Every other pair of person and organisation is a single stint, number 1; see stint_events.
--- note: 1. Events whose title is a side role (board member, adviser) form a track of their own: a person who leaves the company
--- note:    and stays on its board has left. A change of title from a main job to a side role is two things: the main job is
--- note:    left, and the side role begins. A change from a side role to a main job joins the main job. A title that marks the
--- note:    end of a job (Retired, Former CFO) is neither: a change of title to it leaves the job before, and a joining with it
--- note:    counts for nothing. A title that may be outside advice (Technical Advisor) is a side role where a change of title
--- note:    leads from it to an executive office, or where such an office is joined and nothing else was seen before. An event without a title belongs to the main track, unless all titles of the
--- note:    pair are side roles, or a change of title from the main job to a side role came before it with no main job since.
+-- note: 1. Events whose title is a side role (board member, adviser) form a track of their own: a person who leaves
+-- note:    the company and stays on its board has left. A change of title from a main job to a side role is two
+-- note:    things: the main job is left, and the side role begins, unless the seat is one of the staff: then who came
+-- note:    to it from a main job keeps that. A change from a side role to a main job joins the main job. A title that
+-- note:    marks the end of a job (Retired, Former CFO) is neither: a change of title to it leaves the job before, and
+-- note:    a joining with it counts for nothing. A title that may be outside advice (Technical Advisor) is a side role
+-- note:    where a change of title leads from it to an executive office, or where such an office is joined and nothing
+-- note:    else was seen before. An event without a title belongs to the main track, unless all titles of the pair are
+-- note:    side roles, or a change of title from the main job to a side role came before it with no main job since.
 -- note: 2. A joined event after a joined one, or left after left, with the same title and at most 62 days apart (or in the year
 -- note:    that the first names) repeats the same fact: the one detected last counts, a leaving before a change of title
 -- note:    that shows it.
@@ -45,7 +47,15 @@ with
 
 -- Only a few of all titles.
 special_titles as (
-    select ladder, title, case when is_end_marker then 'end' when is_side_role then 'side' else 'advice' end as kind
+    select
+        ladder,
+        title,
+        case
+            when is_end_marker then 'end'
+            when is_side_role and is_seat_of_staff(title) then 'seat'
+            when is_side_role then 'side'
+            else 'advice'
+        end as kind
     from titles
     where is_side_role or is_end_marker or is_advisory
 ),
@@ -80,8 +90,9 @@ ambiguous_pairs as (
     select
         profile_id,
         organization_id,
-        count(case when kind = 'side' then 1 end) > 0
-        and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) = 0 as is_side_only
+        count(case when kind in ('side', 'seat') then 1 end) > 0
+        and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) = 0 as is_side_only,
+        count(case when kind = 'seat' and previous_kind in ('main', 'advice') then 1 end) > 0 as is_seat_of_job
     from titled
     group by profile_id, organization_id
     having
@@ -96,7 +107,7 @@ ambiguous_pairs as (
             max(case when event_type = 'title_change' then changed_at end), min(case when event_type = 'left' then changed_at end)
         ) <= 31
         or (
-            count(case when kind = 'side' then 1 end) > 0
+            count(case when kind in ('side', 'seat') then 1 end) > 0
             and count(case when kind in ('main', 'advice') or previous_kind in ('main', 'advice') then 1 end) > 0
         )
         or count(case when kind = 'end' then 1 end) > 0
@@ -157,11 +168,13 @@ resolved as (
         case
             when titled.kind = 'advice' and titled.changed_at <= advice.changed_at then 'side'
             when titled.kind = 'advice' then 'main'
+            when titled.kind = 'seat' then case when ambiguous_pairs.is_seat_of_job then 'main' else 'side' end
             else titled.kind
         end as kind,
         case
             when titled.previous_kind = 'advice' and titled.changed_at <= advice_before.changed_at then 'side'
             when titled.previous_kind = 'advice' then 'main'
+            when titled.previous_kind = 'seat' then case when ambiguous_pairs.is_seat_of_job then 'main' else 'side' end
             else titled.previous_kind
         end as previous_kind,
         ambiguous_pairs.is_side_only
