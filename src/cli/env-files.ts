@@ -14,8 +14,7 @@ import { ConfigError, onDisk } from '../support/errors.ts'
 import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { decodeText } from '../support/text.ts'
 
-const TAKEN =
-  /^(?:(?:JOBTIDE|AWS)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|PG[A-Z]+)$/
+const TAKEN = /^(?:(?:JOBTIDE|AWS)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|PG[A-Z]+)$/
 // Node.js reads it at startup, before any of our files.
 const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
 // As in a pipeline file, a path is relative to the file that names it.
