@@ -3,7 +3,8 @@
 with charged as (
     select
         shares.organization_id,
-        sum(coalesce(shares.credits, pages.credits_used)) as credits,
+        -- Shares are added in any order, so equal sums differ in their last digits.
+        round(sum(coalesce(shares.credits, pages.credits_used)), 6) as credits,
         count(shares.events) as pages,
         sum(shares.events) as events
     from ops.pages as pages
