@@ -168,6 +168,15 @@ interface Stint {
   doubted?: number
 }
 
+/** A joining of somebody who was there, and when something else was last seen there before it. */
+interface Again {
+  readonly profile_id: string
+  readonly organization_id: string
+  readonly part: string
+  readonly changed_at: Date
+  readonly previous_at: Date
+}
+
 interface Headcount {
   readonly organization_id: string
   readonly month: number
@@ -188,8 +197,18 @@ describe('headcounts of the same worlds', () => {
     )
     const ofOrganization = groupBy(stints, (stint) => stint.organization_id)
     const ofPerson = groupBy(stints, (stint) => stint.profile_id)
+    const again = await warehouse.all<Again>(
+      `select profile_id, organization_id, part, changed_at,
+         lag(changed_at) over (
+           partition by profile_id, organization_id, stint_number order by changed_at, detected_at, event_key
+         ) as previous_at
+       from stint_events semi join (from stints where is_primary) using (profile_id, organization_id, stint_number)
+       qualify part = 'role_start'`,
+    )
+    const againOf = groupBy(again, (one) => one.profile_id)
     for (const stint of stints) {
-      stint.doubted = doubtedFrom(stint, ofPerson.get(stint.profile_id) ?? [])
+      const { profile_id: id } = stint
+      stint.doubted = doubtedFrom(stint, ofPerson.get(id) ?? [], againOf.get(id) ?? [])
     }
     expect(rows.length).toBeGreaterThan(2000)
     expect(rows.filter((row) => row.headcount_max > row.headcount_min).length).toBeGreaterThan(500)
@@ -273,13 +292,24 @@ function endOf(stint: Stint, nextStart: number): number {
   return Math.min(nextStart, monthOf(stint.last_event_at) + 1)
 }
 
-/** When somebody who was not seen to leave joined elsewhere, later than all that was seen here can have been. */
-function doubtedFrom(stint: Stint, stints: readonly Stint[]): number {
+/**
+ * When somebody who was not seen to leave joined elsewhere, later than all that was seen here can have been; or joined again
+ * where nothing else was seen since.
+ */
+function doubtedFrom(stint: Stint, stints: readonly Stint[], again: readonly Again[]): number {
   const last = lastDayOf(stint.last_event_at, stint.last_detected_at)
   const joinings = stints
     .filter((one) => one.organization_id !== stint.organization_id)
     .flatMap(({ joined_at: at }) => (at !== null && at.getTime() > last ? [monthOf(at)] : []))
-  return Math.min(Infinity, ...joinings)
+  const returns = again
+    .filter(
+      (one) =>
+        one.organization_id !== stint.organization_id &&
+        one.changed_at.getTime() > last &&
+        one.previous_at < stint.last_event_at,
+    )
+    .map((one) => monthOf(one.changed_at))
+  return Math.min(Infinity, ...joinings, ...returns)
 }
 
 /** The end of the year, as far as it was over when it was seen, or of the month that a date stands for, else of its day. */
