@@ -220,6 +220,6 @@ it('says with exit 2 that a host is of no network here, and what to name instead
   await expect(listenAt(server, '192.0.2.1', 0)).rejects.toMatchObject({
     exitCode: 2,
     message: '192.0.2.1 port 0: no network of this machine has that address',
-    hint: expect.stringContaining('Name another host, port or path'),
+    hint: expect.stringContaining('Name another host or port'),
   })
 })
