@@ -98,14 +98,16 @@ const MOST_THREADS = 4
 // killed in 300 MB, but not in 400 MB.
 const OUTSIDE_ENGINE = 224 * MIB
 const SMALLEST_SHARE = 64 * MIB
+// At half, a run of 131,811 events of 39,163 organisations took 738 to 827 of 800 MB.
+const LARGEST_PART = 0.45
 
 /**
- * The engine's memory limit in bytes: half of what the process may take, or less if that leaves too little for the
+ * The engine's memory limit in bytes: 45 % of what the process may take, or less if that leaves too little for the
  * rest. DuckDB's own default is 80 %. It is a ceiling: memory is allocated only when rows need it.
  */
 function shareOfEngine(): number {
   const memory = memoryOfProcess()
-  return Math.max(SMALLEST_SHARE, Math.min(memory / 2, memory - OUTSIDE_ENGINE))
+  return Math.max(SMALLEST_SHARE, Math.min(memory * LARGEST_PART, memory - OUTSIDE_ENGINE))
 }
 
 function threadsFor({ threads }: WarehouseOptions): number {
