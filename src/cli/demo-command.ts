@@ -29,7 +29,7 @@ import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
 
 const SEED = 7
-const COMPANIES = 60
+const COMPANIES = 45
 const KEY = 'demo-simulator-key'
 const MARKER = 'made-by-jobtide-demo'
 const CONCURRENCY = 4
