@@ -238,7 +238,7 @@ export const COMMANDS: readonly Declaration[] = [
     ],
     options: [
       ['--format <format>', 'how to print', TITLES_FORMATS, 'csv'],
-      ['--ladder <name>', 'use a ladder from config/ladders.yaml'],
+      ['--ladder <name>', 'use a ladder of config/ladders.yaml in the current folder'],
     ],
     import: async () => (await import('./titles-command.ts')).titlesCommand,
   },

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { readTable } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { readOwnLists, useOwnLists } from '../support/own-lists.ts'
 import { csvLine, decodeTable, escapedJson } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
@@ -32,6 +33,8 @@ export async function titlesCommand(
   options: TitlesOptions,
 ): Promise<ExitCode> {
   const { clock, output, progress, stop } = context
+  const { ownFolder } = context
+  if (ownFolder !== null) useOwnLists(readOwnLists(ownFolder))
   refuseUnknownLadder(options.ladder)
   const input = parseTitles(
     await readInput(file, stop),
@@ -92,13 +95,19 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
 }
 
 function refuseUnknownLadder(ladder: string | undefined): void {
-  if (ladder === undefined || ladder === 'standard' || ladders.some(({ name }) => name === ladder))
+  if (
+    ladder === undefined ||
+    ladder === 'standard' ||
+    ladders().some(({ name }) => name === ladder)
+  )
     return
-  const known = ladders.map(({ name }) => name).join(', ')
+  const known = ladders()
+    .map(({ name }) => name)
+    .join(', ')
   throw new ConfigError(`there is no ladder ${ladder}`, {
     hint:
       known === ''
-        ? 'config/ladders.yaml defines none; its comments say how.'
+        ? 'Define it in config/ladders.yaml of your project; docs/careers.md shows how.'
         : `config/ladders.yaml defines: ${known}`,
   })
 }

@@ -139,6 +139,7 @@ export async function writePartialState(
     selected.has(name) || (!waiting.has(name) && own?.stale.has(name) !== true)
   const made = Object.fromEntries([
     ...(own?.gone ?? []).map((name) => [`models/${name}.sql`, '']),
+    ...Object.entries(own?.made ?? {}).filter(([file]) => !file.endsWith('.sql')),
     ...nodes
       .filter(({ isOwn }) => isOwn === true)
       .map(({ name, file }) => [file, isMade(name) ? own?.made[file] : '']),

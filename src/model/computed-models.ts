@@ -36,7 +36,7 @@ export const computedModels: readonly ComputedModel[] = [
     'organization_id varchar not null, organization_group varchar not null, kind varchar not null, from_at timestamptz, to_at timestamptz',
     async () => {
       const { organizationGroups } = await import('./config-lists.ts')
-      return organizationGroups.flatMap(({ name: organization_group, members }) =>
+      return organizationGroups().flatMap(({ name: organization_group, members }) =>
         members.map(({ organization: organization_id, kind, from, to }) => {
           const times = { from_at: dateOf(from), to_at: dateOf(to) }
           return { organization_id, organization_group, kind, ...times }
@@ -50,7 +50,7 @@ export const computedModels: readonly ComputedModel[] = [
     async () => {
       const { ladders } = await import('../titles/ladders.ts')
       const ladderOf = new Map(
-        ladders.flatMap(({ name, organizations }) =>
+        ladders().flatMap(({ name, organizations }) =>
           organizations.map((id) => [id, name] as const),
         ),
       )
@@ -66,7 +66,7 @@ export const computedModels: readonly ComputedModel[] = [
     'from_organization_id varchar not null, to_organization_id varchar not null, is_transfer boolean not null',
     async () => {
       const { transferDecisions } = await import('./config-lists.ts')
-      return transferDecisions.map(({ from, to, is_transfer }) => {
+      return transferDecisions().map(({ from, to, is_transfer }) => {
         return { from_organization_id: from, to_organization_id: to, is_transfer }
       })
     },
@@ -97,7 +97,7 @@ export const computedModels: readonly ComputedModel[] = [
           is_side_role: read.isSideRole,
           is_advisory: read.isAdvisory,
           is_end_marker: read.isEndMarker,
-          taxonomy_version: taxonomyVersion,
+          taxonomy_version: taxonomyVersion(),
         }
       })
     },
@@ -111,7 +111,7 @@ export const computedModels: readonly ComputedModel[] = [
       return keys.map(({ ladder, previous_title, title }) => {
         const { label, rule, confidence } = compareTitles(previous_title, title, ladder)
         const key = { ladder, previous_title, title }
-        return { ...key, label, rule, confidence, taxonomy_version: taxonomyVersion }
+        return { ...key, label, rule, confidence, taxonomy_version: taxonomyVersion() }
       })
     },
   ),
@@ -150,7 +150,7 @@ export async function computeAll(warehouse: Warehouse, model: ComputedModel): Pr
     `delete from ${name} as known
      where taxonomy_version <> $1
        or not exists (select 1 from mentioned_keys as mentioned where ${isSame})`,
-    [taxonomyVersion],
+    [taxonomyVersion()],
   )
   const key = columns.join(', ')
   await warehouse.run(

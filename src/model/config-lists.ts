@@ -1,10 +1,10 @@
 /**
  * Reads the lists of config/ that computed models hold: groups of organisations, names that are not employers,
- * transfers.
+ * transfers. Those of the user's own decisions come from the project, if it has them.
  */
 
 import { z } from 'zod'
-import { readYaml } from '../titles/yaml-file.ts'
+import { ownList, readYaml } from '../titles/yaml-file.ts'
 
 const text = z.string().min(1)
 const day = z.iso.date().optional()
@@ -145,15 +145,11 @@ export const transferDecisionsSchema = z.strictObject({
     .describe('Decisions, one for each pair of organisations.'),
 })
 
-/** The lists in the package, read when this file is first imported. */
-export const { groups: organizationGroups } = readYaml(
-  'config/organization-groups.yaml',
-  organizationGroupsSchema,
-)
+const groupsList = ownList('config/organization-groups.yaml', organizationGroupsSchema)
+const transfersList = ownList('config/transfers.yaml', transferDecisionsSchema)
+
+export const organizationGroups = () => groupsList().groups
+export const transferDecisions = () => transfersList().transfers
 export const pseudoEmployers = pseudoEmployersOf(
   readYaml('config/pseudo-employers.yaml', pseudoEmployersSchema),
-)
-export const { transfers: transferDecisions } = readYaml(
-  'config/transfers.yaml',
-  transferDecisionsSchema,
 )

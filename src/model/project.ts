@@ -11,7 +11,7 @@ import { packageRoot, sqlFolder } from '../support/assets.ts'
 import { readIfThere } from '../support/atomic-file.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { taxonomyVersion } from '../titles/version.ts'
+import { shippedTaxonomy } from '../titles/version.ts'
 import {
   loadedTables,
   readModelFiles,
@@ -172,7 +172,7 @@ function fingerprintOf(
   checks: readonly Check[],
   macros: string,
 ): string {
-  const hash = createHash('sha256').update(taxonomyVersion).update('\0').update(macros)
+  const hash = createHash('sha256').update(shippedTaxonomy).update('\0').update(macros)
   for (const { name, kind, schema, grain, purpose, columns, sql, computed } of nodes) {
     const header = [grain, purpose, ...columns].flat()
     hash.update(JSON.stringify([name, kind, schema, header, sql, computed?.types]))

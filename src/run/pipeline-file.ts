@@ -72,7 +72,7 @@ export function refuseOthersPipeline(file: string): boolean {
 
 /**
  * The folder above the `pipelines/` of a named pipeline; else the current one, or the one above the data directory, where that has
- * models or checks; null where neither has.
+ * models, checks or lists; null where neither has.
  * @param pipelines that the command names
  */
 export function ownFolder(

@@ -137,7 +137,7 @@ async function attempt(
       ? null
       : readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
-  if (command !== 'extract') refuseWrongOwn(world.ownFolder, hasSpark(job))
+  if (command !== 'extract') await refuseWrongOwn(world.ownFolder, hasSpark(job))
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
   await session.bringUp()

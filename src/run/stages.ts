@@ -35,6 +35,7 @@ import {
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import type { Logger } from '../support/logger.ts'
+import { useOwnLists } from '../support/own-lists.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
@@ -167,13 +168,21 @@ function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
 }
 
 /**
- * Reads the user's own models and checks before a run buys. @throws ConfigError for a wrong one, or where Spark builds the
+ * Reads the user's own models, checks and lists before a run buys. @throws ConfigError for a wrong one, or where Spark builds the
  * models
  */
-export function refuseWrongOwn(folder: string | null | undefined, isOfSpark: boolean): void {
+export async function refuseWrongOwn(
+  folder: string | null | undefined,
+  isOfSpark: boolean,
+): Promise<void> {
   if (folder === null || folder === undefined) return
-  const { hashes } = readOwnFiles(folder)
-  if (isOfSpark) refuseOnSpark(hashes.size)
+  const { hashes, lists } = readOwnFiles(folder)
+  if (isOfSpark) refuseOnSpark([...hashes.keys()])
+  if (lists.size === 0) return
+  useOwnLists(lists)
+  const { organizationGroups, transferDecisions } = await import('../model/config-lists.ts')
+  const { ladders } = await import('../titles/ladders.ts')
+  for (const read of [organizationGroups, transferDecisions, ladders]) read()
 }
 
 /**
@@ -230,7 +239,7 @@ export async function publishStage(
   await refuseOlderList(warehouse, suppression)
   const shipped = shippedNames()
   const own = await ownTables(warehouse)
-  if (target.spark !== undefined) refuseOnSpark(own.length)
+  if (target.spark !== undefined) refuseOnSpark(own.map(({ name }) => `${name}.sql`))
   try {
     const store = by.store ?? (await openTarget(target, world))
     const options: PublishOptions = {

@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolders, readIfThere } from '../support/atomic-file.ts'
-import { taxonomyVersion } from './version.ts'
+import { shippedTaxonomy } from './version.ts'
 
 const MOST_WORDS = 50_000
 
@@ -36,7 +36,7 @@ export function once<T>(make: () => T): () => T {
 const FOLDER = join(import.meta.dirname, '..', 'word-lists')
 const makers = new Map<string, () => unknown>()
 
-const nameOf = (name: string) => `${name}-${taxonomyVersion}.json`
+const nameOf = (name: string) => `${name}-${shippedTaxonomy}.json`
 
 /** Reads or makes something once, when it is first asked for. @param make returns what JSON can hold */
 export function kept<T>(name: string, make: () => T): () => T {

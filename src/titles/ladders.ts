@@ -9,7 +9,9 @@ import type { ReadLevel } from './levels.ts'
 import { standingOf } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
 import { splitTitle, type Parts } from './words.ts'
-import { readYaml } from './yaml-file.ts'
+import { ownList, readYaml } from './yaml-file.ts'
+
+const FILE = 'config/ladders.yaml'
 
 const rungSchema = z.strictObject({
   title: z
@@ -68,10 +70,10 @@ export const laddersSchema = z.strictObject({
 
 export type Ladder = z.infer<typeof ladderSchema>
 
-export const ladders: readonly Ladder[] = kept(
-  'ladders',
-  () => readYaml('config/ladders.yaml', laddersSchema).ladders,
-)()
+const shipped = kept('ladders', () => readYaml(FILE, laddersSchema))
+const list = ownList(FILE, laddersSchema, shipped)
+
+export const ladders = (): readonly Ladder[] => list().ladders
 
 /**
  * Reads titles, as `splitTitle` gives them, by the ladder of a name; null where the ladder does not exist or does not
@@ -94,7 +96,15 @@ export function ladderReader(of: readonly Ladder[]) {
   }
 }
 
-export const readByLadder = ladderReader(ladders)
+let last:
+  { readonly of: readonly Ladder[]; readonly read: ReturnType<typeof ladderReader> } | undefined
+
+/** As {@link ladderReader}, by the ladders of the project. */
+export const readByLadder: ReturnType<typeof ladderReader> = (ladder, parts) => {
+  const of = ladders()
+  if (last?.of !== of) last = { of, read: ladderReader(of) }
+  return last.read(ladder, parts)
+}
 
 function textOf(parts: Parts): string {
   return ` ${parts.flat().join(' ')} `

@@ -11,6 +11,7 @@ import { packageRoot } from '../support/assets.ts'
 import { readNamedFile, makeFolders, readIfThere } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
+import { ownText, type OwnList } from '../support/own-lists.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 
 const FOLDER = join(packageRoot, 'dist', 'word-lists')
@@ -49,6 +50,26 @@ export function readYaml<T>(name: string, schema: z.ZodType<T>): T {
   const text = readNamedFile('word list', join(packageRoot, name), HINT).toString()
   const parsed = schema.safeParse(parsedList(text))
   return parsed.success ? parsed.data : parseYaml(text, name, schema)
+}
+
+/**
+ * A list that the project may have in place of the package's.
+ * @returns a function that reads it again only after it changed
+ * @throws ConfigError from that function, naming file, line and key of every fault
+ */
+export function ownList<T>(
+  name: OwnList,
+  schema: z.ZodType<T>,
+  shipped = () => readYaml(name, schema),
+) {
+  let last: { readonly text: string | undefined; readonly value: T } | undefined
+  return (): T => {
+    const text = ownText(name)
+    if (last === undefined || last.text !== text) {
+      last = { text, value: text === undefined ? shipped() : parseYaml(text, name, schema) }
+    }
+    return last.value
+  }
 }
 
 /** As {@link readYaml}, from text. An empty text is an empty map. */

@@ -1,7 +1,15 @@
 /** `titles`: lists as people keep them in, one row for each out, as CSV or JSON. */
 
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseTitles } from '../../src/cli/titles-command.ts'
@@ -141,7 +149,23 @@ describe('jobtide titles', () => {
     expect([missing.exitCode, ladder.exitCode]).toEqual([2, 2])
     expect(missing.stderr).toMatch(/list of titles .*no-such-file\.csv: there is no such file/)
     expect(ladder.stderr).toMatch(
-      /^jobtide: there is no ladder nowhere\n {2}→ config\/ladders\.yaml/,
+      /^jobtide: there is no ladder nowhere\n {2}→ Define it in config\/ladders\.yaml/,
     )
+  })
+
+  it('reads by the ladders of the project in the current folder', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'config'))
+    writeFileSync(
+      join(folder, 'config', 'ladders.yaml'),
+      'ladders:\n  - { name: mine, rungs: [{ title: guru, level: director }] }\n',
+    )
+    const args = ['titles', titlesFile('Guru\n'), '--json']
+    const levelOf = ({ stdout }: { stdout: string }) =>
+      (JSON.parse(stdout) as { level: string }[]).map(({ level }) => level)
+    expect(levelOf(await callCli([...args, '--ladder', 'mine'], { cwd: folder }))).toEqual([
+      'director',
+    ])
+    expect(levelOf(await callCli(args, { cwd: folder }))).not.toEqual(['director'])
   })
 })

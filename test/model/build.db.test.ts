@@ -271,7 +271,7 @@ describe('a full refresh', () => {
       delete from ops.build_state`)
     await build()
     expect(await warehouse.all('select title, level, taxonomy_version from titles')).toEqual([
-      { title: 'Engineer', level: 'mid', taxonomy_version: taxonomyVersion },
+      { title: 'Engineer', level: 'mid', taxonomy_version: taxonomyVersion() },
     ])
   })
 })

@@ -130,7 +130,7 @@ describe('decisions on transfers', () => {
   })
 
   it('ship with none', () => {
-    expect(transferDecisions).toEqual([])
+    expect(transferDecisions()).toEqual([])
   })
 })
 

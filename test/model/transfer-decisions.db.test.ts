@@ -1,8 +1,12 @@
 /** What config/transfers.yaml decides, as the table transfer_decisions, goes before all evidence of the data. */
 
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { readProject } from '../../src/model/project.ts'
+import { refuseWrongOwn } from '../../src/run/stages.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 
 const DECISIONS = [
@@ -62,6 +66,81 @@ describe('a decision on a pair of organisations', () => {
       warehouse.close()
     }
   }, 60_000)
+})
+
+describe('the lists of a project', () => {
+  it('decide in place of the package’s, also where a later build names no folder, and no longer once they are gone', async () => {
+    const project = temporaryFolder()
+    const list = (name: string) => join(project, 'config', `${name}.yaml`)
+    mkdirSync(join(project, 'config'))
+    const warehouse = await memoryWarehouse({ threads: 1 })
+    const build = (ownFolder: string | null) =>
+      buildModels(warehouse, {
+        buildId: 'night',
+        builtAt: new Date('2024-12-10T03:00:00Z'),
+        ownFolder,
+      })
+    const seen = async () => {
+      const [found] = await warehouse.all(
+        `select (select count(*)::int from moves where is_transfer) as transfers,
+           (select count(*)::int from organization_groups) as groups,
+           (select level from titles where ladder = 'giants' and title = 'Engineer') as level`,
+      )
+      return found
+    }
+    try {
+      await insertEvents(warehouse, [
+        ...movers('doubtful', 5, (nth) => `2021-04-${10 + 3 * nth}`),
+        ...stayers('doubtful', 25),
+        ...stayers('giant', 40),
+      ])
+      const without = { transfers: 0, groups: 0, level: null }
+      expect([await build(project), await seen()]).toEqual([expect.anything(), without])
+      writeFileSync(
+        list('transfers'),
+        'transfers:\n  - { from: doubtful, to: giant, is_transfer: true }\n',
+      )
+      writeFileSync(
+        list('organization-groups'),
+        'groups:\n  - { name: both, members: [{ organization: a, kind: main }, { organization: b, kind: alias }] }\n',
+      )
+      writeFileSync(
+        list('ladders'),
+        'ladders:\n  - { name: giants, organizations: [giant], rungs: [{ title: engineer, level: director }] }\n',
+      )
+      const decided = { transfers: 5, groups: 2, level: 'director' }
+      expect((await build(project)).fullRefreshReason).toMatch(/changed since the last build/)
+      expect(await seen()).toEqual(decided)
+      expect((await build(null)).fullRefreshReason).toBeNull()
+      expect(await seen()).toEqual(decided)
+      // Another step of the same ladder.
+      writeFileSync(
+        list('ladders'),
+        readFileSync(list('ladders'), 'utf8').replace('director', 'vp'),
+      )
+      await build(project)
+      expect(await seen()).toEqual({ ...decided, level: 'vp' })
+      rmSync(join(project, 'config'), { recursive: true })
+      await build(null)
+      expect(await seen()).toEqual(without)
+    } finally {
+      warehouse.close()
+    }
+  }, 120_000)
+
+  it('with a fault ends the build with the file and the line', async () => {
+    const project = temporaryFolder()
+    mkdirSync(join(project, 'config'))
+    writeFileSync(
+      join(project, 'config', 'transfers.yaml'),
+      'transfers:\n  - { from: a, to: a, is_transfer: true }\n',
+    )
+    await expect(refuseWrongOwn(project, false)).rejects.toThrow(
+      'config/transfers.yaml:2: transfers.0.to: a is the one that was left',
+    )
+    writeFileSync(join(project, 'config', 'transfers.yaml'), '')
+    await refuseWrongOwn(project, true)
+  })
 })
 
 function row(

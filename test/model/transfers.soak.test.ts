@@ -175,7 +175,7 @@ groups:
   })
 
   it('ships with none', () => {
-    expect(organizationGroups).toEqual([])
+    expect(organizationGroups()).toEqual([])
   })
 
   it('have a JSON Schema for editors that describes every key', async () => {

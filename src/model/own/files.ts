@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { onDisk, ConfigError } from '../../support/errors.ts'
 import { refuseOthersFile } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
+import { ownListsIn, readOwnLists, type OwnList } from '../../support/own-lists.ts'
 import {
   parseModelFile,
   shippedNames,
@@ -39,17 +40,22 @@ interface OwnSelect {
 export interface OwnFiles {
   readonly models: readonly (ModelFile & OwnSelect)[]
   readonly checks: readonly OwnSelect[]
+  /** By file, such as `config/transfers.yaml`, its text. */
+  readonly lists: ReadonlyMap<OwnList, string>
   /** By file, such as `models/mine.sql`, a hash of its bytes. */
   readonly hashes: ReadonlyMap<string, string>
 }
 
-/** Whether there are models or checks in the folder of a project. */
+/** Whether there are models, checks or lists in the folder of a project. */
 export function holdsOwn(folder: string): boolean {
-  return ['models', 'checks'].some((name) => filesIn(join(folder, name)).length > 0)
+  return (
+    ['models', 'checks'].some((name) => filesIn(join(folder, name)).length > 0) ||
+    ownListsIn(folder).length > 0
+  )
 }
 
 /**
- * Reads the models and checks in the folder of a project.
+ * Reads the models, checks and lists in the folder of a project.
  * @throws ConfigError for a file that is not one select, has a name that is taken, or that other accounts may write
  */
 export function readOwnFiles(folder: string): OwnFiles {
@@ -83,7 +89,15 @@ export function readOwnFiles(folder: string): OwnFiles {
     return { ...model, file, grain: model.grain || `Made by ${file}.` }
   })
   const checks = read('checks').map(({ file, name, sql }) => ({ file, name, sql }))
-  return { models, checks, hashes }
+  const own = readListsOnly(folder)
+  return { models, checks, lists: own.lists, hashes: new Map([...hashes, ...own.hashes]) }
+}
+
+/** As {@link readOwnFiles}, without models and checks. */
+export function readListsOnly(folder: string): OwnFiles {
+  const lists = readOwnLists(folder)
+  const hashes = new Map([...lists].map(([file, text]) => [file, sha256Hex(text)]))
+  return { models: [], checks: [], lists, hashes }
 }
 
 function filesIn(folder: string): string[] {

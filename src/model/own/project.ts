@@ -4,7 +4,9 @@
  */
 
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { sha256Hex } from '../../support/hash.ts'
 import { didYouMean } from '../../support/nearest.ts'
+import { useOwnLists } from '../../support/own-lists.ts'
 import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
@@ -17,13 +19,20 @@ import {
   type Project,
   type ProjectNode,
 } from '../project.ts'
-import { OwnSqlError, placeOf, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
+import {
+  OwnSqlError,
+  placeOf,
+  readListsOnly,
+  readOwnFiles,
+  refuseTaken,
+  type OwnFiles,
+} from './files.ts'
 
-const NONE: OwnFiles = { models: [], checks: [], hashes: new Map() }
+const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
-/** A pipeline whose models Spark builds cannot have the user's own models. */
-export function refuseOnSpark(files: number): void {
-  if (files === 0) return
+/** A pipeline whose models Spark builds cannot have the user's own models. @param files of own models, checks and lists */
+export function refuseOnSpark(files: readonly string[]): void {
+  if (!files.some((file) => file.endsWith('.sql'))) return
   throw new ConfigError(
     'models and checks of your own are built by DuckDB alone, but this pipeline says `engine: spark`',
     {
@@ -33,9 +42,9 @@ export function refuseOnSpark(files: number): void {
 }
 
 /**
- * The project with the user's own models and checks.
- * @param folder of the project; null: that of the last build; undefined: none, so that the tables that the last build
- *   made from one are dropped
+ * The project with the user's own models and checks; from now on, computed models read the user's own lists.
+ * @param folder of the project; null: that of the last build; undefined: only the lists of that one, so that the
+ *   tables that the last build made from its models are dropped
  * @throws ConfigError that names the wrong file, before anything is built
  */
 export async function withOwn(
@@ -44,8 +53,10 @@ export async function withOwn(
   folder: string | null | undefined,
 ): Promise<Project> {
   const before = await readState(warehouse)
-  const root = folder === undefined ? null : (folder ?? before?.folder ?? null)
-  const files = root === null ? NONE : readOwnFiles(root)
+  const root = folder ?? before?.folder ?? null
+  const read = folder === undefined ? readListsOnly : readOwnFiles
+  const files = root === null ? NONE : read(root)
+  useOwnLists(files.lists)
   if (files.hashes.size === 0 && before === null) return project
   const made = Object.fromEntries(files.hashes)
   const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
@@ -88,8 +99,13 @@ export async function withOwn(
     nodes: [...project.nodes, ...nodes],
     checks: [...project.checks, ...ofHeaders, ...checks],
     reserved: new Set([...project.reserved, ...nodes.map(({ name }) => name)]),
+    fingerprint: withLists(project.fingerprint, files),
     own: { folder: root ?? '', made, stale, gone },
   }
+}
+
+function withLists(fingerprint: string, { lists }: OwnFiles): string {
+  return lists.size === 0 ? fingerprint : sha256Hex(JSON.stringify([fingerprint, ...lists]))
 }
 
 function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
