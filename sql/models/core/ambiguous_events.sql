@@ -111,8 +111,8 @@ proofs as (
         and days_between(leavings.changed_at, jobs.joined_at) between -31 and 180
 ),
 
--- The facts known of the person there before each leaving that names a title: the last joining, the first and the last time the
--- title was seen, the last leaving that named it, and the last joining or change of title.
+-- What is known before each leaving that names a title: the last joining, the first and last time the title was seen, the last
+-- leaving that named it, and the last joining or change of title.
 said_before as (
     select
         leavings.event_key,
@@ -179,7 +179,7 @@ outlasting as (
         and proofs.event_key is null
 ),
 
--- Rule 6: the last event here, and a move elsewhere at once.
+-- Rule 6: the last event here, followed at once by a move elsewhere.
 proven_ends as (
     select distinct proofs.event_key
     from proofs
@@ -559,7 +559,7 @@ parts as (
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
--- The leavings outlasted by another one, further apart than a repeated leaving.
+-- Leavings that a later one replaces, further apart than repeated leavings.
 outlasted as (
     select earlier.event_key, earlier.track
     from followed as earlier
@@ -613,7 +613,7 @@ placed as (
         on starts.profile_id = facts.profile_id
         and starts.organization_id = facts.organization_id
         and starts.track = facts.track
-        -- One term that can be hashed: with `or`, each event would be compared with each. A change of title belongs to no fact.
+        -- One term that can be hashed: `or` would compare every event with every other. A change of title belongs to no fact.
         and coalesce(starts.fact, -starts.position) = coalesce(facts.fact, -facts.position)
 ),
 

@@ -41,7 +41,7 @@ detected as (
     group by organization_id
 ),
 
--- Most organisations have one such event, so choosing among them costs nothing.
+-- Most organisations have only one such event, so the choice costs nothing.
 newest as (
     select
         events.organization_id,
