@@ -37,7 +37,7 @@ const EVENT = {
 const page = (fields: object) => Buffer.from(JSON.stringify({ ...PAGE, ...fields }))
 const ABSENT = Symbol('absent')
 
-/** The event with one field, such as `person.handle`, set or taken away. */
+/** The event with one field, such as `person.handle`, set or removed. */
 function eventWith(path: string, value: unknown): unknown {
   const event = structuredClone(EVENT) as Record<string, unknown>
   const [head = '', field] = path.split('.')
@@ -47,7 +47,7 @@ function eventWith(path: string, value: unknown): unknown {
   return event
 }
 
-/** The field that is named when one has each of these values; what is said of it is not looked at. */
+/** The field that the error names for each of these values, without the rest of the message. */
 const namedWith = (path: string, values: readonly unknown[]) =>
   values.map((value) => {
     const reason = parseEvent(eventWith(path, value))
@@ -210,7 +210,7 @@ describe('instants', () => {
     ['0001-01-01T00:00:00-01:00', '0001-01-01T01:00:00.000Z'],
     ['9999-12-31T23:59:59.999+01:00', '9999-12-31T22:59:59.999Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
-  ])('%s is %s, wherever this machine stands', (text, expected) => {
+  ])('%s is %s in any time zone', (text, expected) => {
     for (const zone of ['America/New_York', 'Pacific/Apia', 'UTC']) {
       process.env['TZ'] = zone
       expect(parseEvent(eventWith('changed_at', text))).toMatchObject({
@@ -274,7 +274,7 @@ describe('the words of an error answer', () => {
     expect(errorMessage(Buffer.from(body))).toBe(expected)
   })
 
-  it('are shown whole up to 300 characters, and cut before a name that would be cut in two', () => {
+  it('are shown in full up to 300 characters, and never cut in the middle of a name', () => {
     const name = 'x'.repeat(100)
     expect(shortened(`${name} ${name},${'y'.repeat(98)}`)).toHaveLength(300)
     expect(shortened(`${name} ${name},${'y'.repeat(99)}`)).toBe(`${name} ${name},…`)

@@ -9,7 +9,7 @@ import { KEY, failureOf, httpServer, listen, signal, transportTo } from './trans
 
 const PAGE = JSON.stringify({ data: [{ name: 'Zoë Müller' }], page: 1 })
 
-/** A server that answers every request with these bytes, written as `write` does it. */
+/** A server that answers every request with `write`. */
 async function rawServer(write: (socket: Socket) => void): Promise<number> {
   return listen(
     createServer((socket) => {
@@ -77,7 +77,7 @@ describe('a request', () => {
   })
 })
 
-describe('an answer that is not whole is no answer, and in doubt', () => {
+describe('an incomplete answer does not count as one, and is in doubt', () => {
   const gzip = gzipSync(PAGE.repeat(50))
   const flipped = Buffer.from(gzip)
   flipped[gzip.length - 6] = (flipped[gzip.length - 6] ?? 0) ^ 0x08
@@ -195,7 +195,7 @@ describe('a request that never left is not in doubt', () => {
     expect(error.inDoubt).toBe(false)
   })
 
-  it('when the key cannot be a header value', async () => {
+  it('when the key is not a valid header value', async () => {
     const apiKey = new Secret(`${KEY}\nx-injected: 1`)
     const error = await failureOf(await saying('200 OK\r\ncontent-length: 2', '{}'), { apiKey })
     expect(error.inDoubt).toBe(false)

@@ -18,7 +18,7 @@ const through = (port: number, user = '') => {
   return { proxies: { http: proxy, https: proxy, noProxy: '' } }
 }
 
-describe('a connection that does not come about names host and port, and is not in doubt', () => {
+describe('a failed connection names host and port, and is not in doubt', () => {
   it('when it is refused', async () => {
     const port = await closedPort()
     const error = await failureOf(`http://127.0.0.1:${port}`)
@@ -65,7 +65,7 @@ describe('a connection that does not come about names host and port, and is not 
   )
 })
 
-// That one tunnels to the service with its name and password, the command line shows.
+// test/cli/errors.cli.test.ts shows that a proxy with name and password tunnels to the service.
 describe('a proxy', () => {
   it('is bypassed for the hosts in NO_PROXY', async () => {
     const proxy = await startConnectProxy({ status: 403 })
@@ -103,7 +103,7 @@ describe('a proxy', () => {
     expect(error.message).toMatch(`service.test:443 cannot be reached: the proxy ${why}`)
   })
 
-  it('that is down is named by its own address', async () => {
+  it('that is down is named with its address', async () => {
     const port = await closedPort()
     const error = await failureOf('https://service.test', through(port, 'crew:geheim77@'))
     expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })

@@ -1,4 +1,4 @@
-/** Each exit code of the table in docs/operations.md is reached by a command as its user runs it. */
+/** Commands reach each exit code of the table in docs/operations.md. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -6,7 +6,7 @@ import { redraws } from '../../src/config.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 
-/** What a display writes, on a terminal of `columns` columns or on none; a second passes with each step. */
+/** What a display writes, on a terminal of `columns` columns or without one; each step takes a second. */
 function written(
   columns: number | null,
   work: (display: ProgressDisplay, write: (text: string) => void) => void,
@@ -49,7 +49,7 @@ const publish = (phase: 'export' | 'upload', done: number): RunProgress => ({
 })
 
 describe('progress on a terminal', () => {
-  it('is one lasting bar for each stage, and a log line appears above the bar that it interrupts', () => {
+  it('is one bar for each stage that stays, and a log line appears above the bar that it interrupts', () => {
     const lines = written(80, (display, write) => {
       display.show(load(500, 1_000))
       display.makeRoom()

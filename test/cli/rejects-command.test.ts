@@ -23,7 +23,7 @@ describe('rejects', () => {
   const later = { ...wireEvent(), detected_at: 'later,\n"still" later' }
   const nobody = { ...wireEvent(), person: null }
 
-  it('counts reasons without what was sent, and shows the newest events with place and reason', async () => {
+  it('counts reasons without the values sent, and shows the newest events with position and reason', async () => {
     const site = await siteWith([late, wireEvent(), later], [nobody])
     const { text, document } = await show(site, 2)
     const lines = text.split('\n')

@@ -1,4 +1,4 @@
-/** `titles`: lists as people keep them in, one row for each out, as CSV or JSON. */
+/** `titles`: reads lists in the formats people have, and prints one row for each title as CSV or JSON. */
 
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
@@ -100,7 +100,7 @@ describe('jobtide titles', () => {
   it('ends with 130 at Ctrl-C while it waits for standard input', async () => {
     const child = spawn(process.execPath, [CLI, 'titles'], { stdio: ['pipe', 'pipe', 'pipe'] })
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-    // More than a pipe holds: it is all written when the command reads.
+    // More than a pipe holds: all of it is written once the command reads.
     await new Promise((resolve) => child.stdin.write('CEO\n'.repeat(100_000), resolve))
     child.kill('SIGINT')
     expect(await ended).toBe(130)

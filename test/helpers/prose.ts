@@ -2,8 +2,8 @@
 
 export type Prose = { readonly line: number; readonly text: string }
 
-// In this order: a comment mark inside a string opens nothing, a quote inside a comment neither.
-// A regular expression follows an operator or an opening bracket; a division follows a value.
+// The order matters: a comment mark inside a string opens no comment, and a quote inside a comment opens no string. A
+// regular expression follows an operator or an opening bracket; a division follows a value.
 const TYPESCRIPT =
   /\/\*[\s\S]*?\*\/|(?:(?<=^|\n)[ \t]*\/\/[^\n]*\n)+|\/\/[^\n]*|(?<=[(,=:[!&|?{};\n>]\s*|return )\/(?![*/])(?:\[(?:\\.|[^\]\\\n])*\]|\\.|[^/\\\n[])+\/[a-z]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
 const PYTHON =

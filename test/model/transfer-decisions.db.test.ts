@@ -1,4 +1,4 @@
-/** What config/transfers.yaml decides, as the table transfer_decisions, goes before all evidence of the data. */
+/** Decisions in config/transfers.yaml, the table transfer_decisions, override all evidence in the data. */
 
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
@@ -13,7 +13,7 @@ const DECISIONS = [
 ] as const
 
 describe('a decision on a pair of organisations', () => {
-  it('makes transfers of moves that prove nothing, and moves of proven transfers', async () => {
+  it('turns moves without evidence into transfers, and proven transfers into plain moves', async () => {
     const warehouse = await memoryWarehouse({ threads: 1 })
     try {
       await insertEvents(warehouse, [

@@ -102,7 +102,7 @@ describe('parseOrganizations', () => {
     expect(values(text)).toEqual(two)
   })
 
-  it('skips 8 rows that stand for no company, and asks for the one called Totalenergies', () => {
+  it('skips 8 rows that name no company, and keeps the one called Totalenergies', () => {
     const rows = [
       'n/a',
       'N.A.',

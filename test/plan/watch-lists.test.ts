@@ -76,7 +76,7 @@ describe('a watch-list of people', () => {
   })
 })
 
-it('a watch-list of organisations accepts what the list of a pipeline accepts', () => {
+it('a watch-list of organisations accepts the same as the list of a pipeline', () => {
   const list = parseOrganizations(
     Buffer.from(
       'organization_id,company_url\norg_1,\n,https://network.example/company/Acme-Inc/\n',

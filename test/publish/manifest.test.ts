@@ -1,4 +1,4 @@
-/** What a manifest may say: names, keys and times end up in SQL and in paths. */
+/** What a manifest may contain: names, keys and times end up in SQL and in paths. */
 
 import { expect, it } from 'vitest'
 import { formatJson, objectsOf, parseManifest, parseOutline } from '../../src/publish/manifest.ts'
