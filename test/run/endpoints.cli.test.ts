@@ -1,4 +1,4 @@
-/** Searches by hand: what they cost, what they write, and what is refused. */
+/** Searches by hand: their cost, their output, and what is refused. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { done } from '../helpers/run-cli.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 const COMPANIES = 30
@@ -99,7 +99,7 @@ describe('find and suggest', () => {
     expect((await ledger(site))[0]?.credits).toBe(site.simulator.account().credits)
   })
 
-  it('say why the service refuses them, as people and programs read it, and the list stays as it was', async () => {
+  it('say why the service refuses them, in text and in JSON, and leave the list unchanged', async () => {
     const site = await openCollection({ companies: COMPANIES })
     const list = join(site.folder, 'found.csv')
     const find = ['find', 'companies', 'has_jobs=true', '--output', list]

@@ -46,15 +46,15 @@ function scheduleAt(startMs: number) {
     fails: false,
     /** Until then its file cannot be read. */
     brokenUntil: 0,
-    /** Between these its file is away. */
+    /** Between these its file is missing. */
     away: [0, 0] as readonly [number, number],
     working: null as { pipeline: string | null } | null,
-    /** Notes a run; null for one that did not end. */
+    /** Records a run; null for one that did not end. */
     note(at: number, outcome: RunOutcome | null) {
       const exit_code = outcome === 'done' ? EXIT.done : EXIT.unavailable
       addRun(history, at, outcome && { at: at + 10 * MINUTE, outcome, exit_code, message: null })
     },
-    /** Keeps the schedule for so long. */
+    /** Runs the schedule for this long. */
     async keep(ms: number) {
       const stop = new AbortController()
       const kept = keepSchedule({
@@ -98,7 +98,7 @@ describe('a schedule', () => {
     expect(site.began).toHaveLength(10)
     expect(site.began[0]).toBe('11-21T02:15')
     expect(site.began.every((at) => /T02:1[56]$/.test(at))).toBe(true)
-    // It looks every ten minutes, and not at every tick.
+    // It checks every ten minutes, not at every tick.
     expect(site.looks).toBeLessThan(10 * 24 * 7)
   })
 
@@ -135,7 +135,7 @@ describe('a schedule', () => {
     expect(other.began).toEqual([])
   })
 
-  it('resumes a run killed meanwhile once, 10 minutes after it ended, and then waits for its next time', async () => {
+  it('resumes a killed run once, 10 minutes after it ended, and then waits for its next time', async () => {
     const site = scheduleAt(NOON)
     site.outcome = null
     await site.keep(2 * DAY)
@@ -161,7 +161,7 @@ describe('a schedule', () => {
     expect(site.began).toHaveLength(1)
   })
 
-  it('runs within ten minutes what was due while its file could not be read', async () => {
+  it('runs a pipeline within ten minutes that was due while its file could not be read', async () => {
     const site = scheduleAt(NOON)
     site.note(NOON - 9 * HOUR, 'done')
     site.brokenUntil = NOON + 14 * HOUR + 17 * MINUTE
@@ -169,7 +169,7 @@ describe('a schedule', () => {
     expect(site.began).toEqual(['11-21T02:20'])
   })
 
-  it('runs within ten minutes what was due while its file was missing, for 5 minutes or for 3 hours', async () => {
+  it('runs a pipeline within ten minutes that was due while its file was missing, for 5 minutes or for 3 hours', async () => {
     for (const minutes of [5, 180]) {
       const site = scheduleAt(NOON)
       site.note(NOON - 9 * HOUR, 'done')
@@ -180,7 +180,7 @@ describe('a schedule', () => {
     }
   })
 
-  it('runs at its next times after a run by a clock that was 10 days ahead', async () => {
+  it('runs at its next times after a run whose clock was 10 days ahead', async () => {
     const site = scheduleAt(NOON)
     site.note(NOON + 10 * DAY, 'done')
     await site.keep(3 * DAY)
@@ -198,7 +198,7 @@ describe('a schedule', () => {
 })
 
 describe('the health endpoint', () => {
-  it('answers 404 where there is no page; a port that is taken is refused, and says which', async () => {
+  it('answers 404 on unknown paths, and refuses a port that is in use by its number', async () => {
     const first = await serveHealth(0, { '/live': () => Promise.resolve(toldAsJson(200, {})) })
     onTestFinished(() => first.close())
     const answer = await fetch(first.url)

@@ -1,4 +1,6 @@
-/** The first SIGTERM or SIGINT: requests in flight end, the run is closed as interrupted, and the next one goes on. */
+/**
+ * On the first SIGTERM or SIGINT, requests in flight end, the run is closed as interrupted, and the next one continues.
+ */
 
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,7 +15,7 @@ async function pagesAsked(site: Site, pages: number): Promise<void> {
   while (site.simulator.account().requests < pages) await pause(10)
 }
 
-/** Pages that were charged for, in order; those past the end are free. */
+/** Charged pages, in order; those past the end are free. */
 function chargedPages({ simulator }: Site): number[] {
   return simulator
     .account()
@@ -64,7 +66,7 @@ describe('a signal', () => {
     expect(new Set(pages).size).toBe(pages.length - 1)
   })
 
-  it('SIGTERM to npx, which does not pass it on, ends the run within 12 s; what it bought is kept', async () => {
+  it('SIGTERM to npx, which does not pass it on, ends the run within 12 s; the bought pages are kept', async () => {
     const site = await openSite({ faults: [{ slow: { delay_ms: 500 }, times: 'always' }] })
     const bin = join(site.folder, 'node_modules', '.bin')
     mkdirSync(bin, { recursive: true })
@@ -90,7 +92,7 @@ describe('a signal', () => {
 })
 
 describe('an older Node.js', () => {
-  it.each(['16.20.2', '20.18.3'])('%s ends with 2 and one sentence', async (version) => {
+  it.each(['16.20.2', '20.18.3'])('%s exits with 2 and one sentence', async (version) => {
     const folder = temporaryFolder()
     const pretend = join(folder, 'pretend.cjs')
     const text = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`
@@ -111,7 +113,7 @@ describe('an older Node.js', () => {
       engines: { node: string }
     }
     const [, major, minor] = /^>=(\d+)\.(\d+)\.0$/.exec(engines.node) ?? []
-    // The bundler leaves brackets out that change nothing.
+    // The bundler drops redundant brackets.
     const bare = text.replaceAll(/[()]/g, '')
     expect(bare).toContain(`major < ${major} || major === ${major} && minor < ${minor}`)
   })

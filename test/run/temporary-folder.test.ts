@@ -52,7 +52,7 @@ describe('temporary folders', () => {
     expect(readdirSync(place)).toEqual([basename(left), `${basename(left)}.lock`])
   })
 
-  it('are not searched for without a place for them', async () => {
+  it('are not searched for if there is no place for them', async () => {
     vi.stubEnv('TMPDIR', '/nowhere')
     onTestFinished(() => void vi.unstubAllEnvs())
     await expect(removeLeftFolders()).resolves.toBeUndefined()

@@ -1,4 +1,4 @@
-/** Short forms that titles are written with, each beside its long form: one title, of one level and one field. */
+/** Short forms of titles, each with its long form: the same title, level and field. */
 
 import { describe, expect, it } from 'vitest'
 import { compareTitles } from '../../src/titles/compare.ts'

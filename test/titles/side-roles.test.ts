@@ -5,7 +5,7 @@ import { understandTitle } from '../../src/titles/understand.ts'
 const wrong = (titles: string, what: 'isSideRole' | 'isAdvisory', expected: boolean) =>
   titles.split('; ').filter((title) => understandTitle(title)[what] !== expected)
 
-describe('a role beside a main job', () => {
+describe('a role alongside a main job', () => {
   it.each([
     'Supervisory Board Member; Chair of the Supervisory Board; Independent Non-Executive Director; NED; Non-Executive Chairman; Member, Board of Trustees; Chair, Audit Committee; Treasurer, Board of Directors; Chair of the Audit and Risk Committee; Alumni Association Board Member; Member of the Youth Advisory Board',
     'School Governor; School Governor (Finance); Chair of Governors; Trustee; Trustee and Treasurer; Lay Member, Audit and Risk Committee; Non-Executive Vice Chairman; Pro Bono Lawyer; Mentor; Startup Mentor / Angel; Angel Investor; Limited Partner; Volunteer; Volunteer Firefighter; Volunteer Software Developer; Council Member; Keynote Speaker',
@@ -45,17 +45,17 @@ describe('a role beside a main job', () => {
     ['Machinist', 'Supervisory Board Member'],
     ['Supervisory Board Member', 'Machinist'],
     ['CEO', 'Non-Executive Chairman'],
-  ])('is no step of a career: %s → %s', (previous, current) => {
+  ])('is not a career step: %s → %s', (previous, current) => {
     const said = { label: 'unclassified', rule: 'side_role', confidence: 0 }
     expect(compareTitles(previous, current)).toEqual(said)
   })
 
-  it('is what the holder of a post steps down to', () => {
+  it('is a step down for the holder of a post', () => {
     expect(compareTitles('CEO', 'Board Member').label).toBe('demotion')
     expect(compareTitles('CTO', 'Technical Advisor').label).toBe('demotion')
   })
 
-  it('may still rise: from one to a higher one, from an adviser to a senior one, from a volunteer to a coordinator', () => {
+  it('can still rise: to a higher role, from adviser to senior adviser, from volunteer to coordinator', () => {
     expect(compareTitles('Advisor', 'Senior Advisor').label).toBe('promotion')
     expect(compareTitles('Board Member', 'Chairman of the Board').label).toBe('promotion')
     expect(compareTitles('Senior Advisor', 'Director').label).toBe('promotion')

@@ -42,7 +42,7 @@ describe('understandTitle', () => {
     })
   })
 
-  it('reads 8 titles by who the person is, not by whom they work for, what they belong to or were', () => {
+  it('reads 8 titles by what the person is, not by whom they work for, what they belong to or what they were', () => {
     expect(levelOf('Executive Business Partner to VP of Product')).toBe('mid')
     expect(levelOf('CEO Office Manager')).toBe('manager')
     expect(levelOf('Staff Assistant, Office of the President')).toBe('entry')
@@ -166,7 +166,7 @@ describe('understandTitle', () => {
     ['Graduate Recruiter', 18],
     ['Apprenticeship Manager', 58],
     ['Trainee Manager', 7],
-  ])('reads %s at rank %i: who looks after learners is none', (title, rank) => {
+  ])('reads %s at rank %i: a person who supervises learners is not one', (title, rank) => {
     expect(understandTitle(title).rank).toBe(rank)
   })
 })
@@ -193,7 +193,7 @@ describe('the field of work', () => {
     ['Account Executive for Hospitals', 'sales'],
     ['IT Support Engineer', 'it'],
     ['Nurse Recruiter', 'hr'],
-  ])('of one noun phrase in %s is what somebody does: %s', (title, name) => {
+  ])('of one noun phrase in %s is what a person does: %s', (title, name) => {
     expect(understandTitle(title).function).toBe(name)
   })
 
@@ -218,7 +218,7 @@ describe('the core role', () => {
   })
 })
 
-describe('a role beside a main job', () => {
+describe('a role alongside a main job', () => {
   it.each([
     [true, 'Board Member; Angel Investor; Non-Executive Director; Mentor; Advisor to the Board'],
     [false, 'Board Member & CEO; Financial Advisor; Investor Relations Manager; Engineer'],

@@ -1,5 +1,5 @@
 /**
- * What a newer version wrote: one sentence with both versions, exit 2, and nothing is changed before. Skipped where there is no
+ * Data of a newer version: one sentence with both versions, exit 2, and nothing is changed. Skipped where there is no
  * /proc: README.md says why.
  */
 
@@ -213,7 +213,7 @@ it.skipIf(!HAS_PROC).each<[string, RegExp, Spoil]>([
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringMatching(sentence)])
     const left = ['journal', 'journal.seals', 'suppressed.json', 'jobtide.duckdb']
     expect(left.filter((name) => existsSync(join(there, name)))).toEqual([])
-    // Nor where a segment of a journal that is here is to be brought back.
+    // Nor if a segment of the existing journal is to be restored.
     rmSync(join(site.dataDir, 'journal', firstSegment(site.dataDir)))
     const before = bytesOf(site.dataDir)
     if (sentence.source.includes('restoring')) return

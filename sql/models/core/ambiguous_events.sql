@@ -111,8 +111,8 @@ proofs as (
         and days_between(leavings.changed_at, jobs.joined_at) between -31 and 180
 ),
 
--- What is known before each leaving that names a title: the last joining, the first and last time the title was seen, the last
--- leaving that named it, and the last joining or change of title.
+-- The facts known before each leaving that names a title: the last joining, the first and last time the title was seen, the
+-- last leaving that named it, and the last joining or change of title.
 said_before as (
     select
         leavings.event_key,

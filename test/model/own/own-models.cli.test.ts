@@ -80,7 +80,7 @@ describe('models of the user’s own', () => {
     expect(tables.find(({ name }) => name === 'joiners')?.['read_by']).toContain('my_people')
     expect(done(await site.call(['models', 'my_times'])).stdout).toContain('models/my_times.sql')
 
-    // From another folder it is the same project, and an unchanged night builds nothing.
+    // From another folder it is the same project, and an unchanged night changes nothing.
     const elsewhere = { cwd: temporaryFolder() }
     const same = done(await site.call(['build', '--json'], elsewhere)).stdout
     expect(JSON.parse(same)).toMatchObject({ dropped: [], selected: null })
