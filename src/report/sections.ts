@@ -175,7 +175,7 @@ function folded(table: Html): Html {
   </details>`
 }
 
-/** The columns that say how many joined, left and rose. */
+/** The columns for joiners, leavers and promotions. */
 export const CHANGES: readonly Column<OrganizationChanges>[] = [
   figure('Joined', (one) => one.joined),
   figure('Left', (one) => one.went),

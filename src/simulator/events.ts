@@ -127,7 +127,7 @@ function parseLine(line: string, subject: string): JobChangeEvent {
   throw new ConfigError(`${subject}: ${issue?.path.join('.')}: ${issue?.message}`)
 }
 
-// Not node:readline, for which U+2028 within a text of JSON ends a line.
+// Not node:readline, which ends a line at U+2028 within JSON text.
 async function* linesOf(path: string): AsyncGenerator<string> {
   const file = createReadStream(path, { highWaterMark: 256 * 1_024 })
   const unpacked = path.endsWith('.gz')
