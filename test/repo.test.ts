@@ -70,7 +70,7 @@ describe('imports', () => {
     ['linkedom', /^src\/report\/charts\.ts$/],
     ['pg', /^src\/publish\/postgres\/connection\.ts$/],
     ['pino', /^src\/support\/json-log\.ts$/],
-  ])('of %s… stand only in the files that own it', (name, owners) => {
+  ])('of %s… are only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>
       importsOf(file).some((target) => target.startsWith(name)),
     )
@@ -135,7 +135,7 @@ describe('the world is an argument', () => {
       ['src/support/clock.ts', /^src\/simulator\//],
     ],
     ['console', /\bconsole\./, []],
-  ] as const)('%s stands only where it belongs', (_, pattern, places) => {
+  ] as const)('%s is only where it belongs', (_, pattern, places) => {
     const allowed = (file: string) =>
       places.some((place) => (typeof place === 'string' ? place === file : place.test(file)))
     expect(matching(source, pattern).filter((file) => !allowed(file))).toEqual([])

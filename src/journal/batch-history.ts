@@ -137,7 +137,7 @@ export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }
 
-/** Its pages with events: they are paid for, and not requested again. */
+/** Its pages with events: they are paid for and never requested again. */
 export function pagesBought({ read }: BatchHistory): number {
   return read.filter(({ events }) => events > 0).length
 }

@@ -168,7 +168,7 @@ describe('what an answer costs, and whether it is valid', () => {
     }
   })
 
-  it('treats failed sections as missing and not billed', () => {
+  it('treats failed sections as missing and free', () => {
     const body = { message: { company_name: 'Acme', insights: { error: 'no' } }, credit_used: 1 }
     const service = serviceWith({ faults: [{ status: 200, body, times: 'always' }] })
     const answer = answered('company-profile', { url: PAGE, company_insights: true }, 1, service)

@@ -147,7 +147,7 @@ describe('asked again after a backoff', () => {
     ['500', aStatus(500)],
     ['a broken connection', noAnswer],
     ['a refused connection', refused],
-  ])('%s: until nothing was answered for max_wait', (_what, failure) => {
+  ])('%s: until max_wait has passed without an answer', (_what, failure) => {
     expect(whyOf(failure, { outageMs: 15 * MINUTE - 1 })).toBe('retry')
     expect(whyOf(failure, { outageMs: 15 * MINUTE })).toBe('outage')
     // The backfill yielded to the nightly run for an hour: two failures say nothing about that time.

@@ -75,7 +75,7 @@ describe('parsePage', () => {
     ['no success and no message', page({ success: undefined, message: undefined })],
     ['a byte order mark', Buffer.concat([Buffer.from('\uFEFF'), page({})])],
     ['events of any kind: they are judged one by one', page({ data: [null, 5, 'x', []] })],
-  ])('takes %s', (_what, body) => {
+  ])('accepts %s', (_what, body) => {
     expect(parsePage(body)).toMatchObject({ page: 2, hasMore: true })
   })
 

@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 180_000 })
 
 describe('help', () => {
   it('lists every command within 80 characters; each names --json, --data-dir and --log-level, on stdout', async () => {
-    // In a process of its own, as people call it.
+    // In its own process, as people call it.
     const { stdout: all } = done(await runCli(['--help']))
     expect(Math.max(...all.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
     const names = [...all.matchAll(/^ {2}([a-z-]+)(?: \[| <|\s{2})/gm)].map(([, name = '']) => name)
@@ -78,7 +78,7 @@ async function lockWarehouse(dataDir: string): Promise<void> {
 }
 
 describe('a run', () => {
-  it('prints a line for each stage to stderr; status, coverage, credits and rejects agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
+  it('prints a line for each stage to stderr; status, coverage, credits and rejects agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and exits with 8 without it', async () => {
     const site = await openSite({ companies: 3 })
     const empty = await site.call(['status'])
     expect([empty.exitCode, empty.stderr]).toEqual([10, ''])

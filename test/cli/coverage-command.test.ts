@@ -11,7 +11,7 @@ const byId = (value: string): OrganizationRef => ({ by: 'id', value })
 const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
 
 /**
- * acme (with a known id) and org_2 were read twice with a gap of 8 days, org_3 had no events, and ‘nobody’ was refused.
+ * acme (with a known id) and org_2 were read twice with a gap of 8 days, org_3 had no events, and `nobody` was refused.
  */
 async function twoReads(): Promise<LedgerSite> {
   const site = ledgerSite(START + 6 * HOUR)

@@ -98,7 +98,7 @@ describe('the service refuses', () => {
     await expectWholeWorld(site)
   })
 
-  it('quarantines an untracked company by name and goes on with the 3 others', async () => {
+  it('quarantines an untracked company by name and continues with the 3 others', async () => {
     const site = await openSite({ companies: COMPANIES })
     const ids = site.simulator.organizations().map((one) => one.organization_id)
     const untracked = 'https://network.example/company/nobody-tracks-this'

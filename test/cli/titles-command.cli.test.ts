@@ -97,7 +97,7 @@ describe('jobtide titles', () => {
     expect(result.stderr).toMatch(/^titles +100% {2}20,000 titles in /m)
   })
 
-  it('ends with 130 at Ctrl-C while it waits for standard input', async () => {
+  it('exits with 130 at Ctrl-C while it waits for standard input', async () => {
     const child = spawn(process.execPath, [CLI, 'titles'], { stdio: ['pipe', 'pipe', 'pipe'] })
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
     // More than a pipe holds: all of it is written once the command reads.
@@ -107,7 +107,7 @@ describe('jobtide titles', () => {
   })
 
   it.skipIf(!existsSync('/dev/full'))(
-    'ends with 9 when its output cannot be written (skipped without /dev/full)',
+    'exits with 9 if its output cannot be written (skipped without /dev/full)',
     () => {
       const full = openSync('/dev/full', 'w')
       const { status, stderr } = spawnSync(process.execPath, [CLI, 'titles'], {
@@ -135,7 +135,7 @@ describe('jobtide titles', () => {
     ])
   })
 
-  it('ends with 2 and says what to do about a missing file and an unknown ladder', async () => {
+  it('exits with 2 and says what to do about a missing file and an unknown ladder', async () => {
     const missing = await callCli(['titles', 'no-such-file.csv'])
     const ladder = await callCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])
     expect([missing.exitCode, ladder.exitCode]).toEqual([2, 2])

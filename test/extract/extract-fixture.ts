@@ -35,7 +35,7 @@ export function batchOf(
   return aBatch({ batch_id: '0001', organizations: named, days_ago: null, ...fields })
 }
 
-/** Batches of so many organisations each. */
+/** Batches of this many organisations each. */
 export function batchesOf(
   organizations: readonly (string | OrganizationRef)[],
   each = 1,
@@ -371,7 +371,9 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & Record
   throw new Error('expected an error, got none')
 }
 
-/** Buys everything in the source, in batches of so many organisations, expects it to be complete, and counts pages. */
+/**
+ * Buys everything in the source, in batches of this many organisations, expects it to be complete, and counts pages.
+ */
 export async function buyAll(
   source: EventSource,
   perBatch: number,

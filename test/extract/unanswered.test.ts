@@ -151,7 +151,7 @@ it.each<[string, Answered, string]>([
   ['fails for ever', { status: 502, message: 'no' }, '502: no'],
   ['is for later for ever', { text: JSON.stringify(LATER) }, 'the service has no answer yet'],
 ])(
-  'page 2 of 1 of 3 lists %s: the others are read, exit 5, and the run that goes on buys no page again',
+  'page 2 of 1 of 3 lists %s: the others are read, exit 5, and the resumed run buys no page again',
   async (_, bad, says) => {
     let isWell = false
     const service = aService(({ page, body }) => {

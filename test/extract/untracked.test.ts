@@ -106,7 +106,7 @@ describe('a message about companies', () => {
       companies: ['target', 'not', 'request', 'gone'],
       bad: ['gone'],
     },
-  ])('$what blames none but the bad one', async ({ companies, bad }) => {
+  ])('$what blames only the bad one', async ({ companies, bad }) => {
     const message = `request not tracked, one of our target: ${companies.join(', ')}`
     const world = aService([], { faults: refusing(bad, message) }, companies)
     await world.run.extract()

@@ -117,7 +117,7 @@ describe('a sealed segment', () => {
   it.each<[string, (path: string) => void]>([
     ['a folder', (path) => mkdirSync(path)],
     ['a pipe', (path) => execFileSync('mkfifo', [path])],
-  ])('with %s in its place is gone, and so it is after that is accepted', async (_, put) => {
+  ])('with %s in its place counts as missing, even after the loss is accepted', async (_, put) => {
     const { journal, first } = await twoSegments()
     rmSync(first)
     put(first)
@@ -323,7 +323,7 @@ describe('an accepted loss', () => {
     }
   })
 
-  it('of the beginnings of three runs, accepted one after the other, keeps the ids of all', async () => {
+  it('of the beginnings of three runs, accepted one at a time, keeps the ids of all', async () => {
     const journal = aJournal()
     const list = sealsPath(journal.folder)
     const ids = [RUN, otherRun(1), otherRun(2)]

@@ -190,7 +190,7 @@ describe('a segment of a newer Jobtide', () => {
     ['alone', [newer]],
     ['after records of this format', [first, second, newer]],
     ['torn', [first, newer.subarray(0, 19)]],
-  ])('%s is refused and left as it is, also by recover()', (_where, parts) => {
+  ])('%s is refused and left unchanged, also by recover()', (_where, parts) => {
     const { journal } = journalOf(...parts)
     const before = onlySegment(journal).bytes()
     for (const read of [() => contentOf(journal), () => journal.recover()]) {

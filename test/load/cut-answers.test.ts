@@ -1,4 +1,4 @@
-/** What is left of an answer that names an erased person. */
+/** The rest of an answer that names an erased person. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -68,7 +68,7 @@ describe('a delivery', () => {
     ['its changes in a list', '[{"changes":["aaaaaaaaaaaaaaaa"]}]'],
     ['no JSON', '{'],
     ['no object', '[]'],
-  ])('with %s is one row, as it came', (_, body) => {
+  ])('with %s is one unchanged row', (_, body) => {
     expect(rowsOfDelivery(ID, body)).toEqual([{ request_id: ID, body }])
   })
 })

@@ -207,7 +207,7 @@ describe('a list that was damaged or lost', () => {
     ['a higher number', withList(() => ({ generation: 9 }))],
     ['the list of an older backup', (_: string, backup: string) => backup],
     ['the list of another data directory', () => 'another'],
-  ])('%s ends with exit 9', async (_, damage) => {
+  ])('%s exits with 9', async (_, damage) => {
     const { journal, path, backup, list } = await erased()
     const damaged = damage(list, backup)
     if (damaged === null) rmSync(path)

@@ -291,7 +291,7 @@ function isBeginning(before: Fact, fact: Fact, elsewhere: Elsewhere): boolean {
   return isJoining(fact) && isMain && elsewhere.workedLong(before, fact)
 }
 
-/** What was reported about a role before a leaving names it. */
+/** The reports about a role before a leaving names it. */
 function saidBefore(fact: Fact, facts: readonly Fact[]) {
   const before = facts.slice(0, facts.indexOf(fact))
   const names = (one: Fact) => one.title === fact.title

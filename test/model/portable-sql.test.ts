@@ -1,6 +1,6 @@
 /**
- * The models stay SQL that DuckDB and Spark both run. test/spark proves it on Spark itself, and is needed for
- * what no pattern finds: order by a column that can be null (Spark: nulls first, DuckDB: last; in structs, too), casting a
+ * The models stay SQL that DuckDB and Spark both run. test/spark proves it on Spark itself, and is needed for what no
+ * pattern finds: order by a column that can be null (Spark: nulls first, DuckDB: last; also in structs), casting a
  * fraction to an integer (Spark cuts, DuckDB rounds), date - date, division by 0 and ln(0).
  */
 

@@ -74,7 +74,7 @@ describe('neededWindow', () => {
     ['all', covered(365, 0), 'all'],
     ['all', covered(null, 20), 20],
     ['all', covered(null, 400), 'all'],
-  ])('of %s days, what %j covers is not bought again: %s', (window, coverage, asks) => {
+  ])('of %s days does not buy again what %j covers: %s', (window, coverage, asks) => {
     expect(needed({ window, overlapHours: 0 }, coverage)).toBe(asks)
   })
 

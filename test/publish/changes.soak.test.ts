@@ -255,7 +255,7 @@ describe('the notes of builds', () => {
     ['another version publishes', 'select 1', { version: '0.2.0' }],
     ['it is asked for', 'select 1', { compact: true }],
   ])(
-    'is not gone by where %s: all is copied, and what is the same is not sent',
+    'do not count if %s: all is copied, and unchanged files are not sent',
     async (_, sql, more) => {
       const { warehouse, store } = await afterFirstBuild()
       const keys = await contentKeys(store)

@@ -128,7 +128,7 @@ describe('a snapshot of the same journal, or of one that was adopted', () => {
     ['a table of 19 rows that is empty', { rows: { promotions: 0 } }],
     ['a derived table with half of its rows', { rows: { stints: 15_000 } }],
     ['coverage that ends a day later', { to: '2026-11-23T21:00:00.000Z' }],
-  ])('with %s goes through', (_, now) => {
+  ])('with %s is accepted', (_, now) => {
     expect(refused({}, now)).toBeNull()
   })
 

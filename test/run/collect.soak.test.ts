@@ -82,7 +82,7 @@ describe('a pipeline of kind collect', () => {
     expect(requests).toBeLessThanOrEqual(60 + 12 * 2)
     expect(await site.query('select count(*) as n from company_profiles')).toEqual([{ n: 60 }])
     const [known] = await ledger(site)
-    // What was in flight is in doubt, and counts as billed.
+    // Requests in flight are in doubt, and count as billed.
     expect(known?.credits).toBeGreaterThanOrEqual(credits)
     expect(known?.credits).toBeLessThanOrEqual(credits + 12 * 2)
   })

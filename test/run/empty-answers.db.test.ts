@@ -75,7 +75,7 @@ describe('a list that was never read, with empty answers', () => {
     ['backfill of everything, and run', { window: 'all' }, { initialWindow: 30 }, 1],
     ['backfill, and backfill again', { window: 364 }, { window: 364 }, 1],
     ['two event types', { eventTypes: ['joined', 'left'] }, { eventTypes: ['joined', 'left'] }, 2],
-  ])('%s: every event is there once the service is well', async (_, ill, well, nights) => {
+  ])('%s: no event is missing once the service works again', async (_, ill, well, nights) => {
     const { health, missing, ...of } = await service(HISTORY)
     const runs = nightsOf(of, jobOver(NAMES))
     const night = (at: number, question: Partial<Question>) =>

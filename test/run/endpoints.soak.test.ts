@@ -119,7 +119,7 @@ describe('pipelines over every endpoint', () => {
       const { requests, credits } = site.simulator.account()
       const query = <Row>(sql: string) => site.json<Row[]>('query', sql, ...dir)
       const [known] = await ledger({ query })
-      // What was in flight is in doubt, and counts as billed; four requests at most, of 10 credits at most.
+      // Requests in flight are in doubt, and count as billed: at most four of at most 10 credits each.
       const most = credits - before.credits + (kills - before.kills) * 4 * 10
       expect(known?.credits).toBeGreaterThanOrEqual(credits - before.credits)
       expect(known?.credits).toBeLessThanOrEqual(most)

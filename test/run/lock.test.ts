@@ -123,7 +123,7 @@ describe('the lock of a data directory', () => {
     lock.release()
   })
 
-  it('is awaited no longer than max_wait, and not at all by a stopped command', async () => {
+  it('is awaited for at most max_wait, and never by a stopped command', async () => {
     const dataDir = temporaryFolder()
     const other = await take(dataDir, 'load')
     await expect(take(dataDir, 'run', { maxWaitMs: 300 })).rejects.toMatchObject({

@@ -37,7 +37,7 @@ export function dealsWorld(seed: number, groups: number): DealsWorld {
     staff(events, random, from, size - movers)
     const begin = aDay(random)
     const length = between(random, 30, 140)
-    // Most join on a day of their own; many begin on the first of a month, and are known to the month.
+    // Most join on their own day; many begin on the first of a month, and are known to the month.
     const days = Array.from({ length: movers }, () => begin + between(random, 0, length) * DAY)
     move(events, random, from, to, days)
     world.ordinary.push(`${from} > ${to}`)

@@ -80,7 +80,7 @@ describe('faults on the wire', () => {
     ['50%', '50%', (whole: number) => Math.floor(whole / 2)],
     ['more than all', 10_000_000, (whole: number) => whole - 1],
   ])(
-    'cut after %s announces the whole body, sends that much, and is charged',
+    'cut after %s announces the whole body, sends only that part, and is charged',
     async (_, cut, bytes) => {
       const simulator = await simulateFault({ cut })
       const answer = await raw(simulator)
@@ -137,7 +137,7 @@ describe('which requests a fault hits', () => {
     [{ status: 500, nth: 5 }, [5]],
     [{ status: 500, organization_id: 'org_b', nth: 2 }, [4]],
     [{ status: 500, probability: 0, times: 'always' }, []],
-  ])('%j strikes requests %j of 12', async (fault, struck) => {
+  ])('%j hits requests %j of 12', async (fault, struck) => {
     expect(await strikes([fault])).toEqual(struck)
   })
 

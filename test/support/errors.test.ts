@@ -38,7 +38,7 @@ describe('asStorageError', () => {
   })
 
   it.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
-    'tells a disk without inodes from one without room',
+    'distinguishes a disk without inodes from a full one',
     ({ skip }) => {
       const folder = temporaryFolder()
       const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=3', 'tmpfs', folder])

@@ -147,7 +147,7 @@ describe('understandTitle', () => {
     ['Executive Assistant & Director of Operations', 'director', 72],
     ['Teaching Assistant, Director', 'director', 72],
   ])(
-    'reads %s as %s, rank %i: the person an assistant serves is another one',
+    'reads %s as %s, rank %i: an assistant is not the person that they assist',
     (title, level, rank) => {
       expect(understandTitle(title)).toMatchObject({ level, rank })
     },
@@ -157,7 +157,7 @@ describe('understandTitle', () => {
     'Former CEO; Retired CEO; Past President; President-elect; (ex) CEO; Future CEO; Aspiring CEO; CEO (until 2020); President Emeritus; Former VP, Marketing'.split(
       '; ',
     ),
-  )('leaves the level of %s unknown, rank null: it is of another time', (title) => {
+  )('leaves the level of %s unknown, rank null: it is of the past or the future', (title) => {
     expect(understandTitle(title)).toMatchObject({ level: 'unknown', rank: null })
   })
 

@@ -12,7 +12,7 @@ import { realClock } from '../../src/support/clock.ts'
 import { KEY, callCli, startCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-// A test may open several sites, each of which sets the clock.
+// A test may open several sites, and each sets the clock.
 const { now: machineNow } = Date
 const file = (name: string) => join(import.meta.dirname, name)
 

@@ -112,7 +112,7 @@ describe.skipIf(!HAS_PROC).each([
 )
 
 it.skipIf(!HAS_PROC).each(['0.11.0', '0.12.0'] as const)(
-  'the first run after %s drops the macros that it stored, and no others',
+  'the first run after %s drops only the macros that it stored',
   async (version) => {
     const site = await siteOf(version, 'nobody-erased')
     const stored = `select count(*) from duckdb_functions()
@@ -162,7 +162,7 @@ describe.skipIf(!HAS_PROC)('a data directory that this version cannot read', () 
     ],
     ['a warehouse of a newer version', 2, /made by a newer Jobtide/, ofNewer],
   ])(
-    '%s is refused with %i, and the directory stays as it is',
+    '%s is refused with %i, and the directory stays unchanged',
     async (_, code, sentence, spoil) => {
       const site = await siteOf('0.11.0', 'one-erased')
       await spoil(site.dataDir)

@@ -99,7 +99,7 @@ describe.skipIf(!existsSync('/proc/self/cwd')).each(SITES)(
 )
 
 it.skipIf(!existsSync('/proc/self/cwd')).each(ERASURES)(
-  'a backup that 0.14.0 made with $erased is restored for 0 credits, and a run goes on with it',
+  'a backup that 0.14.0 made with $erased is restored for 0 credits, and a run continues with it',
   async ({ erased, events: before, later }) => {
     const site = await siteOf('0.14.0', erased)
     const there = ['--data-dir', '/proc/self/cwd/restored']
@@ -115,7 +115,7 @@ it.skipIf(!existsSync('/proc/self/cwd')).each(ERASURES)(
 )
 
 it.skipIf(!existsSync('/proc/self/cwd'))(
-  'a directory of 0.15.0 without journal.backup.json: forget is not complete until a pipeline names the place, and then leaves the person nowhere',
+  'a directory of 0.15.0 without journal.backup.json: forget is incomplete until a pipeline names the place, and then erases the person everywhere',
   async () => {
     const site = await siteOf('0.15.0', 'nobody-erased')
     rmSync(join(site.dataDir, 'journal.backup.json'))

@@ -3,14 +3,14 @@
 -- purpose: Places the events of ambiguous_facts in the person's stints there, and marks the roles inside a stint.
 -- incremental_by: profile_id
 -- note: The rules apply to each track on its own, after repeated facts are removed:
--- note: 1. A left event ends only a role, and the stint goes on, where the person has another role: the event names a title
+-- note: 1. A left event ends only a role, and the stint continues, where the person has another role: the event names a title
 -- note:    that was seen before their last joining there, that joining named another title, and the first title was not seen
 -- note:    since and was not left more than 31 days before that joining. The same holds for the title before a change of title
 -- note:    at most 31 days ago, and for a left event at most 31 days after a person joined who was already there (the new role
 -- note:    was seen before the old one ended), unless the event names the new role but not the old one. A joining of a person
 -- note:    who is already there begins a role.
 -- note: 2. A left event and a joined event at most 31 days later are an internal move, or a leaving that was taken back: the
--- note:    stint goes on. After a longer absence the joining begins another stint.
+-- note:    stint continues. After a longer absence the joining begins another stint.
 -- note: 3. A joining of a person who is already there begins another stint if they had another job in between: they joined and
 -- note:    left elsewhere, at least 180 days apart, and that leaving is as near to this joining as a move requires. The leaving
 -- note:    here was not seen.
@@ -41,7 +41,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   previous_stint_number: The previous stint of the same track, main or side; null for the first.
---   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (reported before, or again later), title_change.
+--   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role continues, or taken back), repeat (reported before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   event_type: The effect of the event on the track: joined, left, title_change, or nothing, as in ambiguous_facts.
 --   changed_at: When the change took effect, UTC, never before the event before it; see ambiguous_facts.

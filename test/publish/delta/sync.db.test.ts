@@ -285,7 +285,7 @@ describe('a damaged Delta log', () => {
     ['empty', () => Buffer.alloc(0)],
     ['of zeros', (bytes: Uint8Array) => Buffer.alloc(bytes.length)],
     ['longer by a byte', (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('x')])],
-  ])('with a checkpoint that is %s is begun again', async (_, damage) => {
+  ])('with a checkpoint that is %s begins again', async (_, damage) => {
     const lake = await madeLake()
     for (let nth = 0; nth < 12; nth += 1) {
       await lake.add(nth * 5, 5)

@@ -183,7 +183,7 @@ describe('garbage collection', () => {
       /a newer Jobtide: its format is 9/,
     ],
     ['is that of another snapshot', (_, other) => other, /is the manifest of 01JD0+2; nothing is/],
-  ])('deletes nothing as long as a manifest %s', async (_, damage, reason) => {
+  ])('deletes nothing while a manifest %s', async (_, damage, reason) => {
     const nights = await fourNights()
     const textOf = (n: number) =>
       Buffer.from(nights.store.objects.get(snapshotKeys(idOf(n)).manifest)?.bytes ?? []).toString()

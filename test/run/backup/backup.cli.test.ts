@@ -272,7 +272,7 @@ describe('a journal that lost a segment', () => {
     ['a segment', (data: string) => rmSync(join(data, 'journal', firstSegment(data)))],
     ['the middle of one', (data: string) => flipByte(join(data, 'journal', firstSegment(data)))],
     ['its list of seals', (data: string) => rmSync(join(data, 'journal.seals'))],
-  ])('gets %s back from the backup, and keeps what came after it', async (_, damage) => {
+  ])('gets %s back from the backup, and keeps everything newer', async (_, damage) => {
     const { site, place, extract } = await openBackedUp({ companies: 2 })
     await extract()
     damage(site.dataDir)
@@ -369,7 +369,7 @@ describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json', () => {
   it.each<[string, (path: string) => void]>([
     ['is damaged', (path) => truncateSync(path, 40)],
     ['is deleted', (path) => rmSync(path)],
-  ])('%s finds both places in the journal, and leaves the person in neither', async (_, lose) => {
+  ])('%s finds both places in the journal, and erases the person from both', async (_, lose) => {
     const { site, place, run } = await openBackedUp()
     await run()
     const env = { JOBTIDE_JOURNAL_BACKUP: '../second' }
