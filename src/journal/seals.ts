@@ -143,8 +143,8 @@ export function createSeals(folder: string): void {
 }
 
 /**
- * Writes the list again if a power cut left a partial line, or if `isUncertain`. @throws SealListError when it is
- * damaged
+ * Writes the list again if a power cut left a partial line, or if `isUncertain`.
+ * @throws SealListError when it is damaged
  */
 export function renewSeals(folder: string, isUncertain: boolean): void {
   const bytes = readSealBytes(folder)
