@@ -66,6 +66,10 @@ describe('a role beside a main job', () => {
     ['Machinist', 'Supervisory Board Member'],
     ['Supervisory Board Member', 'Machinist'],
     ['CEO', 'Non-Executive Chairman'],
+    ['Machinist', 'Works Council Chair'],
+    ['Vendeuse', 'Déléguée syndicale'],
+    ['Engineer', 'Shop Steward'],
+    ['Betriebsratsvorsitzender', 'Personalleiter'],
   ])('is no step of a career: %s → %s', (previous, current) => {
     const said = { label: 'unclassified', rule: 'side_role', confidence: 0 }
     expect(compareTitles(previous, current)).toEqual(said)
