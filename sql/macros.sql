@@ -125,17 +125,6 @@ create or replace macro month_of_number(number) as
 create or replace macro is_founder_title(level, core) as
     coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false);
 
--- Whether a title says that the job is held alongside another one: by the hour, as a guest, or on loan from an employer. A
--- Visiting Assistant Professor has no other job.
--- spark: is_held_beside(title string) returns boolean return coalesce(lower(title) rlike 'part[- ]time|adjunct|visiting (professor|scholar|fellow|lecturer|researcher|scientist)|guest (professor|lecturer|researcher)|honorary|sessional|per diem|freelanc|secondment|seconded|reservist|(army|naval|navy|air force) reserve|teilzeit|nebenberuflich|nebentätigkeit|minijob|freiberuflich|lehrbeauftragte|gastprofessor|gastdozent|abgeordnet|temps partiel|mi-temps|vacataire|professeure? invitée?|tiempo parcial|media jornada|profesora? visitante|comisión de servicio|tempo parcial|meio período|professora? visitante|tempo parziale|docente a contratto|deeltijd|detachering|gastdocent|deltid|gästprofessor|pół etatu|część etatu|совместительств|неполный рабочий|兼职|兼職|非常勤|アルバイト|客座|客員|시간제|겸임', false)
-create or replace macro is_held_beside(title) as
-    coalesce(regexp_matches(lower(title), 'part[- ]time|adjunct|visiting (professor|scholar|fellow|lecturer|researcher|scientist)|guest (professor|lecturer|researcher)|honorary|sessional|per diem|freelanc|secondment|seconded|reservist|(army|naval|navy|air force) reserve|teilzeit|nebenberuflich|nebentätigkeit|minijob|freiberuflich|lehrbeauftragte|gastprofessor|gastdozent|abgeordnet|temps partiel|mi-temps|vacataire|professeure? invitée?|tiempo parcial|media jornada|profesora? visitante|comisión de servicio|tempo parcial|meio período|professora? visitante|tempo parziale|docente a contratto|deeltijd|detachering|gastdocent|deltid|gästprofessor|pół etatu|część etatu|совместительств|неполный рабочий|兼职|兼職|非常勤|アルバイト|客座|客員|시간제|겸임'), false);
-
--- Whether only staff of the organisation can hold this side role: a seat on its works council, or a union post.
--- spark: is_seat_of_staff(title string) returns boolean return coalesce(lower(title) rlike 'betriebsrat|betriebsrät|personalrat|personalrät|arbeitnehmervertret|schwerbehindertenvertret|works council|staff council|employee council|shop steward|union (representative|steward|delegate)|(staff|employee) representative|délégué[e]? (syndical|du personnel)|représentante? (syndicale?|du personnel)|\\bcse\\b|comité social|comité de empresa|delegad[oa] sindical|enlace sindical|representante sindical|ondernemingsraad|rappresentante sindacale|\\brsu\\b|tillidsrepr|tillitsvalgt|luottamusmies|verneombud|skyddsombud|facklig', false)
-create or replace macro is_seat_of_staff(title) as
-    coalesce(regexp_matches(lower(title), 'betriebsrat|betriebsrät|personalrat|personalrät|arbeitnehmervertret|schwerbehindertenvertret|works council|staff council|employee council|shop steward|union (representative|steward|delegate)|(staff|employee) representative|délégué[e]? (syndical|du personnel)|représentante? (syndicale?|du personnel)|\bcse\b|comité social|comité de empresa|delegad[oa] sindical|enlace sindical|representante sindical|ondernemingsraad|rappresentante sindacale|\brsu\b|tillidsrepr|tillitsvalgt|luottamusmies|verneombud|skyddsombud|facklig'), false);
-
 -- The date `days` days after `from_on`, or before it where `days` is negative.
 -- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)
 create or replace macro days_later(from_on, days) as

@@ -168,6 +168,8 @@ export interface Freshness {
   readonly events_received: number
   readonly credits: number
   readonly credits_ever: number
+  /** People under a profile, or an id of the organisation, that is not the one to keep. */
+  readonly people_duplicated: number
 }
 
 /** The summary of a report. */

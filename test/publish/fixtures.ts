@@ -157,9 +157,9 @@ export async function expectReadersToSee(
 ): Promise<void> {
   const views = (await viewsOf(store)).replaceAll('replace view ', 'replace view reader.')
   await warehouse.run(`create schema if not exists reader; ${views}`)
-  for (const { name, leftOut } of definitions) {
+  for (const { name, leftOut, schema = 'main' } of definitions) {
     const left = leftOut.length === 0 ? '' : `exclude (${leftOut.join(', ')})`
-    const [now, seen] = [`select * ${left} from main.${name}`, `select * from reader.${name}`]
+    const [now, seen] = [`select * ${left} from ${schema}.${name}`, `select * from reader.${name}`]
     expect(await columnsOf(warehouse, seen), name).toEqual(await columnsOf(warehouse, now))
     const different = `from ((${now} except all ${seen}) union all (${seen} except all ${now})) limit 3`
     expect(await warehouse.all(different), name).toEqual([])

@@ -165,6 +165,33 @@ describe('the page', () => {
     expect(page.text('#joined')).toContain('No one was seen to join.')
   })
 
+  it('says how many people the figures count under a second profile: 1 of 3', async () => {
+    const other = await memoryWarehouse()
+    await insertEvents(
+      other,
+      ['ada', 'ada', 'bob'].map((page, at) => ({
+        profile_id: `person ${at}`,
+        organization_id: 'acme',
+        event_type: 'joined',
+        changed_at: '2024-05-01T00:00:00Z',
+        title_current: 'Engineer',
+        person_full_name: page,
+        person_network_url: `https://network.example/in/${page}`,
+      })),
+    )
+    await buildModels(other, { buildId: 'duplicates', builtAt: new Date(NOW) })
+    const data = await readReport(other, { from: START, to: NOW }, null)
+    other.close()
+    const text = parsed(reportPage(data, NOW)).text('#coverage')
+    expect(text).toContain('1 person ever seen under a second profile')
+    expect(parsed(await pageOf({ from: START, to: NOW })).text('#coverage')).toContain(
+      'Cost so far',
+    )
+    expect(parsed(await pageOf({ from: START, to: NOW })).text('#coverage')).not.toContain(
+      'Duplicates',
+    )
+  })
+
   it('shows everything from outside as text: no element, no handler, only https addresses', async () => {
     const other = await memoryWarehouse()
     const pages = [

@@ -180,6 +180,11 @@ describe('the field of work', () => {
     ['finance', 'Director, FP&A; Steuerberater; Contador; Investment Banking Analyst'],
     ['operations', 'Project Manager; Schweißer; Store Manager; Agent d’entretien; Albañil'],
     ['healthcare', 'Nurse Manager; Zahnärztin; Aide-soignante; Fisioterapeuta'],
+    ['operations', 'Loodgieter; Falegname; Murarz; Rörmokare; Capo cantiere; Bedrijfsleider'],
+    ['supply_chain', 'Heftruckchauffeur; Corriere; Spedytor; Brevbärare; Postino'],
+    ['healthcare', 'Fysiotherapeut; Ostetrica; Położna; Tandläkare; Physio; GP'],
+    ['finance', 'Belastingadviseur; Assicuratore; Aktuariusz; Bankrådgivare'],
+    ['hr', 'Head of TA; Hoofd P&O; Rekryterare; Head of C&B'],
     ['general_management', 'Founder & CTO; Chief of Staff; Geschäftsführer; Head of Strategy'],
   ])('is %s for %j', (name, titles) => {
     for (const title of titles.split('; '))

@@ -68,7 +68,12 @@ involved as (
 
 -- Joinings and leavings of main jobs at employers, for all organisations of these people.
 boundaries as (
-    select events.profile_id, events.organization_id, events.event_type, events.changed_at, events.title
+    select
+        events.profile_id,
+        events.organization_id,
+        events.event_type,
+        events.changed_at,
+        coalesce(titles.is_held_beside, false) as is_held_beside
     from dated_events as events
     inner join involved on involved.profile_id = events.profile_id
     left join titles on titles.ladder = events.ladder and titles.title = events.title
@@ -85,7 +90,7 @@ jobs_left as (
         profile_id,
         organization_id,
         event_type,
-        title,
+        is_held_beside,
         changed_at as joined_at,
         min(case when event_type = 'left' then changed_at end) over (
             partition by profile_id, organization_id order by changed_at, event_type
@@ -95,7 +100,7 @@ jobs_left as (
 ),
 
 jobs as (
-    select profile_id, organization_id, title, joined_at, left_at
+    select profile_id, organization_id, is_held_beside, joined_at, left_at
     from jobs_left
     where event_type = 'joined'
 ),
@@ -465,7 +470,7 @@ worked_briefly as (
             or (
                 utc_date(jobs.joined_at) >= latest_date(here.before_at)
                 and latest_date(jobs.joined_at) < utc_date(here.changed_at)
-                and not is_held_beside(jobs.title)
+                and not jobs.is_held_beside
             )
         )
 ),
