@@ -129,7 +129,10 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
   const [syntax] = document.errors
   if (syntax !== undefined) {
     const { line } = lines.linePos(syntax.pos[0])
-    throw new ConfigError(`${file}:${line}: not valid YAML: ${syntax.message}`, { hint: HINT })
+    throw new ConfigError(
+      `${file}:${line}: not valid YAML: ${SYNTAX[syntax.code] ?? syntax.message}`,
+      { hint: HINT },
+    )
   }
   const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
   const schema = isCollect ? collectSchema : pipelineSchema
@@ -153,6 +156,11 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
 
 function samePath(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
+}
+
+// Messages that advise users of the parser.
+const SYNTAX: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: 'the line --- begins a second document; write each pipeline into its own file',
 }
 
 /** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
