@@ -145,7 +145,7 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
   }
   const parsed = schema.safeParse(valuesOf(document, file), { error })
   if (parsed.success) return parsed.data
-  // One for each place: what is no list is not too long as well.
+  // One for each place: a text in the place of a list need not be too long as well.
   const { issues } = parsed.error
   const firsts = issues.filter(
     ({ path }, at) => issues.findIndex((other) => samePath(other.path, path)) === at,

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** For the option `error` of a parse: the message of an issue whose schema has no words of its own. */
 export const plainly = words(true)
-/** As {@link plainly}, for what somebody else sent: it shows no text of it, which may name a person. */
+/** As {@link plainly}, for what the service sent: it shows no text of it, which may name a person. */
 export const plainlyOfOthers = words(false)
 
 function words(showsText: boolean) {
@@ -60,7 +60,11 @@ function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
       return issue.format === 'email' ? 'an address such as team@example.com' : undefined
     case 'invalid_union':
       return [...new Set(issue.errors.flatMap(([first]) => ofBranch(first)))].join(', or ')
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_key':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
       return undefined
   }
 }
@@ -84,14 +88,14 @@ function ofBranch(issue: z.core.$ZodIssue | undefined): string[] {
   return expected === undefined ? [] : [expected]
 }
 
-// A long text may be a secret in the wrong place, or somebody's name.
+// A long text may be a secret in the wrong place, or the name of a person.
 const SHORT = /^[\w .:@-]{1,20}$/
 
 function shown(value: unknown, showsText: boolean): string {
   if (value === null) return 'nothing'
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (typeof value === 'object') return 'keys and values'
-  if (typeof value !== 'string') return String(value)
+  if (typeof value !== 'string') return `${value as number | boolean}`
   if (value === '') return 'an empty text'
   return showsText && SHORT.test(value) ? JSON.stringify(value) : 'a text'
 }
