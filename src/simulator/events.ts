@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { z } from 'zod'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { plainly } from '../support/schema-words.ts'
 
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -121,7 +122,7 @@ function parseLine(line: string, subject: string): JobChangeEvent {
   } catch (error) {
     throw new ConfigError(`${subject}: not JSON: ${messageOf(error)}`, { cause: error })
   }
-  const parsed = eventSchema.safeParse(value)
+  const parsed = eventSchema.safeParse(value, { error: plainly })
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new ConfigError(`${subject}: ${issue?.path.join('.')}: ${issue?.message}`)

@@ -7,6 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { ConfigError } from '../support/errors.ts'
+import { plainly } from '../support/schema-words.ts'
 import { seededRandom } from './random.ts'
 
 const amount = z.union([
@@ -86,7 +87,7 @@ export type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | und
 
 /** A plan whose counts begin now. */
 export function createFaultPlan(faults: unknown): FaultPlan {
-  const parsed = z.array(faultSchema).safeParse(faults)
+  const parsed = z.array(faultSchema).safeParse(faults, { error: plainly })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const [position, ...path] = issue?.path ?? []

@@ -83,10 +83,10 @@ describe('parsePage', () => {
     ['an empty body', Buffer.alloc(0), /^not JSON, begins with ""$/],
     ['HTML', Buffer.from('<html><body>Sign in'), /^not JSON, begins with "<html><body>Sign in"$/],
     ['cut JSON', page({}).subarray(0, 30), /^not JSON/],
-    ['a list', Buffer.from('[]'), /^it: .*object/],
+    ['a list', Buffer.from('[]'), /^it: expected keys and values/],
     ['success: false', page({ success: false, data: [] }), /^success: /],
-    ['no data', page({ data: undefined }), /^data: .*array/],
-    ['data null, as in errors', page({ data: null }), /^data: .*array/],
+    ['no data', page({ data: undefined }), /^data: expected a list/],
+    ['data null, as in errors', page({ data: null }), /^data: expected a list/],
     ['no pagination', page({ pagination: undefined }), /^pagination: /],
     ['page 0', page({ pagination: { page: 0, has_more: true } }), /^pagination.page: /],
     ['no has_more', page({ pagination: { page: 2 } }), /^pagination.has_more: /],
@@ -193,7 +193,7 @@ describe('parseEvent', () => {
   })
 
   it.each([null, undefined, 5, 'event', [], [EVENT]])('refuses %j', (value) => {
-    expect(parseEvent(value)).toMatch(/^it: .*object/)
+    expect(parseEvent(value)).toMatch(/^it: expected keys and values/)
   })
 })
 

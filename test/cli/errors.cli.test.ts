@@ -1,12 +1,14 @@
 /** What an operator sees when something fails: one sentence, what to do next and the exit code, and nothing is lost. */
 
-import { execFile } from 'node:child_process'
-import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openInbox } from '../../src/inbox/inbox.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { openWarehouse, withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { leaksOf } from '../helpers/canary.ts'
 import { selfSignedCertificate } from '../helpers/certificate.ts'
@@ -92,6 +94,7 @@ describe('the service refuses', () => {
     const site = await openSite({ companies: COMPANIES, faults: [{ status: 403, page: 3 }] })
     const result = await site.call(['extract', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
+    expect(result.stderr).toMatch(/^extract +\d+% {2}2 pages, 100 events, 20 credits\n/)
     done(await site.call(['extract', site.pipeline]))
     const charged = site.simulator.account().log.filter((entry) => entry.credits_used > 0)
     expect(charged.map(({ page }) => page)).toEqual(charged.map((_, index) => index + 1))
@@ -188,6 +191,24 @@ it('a service is reached through HTTPS_PROXY with the certificate of NODE_EXTRA_
   expect(new Set(proxy.asked)).toEqual(new Set(['service.test:443']))
   expect(new Set(proxy.credentials)).toEqual(new Set(['crew:geheim/77']))
   expect(stdout + stderr).not.toMatch(/geheim/)
+})
+
+it('a proxy that answers 407 to CONNECT ends a first run with 5, says what it wants, and publishes nothing', async () => {
+  const site = await openSite({ companies: 1, pipelineLines: ['limits: { max_wait: 1s }'] })
+  const proxy = await startConnectProxy({ status: 407 })
+  const env = {
+    JOBTIDE_BASE_URL: 'https://service.test',
+    HTTPS_PROXY: `http://crew:geheim77@127.0.0.1:${proxy.port}`,
+  }
+  const result = await site.call(['run', site.pipeline], { env })
+  expect(result.exitCode, result.stderr).toBe(5)
+  expect(result.stderr).toMatch(
+    /the proxy answered 407: it wants a user name .*\n {2}→ Check .*HTTPS_PROXY/,
+  )
+  expect(result.stdout).toContain('published  nothing')
+  expect(result.stdout + result.stderr).not.toContain('geheim77')
+  expect(new Set(proxy.asked)).toEqual(new Set(['service.test:443']))
+  expect(readdirSync(join(site.dataDir, 'snapshots'))).not.toContain('latest.json')
 })
 
 describe('lists and pipeline files', () => {
@@ -382,4 +403,20 @@ describe('after the extraction', () => {
     expect(snapshots?.n).toBe(1)
     expect((await site.call(['status'])).stdout).toMatch(/1 failed check\b/)
   })
+})
+
+it('what is no file in the inbox is named and left there, and the deliveries next to it are loaded', async () => {
+  const site = await openSite({ companies: 1 })
+  const inbox = join(site.dataDir, 'inbox')
+  const body = { event: 'person_activity', job_id: 's', changes: [{ event_id: 'e1' }] }
+  await openInbox(inbox, realClock).keep(JSON.stringify(body))
+  mkdirSync(join(inbox, 'x.ndjson'))
+  execFileSync('mkfifo', [join(inbox, 'y.ndjson')])
+  const loaded = done(await site.call(['load']))
+  for (const name of ['x', 'y'])
+    expect(loaded.stderr).toMatch(
+      new RegExp(`it is not a file: it holds no deliveries .*${name}[.]ndjson`),
+    )
+  expect(readdirSync(inbox).filter((name) => name.endsWith('.ndjson'))).toHaveLength(2)
+  expect(await site.query('select count(*)::int as n from answers')).toEqual([{ n: 1 }])
 })

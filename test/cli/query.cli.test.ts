@@ -301,6 +301,7 @@ describe('query that is stopped', () => {
   it.each([
     ['while it counts and has no row yet', SILENT, 'SIGINT', 130, 2_000],
     ['while nobody reads its rows', ENDLESS, 'SIGTERM', 143, 2_000],
+    ['when its terminal closes', ENDLESS, 'SIGHUP', 129, 2_000],
     // The signal ends it.
     ['inside of a function that the engine does not leave', DEAF, 'SIGINT', null, 3_000],
   ] as const)('%s ends at once, and leaves no file', async (_, sql, signal, exitCode, withinMs) => {

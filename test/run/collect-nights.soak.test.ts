@@ -80,7 +80,7 @@ describe('a pipeline of kind collect', () => {
   })
 
   it.each([
-    ['endpoint: nothing', 'endpoint: expected one of company-profile, company-search, job-details'],
+    ['endpoint: nothing', 'endpoint: expected company-profile, company-search, job-details'],
     ['options: { lang: x }', 'options: lang: '],
     ['options: { page: 2 }', 'options: page: unknown; allowed: use_cache, lang,'],
     ['refresh_days: 0', 'refresh_days: '],

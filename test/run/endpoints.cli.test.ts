@@ -129,8 +129,13 @@ describe('find and suggest', () => {
 
   it.each([
     [['dogs', 'a=b'], 'cannot search for dogs'],
+    [['compnies', 'a=b'], 'Did you mean companies? Name one of'],
+    [['posts', 'sort_by=newest'], 'sort_by: expected date_posted or relevance, got "newest"'],
     [['people', 'manager'], 'not a filter: "manager"'],
-    [['people', 'job_titel=CEO'], 'job_titel: unknown; allowed: keywords, job_title,'],
+    [
+      ['people', 'job_titel=CEO'],
+      'job_titel: unknown; did you mean job_title? allowed: keywords, job_title,',
+    ],
     [['people', '+job_title=CEO'], 'the endpoint knows job_title'],
     [['people', 'company_ids=acme'], 'company_ids: expected ids, which are numbers'],
     [['companies', 'has_jobs=perhaps'], 'has_jobs: expected true or false'],

@@ -6,7 +6,7 @@ import type { KnownPipeline } from '../../src/run/pipelines.ts'
 import { keepSchedule } from '../../src/run/schedule.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { silentLogger } from '../../src/support/logger.ts'
-import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { addRun } from '../helpers/recorded-run.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 
@@ -40,6 +40,8 @@ function scheduleAt(startMs: number) {
   const site = {
     clock,
     began: [] as string[],
+    /** Milliseconds from the full minute to the beginning of each run. */
+    late: [] as number[],
     /** How a run ends; null for one that is killed. */
     outcome: 'done' as RunOutcome | null,
     looks: 0,
@@ -77,6 +79,7 @@ function scheduleAt(startMs: number) {
         },
         run: async () => {
           const at = clock.now()
+          site.late.push(at % MINUTE)
           site.began.push(new Date(at).toISOString().slice(5, 16))
           await clock.sleep(10 * MINUTE)
           site.note(at, site.outcome)
@@ -92,12 +95,13 @@ function scheduleAt(startMs: number) {
 }
 
 describe('a schedule', () => {
-  it('runs once a night for 10 nights, within a minute of its time, and waits with the first run', async () => {
+  it('runs once a night for 10 nights, at the second of its time, and waits with the first run', async () => {
     const site = scheduleAt(NOON)
     await site.keep(10 * DAY)
     expect(site.began).toHaveLength(10)
     expect(site.began[0]).toBe('11-21T02:15')
-    expect(site.began.every((at) => /T02:1[56]$/.test(at))).toBe(true)
+    expect(site.began.every((at) => at.endsWith('T02:15'))).toBe(true)
+    expect(Math.max(...site.late)).toBeLessThan(SECOND)
     // It checks every ten minutes, not at every tick.
     expect(site.looks).toBeLessThan(10 * 24 * 7)
   })

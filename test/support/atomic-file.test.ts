@@ -7,6 +7,7 @@ import {
   makeFolders,
   removeFile,
   writeFileAtomic,
+  readNamedFile,
 } from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
@@ -135,4 +136,10 @@ describe('linkOnce', () => {
       )
     }
   })
+})
+
+it('a folder or a device in the place of a list is named as what it is', () => {
+  const read = (path: string) => () => readNamedFile('list', path, 'Check it.')
+  expect(read(temporaryFolder())).toThrow(/^list \S+: it is a folder$/)
+  expect(read('/dev/zero')).toThrow('list /dev/zero: it is a device')
 })
