@@ -1,4 +1,4 @@
-"""What spark-submit starts: `spark-submit … spark/job.py <address of job.json>`."""
+"""The entry point for spark-submit: `spark-submit … spark/job.py <address of job.json>`."""
 
 import sys
 

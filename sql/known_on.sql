@@ -21,7 +21,8 @@ from (
             partition by event_key
             order by
                 detected_at desc,
-                -- Of two versions detected at one time the later receipt counts; versions after the day do not.
+                -- Of two versions detected at the same time, the one received later counts. Versions after the day do not
+                -- count.
                 case when seen_by = 'service' or last_seen_at < end_of_day(day) then last_seen_at else first_seen_at end desc,
                 version_key desc
         ) as nth
@@ -45,7 +46,7 @@ from main.answers
 where received_at < end_of_day(day)
 
 -- table: organization_coverage
--- The midnight after the day belongs to another day, and on the last of a month to another month.
+-- The midnight that ends the day already belongs to the next day, and at the end of a month to the next month.
 select
     organization_id,
     event_types,

@@ -1,8 +1,8 @@
 -- Date arithmetic where engines differ. The models call these names; here DuckDB gets them, as macros that stay in the
 -- warehouse, because views call them. Another engine defines functions of the same names: the line `-- spark:` above each is
 -- the function that Spark defines, in a session in UTC.
--- All of it is in UTC, whatever time zone the session has; `ts` is a timestamp with time zone, `…_on` a date. Taken from the
--- microseconds since 1970, because the engine's own time zone arithmetic costs ten times as much on millions of rows.
+-- Everything is in UTC, whatever the time zone of the session; `ts` is a timestamp with time zone, `…_on` a date. The macros
+-- use microseconds since 1970, because the engine's time zone arithmetic costs ten times as much on millions of rows.
 
 -- The calendar date of `ts`.
 -- spark: utc_date(ts timestamp) returns date return to_date(ts)
@@ -52,7 +52,7 @@ create or replace macro date_precision(ts) as
 create or replace macro is_career_date(ts, seen_at) as
     utc_date(ts) >= date '1940-01-01' and epoch_us(ts) <> 0 and days_between(seen_at, ts) <= 1827;
 
--- The best known time of a change: an implausible date says nothing, and the change had been made when it was seen.
+-- The best known time of a change. An implausible date says nothing; then the time at which the change was seen counts.
 -- spark: career_date(ts timestamp, seen_at timestamp) returns timestamp return if(is_career_date(ts, seen_at), ts, seen_at)
 create or replace macro career_date(ts, seen_at) as
     case when is_career_date(ts, seen_at) then ts else seen_at end;
@@ -100,12 +100,12 @@ create or replace macro whole_months(from_on, to_on) as
 create or replace macro event_type_order(event_type) as
     case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end;
 
--- The title that an event names: after the change, or the one that was left.
+-- The title that an event names: the one after the change or, for a leaving, the one that was left.
 -- spark: title_said(event_type string, title_current string, title_previous string) returns string return if(event_type = 'left', coalesce(title_current, title_previous), title_current)
 create or replace macro title_said(event_type, title_current, title_previous) as
     case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end;
 
--- 40 bits of a text and `ts`, for sums that show whether two histories are the same.
+-- A 40-bit hash of a text and `ts`, for sums that show whether two histories are the same.
 -- spark: checksum(told string, ts timestamp) returns bigint return cast(conv(substr(md5(concat(told, '|', unix_micros(ts))), 1, 10), 16, 10) as bigint)
 create or replace macro checksum(told, ts) as
     cast('0x' || substr(md5(told || '|' || cast(epoch_us(ts) as varchar)), 1, 10) as bigint);
@@ -125,18 +125,7 @@ create or replace macro month_of_number(number) as
 create or replace macro is_founder_title(level, core) as
     coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false);
 
--- Whether a title says that the job is held next to another one: by the hour, as a guest, or on loan from the employer who stays.
--- A Visiting Assistant Professor has no other job.
--- spark: is_held_beside(title string) returns boolean return coalesce(lower(title) rlike 'part[- ]time|adjunct|visiting (professor|scholar|fellow|lecturer|researcher|scientist)|guest (professor|lecturer|researcher)|honorary|sessional|per diem|freelanc|secondment|seconded|reservist|(army|naval|navy|air force) reserve|teilzeit|nebenberuflich|nebentätigkeit|minijob|freiberuflich|lehrbeauftragte|gastprofessor|gastdozent|abgeordnet|temps partiel|mi-temps|vacataire|professeure? invitée?|tiempo parcial|media jornada|profesora? visitante|comisión de servicio|tempo parcial|meio período|professora? visitante|tempo parziale|docente a contratto|deeltijd|detachering|gastdocent|deltid|gästprofessor|pół etatu|część etatu|совместительств|неполный рабочий|兼职|兼職|非常勤|アルバイト|客座|客員|시간제|겸임', false)
-create or replace macro is_held_beside(title) as
-    coalesce(regexp_matches(lower(title), 'part[- ]time|adjunct|visiting (professor|scholar|fellow|lecturer|researcher|scientist)|guest (professor|lecturer|researcher)|honorary|sessional|per diem|freelanc|secondment|seconded|reservist|(army|naval|navy|air force) reserve|teilzeit|nebenberuflich|nebentätigkeit|minijob|freiberuflich|lehrbeauftragte|gastprofessor|gastdozent|abgeordnet|temps partiel|mi-temps|vacataire|professeure? invitée?|tiempo parcial|media jornada|profesora? visitante|comisión de servicio|tempo parcial|meio período|professora? visitante|tempo parziale|docente a contratto|deeltijd|detachering|gastdocent|deltid|gästprofessor|pół etatu|część etatu|совместительств|неполный рабочий|兼职|兼職|非常勤|アルバイト|客座|客員|시간제|겸임'), false);
-
--- Whether a side role is one that only the staff of the organisation can have: a seat on its works council, or of a union.
--- spark: is_seat_of_staff(title string) returns boolean return coalesce(lower(title) rlike 'betriebsrat|betriebsrät|personalrat|personalrät|arbeitnehmervertret|schwerbehindertenvertret|works council|staff council|employee council|shop steward|union (representative|steward|delegate)|(staff|employee) representative|délégué[e]? (syndical|du personnel)|représentante? (syndicale?|du personnel)|\\bcse\\b|comité social|comité de empresa|delegad[oa] sindical|enlace sindical|representante sindical|ondernemingsraad|rappresentante sindacale|\\brsu\\b|tillidsrepr|tillitsvalgt|luottamusmies|verneombud|skyddsombud|facklig', false)
-create or replace macro is_seat_of_staff(title) as
-    coalesce(regexp_matches(lower(title), 'betriebsrat|betriebsrät|personalrat|personalrät|arbeitnehmervertret|schwerbehindertenvertret|works council|staff council|employee council|shop steward|union (representative|steward|delegate)|(staff|employee) representative|délégué[e]? (syndical|du personnel)|représentante? (syndicale?|du personnel)|\bcse\b|comité social|comité de empresa|delegad[oa] sindical|enlace sindical|representante sindical|ondernemingsraad|rappresentante sindacale|\brsu\b|tillidsrepr|tillitsvalgt|luottamusmies|verneombud|skyddsombud|facklig'), false);
-
--- The date some days after another one; before it where `days` is negative.
+-- The date `days` days after `from_on`, or before it where `days` is negative.
 -- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)
 create or replace macro days_later(from_on, days) as
     cast(from_on + cast(days as integer) as date);
@@ -214,8 +203,8 @@ create or replace macro whole_number(text) as
 create or replace macro json_list(document, path) as
     try(json_extract(document, path || '[*]'));
 
--- A row for each item of a `json_list`, and its place, from 1. It takes a list instead of a document: a lateral join repeats its
--- argument for each item, and for a delivery of 1,200 activities that was 1.4 MB each time. A list is not repeated, and without
+-- A row for each item of a `json_list`, with its place, from 1. It takes a list instead of a document, because a lateral join
+-- repeats its argument for each item: 1.4 MB each time for a delivery of 1,200 activities. A list is not repeated, and without
 -- another condition on items nothing is joined.
 -- spark: json_items(items array<string>) returns table(item string, place int) return select item, place + 1 from (select posexplode(items) as (place, item))
 create or replace macro json_items(items) as table
@@ -223,7 +212,7 @@ create or replace macro json_items(items) as table
         cast(unnest(items) as varchar) as item,
         cast(generate_subscripts(items, 1) as integer) as place;
 
--- The fields of an activity that tables have: a dozen calls of `json_text` would hold a hundred times what they read.
+-- The fields of an activity that tables show. A dozen calls of `json_text` would need a hundred times the memory.
 -- spark: activity_of(item string) returns struct<event_id: string, profile_url: string, profile_name: string, signal_type: string, detected_at: string, change_data: struct<occurred_at: string, reaction_type: string, comment_text: string, post_url: string, post_text: string, post_author: struct<name: string, url: string>>> return from_json(item, 'event_id string, profile_url string, profile_name string, signal_type string, detected_at string, change_data struct<occurred_at: string, reaction_type: string, comment_text: string, post_url: string, post_text: string, post_author: struct<name: string, url: string>>')
 create or replace macro activity_of(item) as
     try(

@@ -13,7 +13,10 @@ const MOVERS = 60
 const RISERS = 30
 const TABLES = 9
 
-/** 60 people leave Alpha for Beta within two months, as in a deal, 30 at Gamma become managers; the next night one more leaves and one title is corrected. */
+/**
+ * 60 people leave Alpha for Beta within two months, as in a deal, and 30 at Gamma become managers. The next night one
+ * more leaves and one title is corrected.
+ */
 function eventsAround(now: number): JobChangeEvent[] {
   const at = (daysAgo: number) => ({ detectedAt: now - daysAgo * DAY, lagDays: 5 })
   const movers = Array.from({ length: MOVERS }, (_, i) => `per_mover${i}`)
@@ -61,7 +64,7 @@ interface Report {
   }
 }
 
-/** A table of the snapshot that latest.json points to, with nothing but DuckDB, as a reader has it. */
+/** A table of the snapshot that latest.json points to, read with DuckDB alone. */
 async function readSnapshot<Row extends object>(site: Site, sql: string): Promise<Row[]> {
   const reader = await memoryWarehouse()
   try {
@@ -74,7 +77,7 @@ async function readSnapshot<Row extends object>(site: Site, sql: string): Promis
 }
 
 describe('the journey', () => {
-  it('buys 150 events in 3 pages for 30 credits, a night later 2 in 1 page for 10, and then nothing; a reader with nothing but DuckDB sees them', async () => {
+  it('buys 150 events in 3 pages for 30 credits, a night later 2 in 1 page for 10, and then none; a reader with DuckDB alone sees them', async () => {
     const site = await openSite({ source: sourceOf(eventsAround(Date.now())) })
 
     const backfill = await site.json<Report>('backfill', site.pipeline, '--days', 'all')
@@ -92,7 +95,7 @@ describe('the journey', () => {
 
     const again = await site.json<Report>('run', site.pipeline)
     expect(again.load).toMatchObject({ inserted: 0, updated: 0 })
-    // The coverage moved on, which a reader may want to know; the data files are the same.
+    // The coverage advanced, which readers may want to know; the data files are the same.
     expect(again.publish).toMatchObject({ new_files: 0, files: nightly.publish.files })
 
     const [counts] = await readSnapshot<object>(

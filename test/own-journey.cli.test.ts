@@ -1,4 +1,4 @@
-/** From a list to a dashboard: a list, a model and a check of the user's own, a run, a PostgreSQL, and a page of the tables. */
+/** From a list to a dashboard: the user's own list, model and check, a run, a PostgreSQL, and a page of the tables. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ select organization_id, month_start_on, level, count(*) as joiners
 from joiners group by all
 `
 const CHECK = 'select * from joiners_by_level where joiners < 1'
-// What a panel of a dashboard asks.
+// The query of a dashboard panel.
 const PANEL = `select coalesce(sum(joiners), 0), count(distinct organization_id) from jobtide.joiners_by_level`
 
 it.skipIf(!hasPostgres)(

@@ -1,6 +1,6 @@
 /**
- * What `npm pack` makes, installed into an empty folder as a user does, with each Node.js that is supported. npm asks its registry
- * for what its cache lacks.
+ * Installs the result of `npm pack` into an empty folder as a user does, with each supported Node.js. npm asks its
+ * registry for anything missing in its cache.
  */
 
 import { execFile } from 'node:child_process'

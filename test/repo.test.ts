@@ -1,6 +1,6 @@
 /**
- * The rules of this repository, enforced: who may import whom, what only one file may touch, what every SQL file, test
- * and package version looks like. How long a file or function may be, and that no imports form a cycle, the linter says.
+ * Enforces the rules of this repository: who may import whom, what only one file may touch, and the form of every SQL
+ * file, test and package version. The linter limits the length of files and functions, and refuses cycles of imports.
  */
 
 import { readFileSync, readdirSync, statSync } from 'node:fs'
@@ -70,14 +70,14 @@ describe('imports', () => {
     ['linkedom', /^src\/report\/charts\.ts$/],
     ['pg', /^src\/publish\/postgres\/connection\.ts$/],
     ['pino', /^src\/support\/json-log\.ts$/],
-  ])('of %s… stand only in the files that own it', (name, owners) => {
+  ])('of %s… are only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>
       importsOf(file).some((target) => target.startsWith(name)),
     )
     expect(importers.filter((file) => !owners.test(file))).toEqual([])
   })
 
-  it('know no store: only one file tells the address of a bucket from that of a folder', () => {
+  it('know no store: only one file distinguishes the address of a bucket from that of a folder', () => {
     const telling = matching(source, /\.startsWith\(['"]s3:/)
     expect(telling).toEqual(['src/publish/store/open-store.ts'])
   })
@@ -92,7 +92,7 @@ describe('imports', () => {
       /^## Dependencies\n[^]*?(?=^## |(?![^]))/m.exec(read('ARCHITECTURE.md'))?.[0] ?? ''
     const named = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
     expect([...new Set(imported)].toSorted()).toEqual(named.toSorted())
-    // What the bundle leaves outside: the native code of the engine, of the same version as its client.
+    // Outside the bundle: the native code of the engine, in the same version as its client.
     const { '@duckdb/node-bindings': native, ...others } = dependencies
     expect(Object.keys(others).toSorted()).toEqual(named.toSorted())
     expect(native).toBe(dependencies['@duckdb/node-api'])
@@ -103,14 +103,14 @@ describe('imports', () => {
     ['`query`', 'query-command', ['cli-table3']],
     ['`titles`', 'titles-command', ['csv-parse/sync', 'yaml', 'zod']],
     ['`status`', 'status-command', ['cli-table3', 'croner', 'csv-parse/sync', 'yaml', 'zod']],
-  ])('that %s waits for are of few packages, none of them the engine', (_, file, packages) => {
+  ])('of %s at start come from few packages, none of them the engine', (_, file, packages) => {
     const loaded = new Set([`src/cli/${file}.ts`])
     for (const path of loaded) for (const target of staticImports(path)) loaded.add(target)
     const others = [...loaded].filter((name) => !/^(?:node:|src\/)/.test(name))
     expect(others.toSorted()).toEqual(packages)
   })
 
-  it('never come from a barrel, and nothing is exported by default', () => {
+  it('never come from a barrel file, and there is no default export', () => {
     const barrels = source.filter((file) => {
       const statements = statementsOf(file).filter((line) => line !== '')
       return (
@@ -135,7 +135,7 @@ describe('the world is an argument', () => {
       ['src/support/clock.ts', /^src\/simulator\//],
     ],
     ['console', /\bconsole\./, []],
-  ] as const)('%s stands only where it belongs', (_, pattern, places) => {
+  ] as const)('%s is only where it belongs', (_, pattern, places) => {
     const allowed = (file: string) =>
       places.some((place) => (typeof place === 'string' ? place === file : place.test(file)))
     expect(matching(source, pattern).filter((file) => !allowed(file))).toEqual([])
@@ -180,7 +180,7 @@ describe('SQL', () => {
     },
   )
 
-  it('models of core/ are in core, others in their tier, about 16 in main; only marts/ is published', () => {
+  it('models of core/ are in core, others in their tier, about 16 of them in main; only marts/ is published', () => {
     const placed = new Set(
       models.map((one) =>
         [basename(dirname(one.path)), one.schema === 'core', one.isPublished].join(' '),
@@ -206,13 +206,13 @@ describe('SQL', () => {
         name,
       ).toEqual([])
       expect(schema, name).toBe('service')
-      // What the hint names is there, and asks that.
+      // The pipeline of the hint exists, and asks that endpoint.
       const [, pipeline] = /`jobtide run (\w+)`/.exec(unaskedTable(name)?.hint ?? '') ?? []
       if (pipeline === undefined) continue
       const text = readFileSync(join(packageRoot, 'pipelines', `${pipeline}.yaml`), 'utf8')
       expect(text).toContain(`endpoint: ${endpoints[0]}\n`)
     }
-    // These know names from events as well.
+    // These also have names from events.
     const always = ['company_identities', 'person_identities']
     const offered = new Set(offeredAsKnownOn(nodes))
     const ofAnswers = nodes.filter(({ name, schema }) => schema !== 'core' && !offered.has(name))
@@ -236,7 +236,7 @@ describe('SQL', () => {
     /_(?:is|are|has|have|takes?|links?|connects?|counts?|adds?|keeps?|starts?|holds?|covers?|belongs?|match(?:es)?|sums?)(?:_|$)/
 
   it.each(checks.map((check) => [check.name, check.sql] as const))(
-    'check %s is a claim, and its select returns rows where it is broken',
+    'check %s is named as a claim, and its select returns the rows that break it',
     async (name, sql) => {
       expect(name).toMatch(VERB)
       expect(sql).toMatch(/^\s*(?:--.*\n\s*)*(?:select|with)\b/)
@@ -246,8 +246,8 @@ describe('SQL', () => {
     },
   )
 
-  // The day of the data is one for all cases: test/model/incremental-equals-full.db.test.ts and person_organizations show it,
-  // the headcounts show its months.
+  // All cases share the day of the data: test/model/incremental-equals-full.db.test.ts and person_organizations test
+  // it, and the headcounts test its months.
   const ofOneCase = models.filter(({ name }) => !['as_of', 'calendar_months'].includes(name))
   it.each(ofOneCase)('model $name has a case, and a check if it stores rows', ({ name, kind }) => {
     const word = new RegExp(`\\b${name}\\b`)
@@ -283,13 +283,13 @@ describe('the package', () => {
     expect(packageJson().files).toContain('docs')
   })
 
-  it('has a lock file that any machine can use', () => {
+  it('has a lock file that works on any machine', () => {
     const { packages } = JSON.parse(read('package-lock.json')) as PackageLock
     const elsewhere = Object.values(packages)
       .map(({ resolved }) => resolved)
       .filter((url) => url !== undefined && !url.startsWith('https://registry.npmjs.org/'))
     expect(elsewhere).toEqual([])
-    // npm 11 refuses a lock file that leaves out the optional packages of other systems.
+    // npm 11 refuses a lock file without the optional packages of other systems.
     const optional = Object.values(packages).flatMap((one) =>
       Object.keys(one.optionalDependencies ?? {}),
     )
@@ -305,7 +305,7 @@ describe('the package', () => {
     expect(large).toEqual([])
   })
 
-  it('is documented for the Node version that it needs', () => {
+  it('names the Node version that it needs in its documents', () => {
     const { engines } = packageJson()
     const least = read('.nvmrc').trim()
     expect(engines.node).toBe(`>=${least}`)
@@ -327,7 +327,7 @@ describe('nothing is left lying about', () => {
     (path) => path !== 'test/repo.test.ts' && path !== 'package-lock.json',
   )
 
-  it('no note for later', () => {
+  it('no TODO', () => {
     expect(mentioning(others, /\b(?:TODO|FIXME|XXX|HACK)\b/)).toEqual([])
   })
 
@@ -349,7 +349,7 @@ describe('nothing is left lying about', () => {
 })
 
 describe('the tiers', () => {
-  it('of npm run test:soak are all that hold a suite with counts for it', () => {
+  it('of npm run test:soak contain every suite with counts for it', () => {
     const { scripts } = packageJson()
     const soak = scripts['test:soak'] ?? ''
     expect(soak).toContain('JOBTIDE_SOAK=1 vitest run')
@@ -425,7 +425,7 @@ function importsOf(path: string): string[] {
   return [...codeOf(path).matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
 }
 
-/** What is loaded with a file: packages, and files of ours by their paths. */
+/** What a file loads: packages, and our files by their paths. */
 function staticImports(path: string): string[] {
   if (!path.endsWith('.ts')) return []
   const pattern = /^(?:import|export) (?!type )[^'"`;]*?\bfrom '([^']+)'/gm
@@ -444,7 +444,7 @@ function matching(paths: readonly string[], pattern: RegExp): string[] {
   return paths.filter((path) => pattern.test(codeOf(path)))
 }
 
-/** As `matching`, comments included. */
+/** Like `matching`, but with comments. */
 function mentioning(paths: readonly string[], pattern: RegExp): string[] {
   return paths.filter((path) => pattern.test(read(path)))
 }
@@ -452,7 +452,7 @@ function mentioning(paths: readonly string[], pattern: RegExp): string[] {
 describe('the build', () => {
   it('leaves an executable command, so that npx runs it after a rebuild', () => {
     const { mode } = statSync(join(packageRoot, 'dist', 'cli.js'))
-    // Windows has no such bit; npm makes a command file there.
+    // Windows has no such bit; npm creates a command file there.
     expect(process.platform === 'win32' ? 0o111 : mode & 0o111).toBe(0o111)
   })
 })

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { packageRoot } from '../src/support/assets.ts'
-import { proseOf } from './helpers/prose.ts'
+import { type Prose, proseOf, testProseOf } from './helpers/prose.ts'
 
 /** What is not written, and what is written instead. Only words that ordinary code does not have. */
 const REPLACED: readonly (readonly [RegExp, string])[] = [
@@ -48,6 +48,16 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
+/** Further habits, which queries and tests are free of. */
+const MORE_HABITS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:of|in|for|after|with|most|once) so many\b/i, 'this many'],
+  [/\bends? with \d/i, 'exits with'],
+  [/\b(?:goes|went|gone) on\b/i, 'continues'],
+  [/\btak(?:e|es|en) (?:out|off|away)\b/i, 'removed'],
+  [/\ba (?:folder|process|table|keyword) of (?:its|their) own\b/i, 'its own folder'],
+  [/\ball the same\b/i, 'still'],
+]
+
 /** Folders whose comments and messages are free of these habits. */
 const PROSE = ['src', 'spark']
 
@@ -57,6 +67,8 @@ const NOT_PROSE: readonly RegExp[] = [
   /^(?:\.\.\/observe\/)?told(?:\.ts)?$/,
   // A condition of a statement.
   /\bwhere\b.*\band not\b/,
+  // A parameter.
+  /@param told\b/,
 ]
 
 /** Generated in part from the comments of sql/schema, which never change. */
@@ -69,6 +81,8 @@ const TEXT = /\.(?:ts|mjs|sql|md|ya?ml|json|sh|py)$/
 const DATA =
   /labelled|\bdata\/|models\/.*\.json$|config\/titles\/.*\.ya?ml$|simulator\/.*\.(?:json|ya?ml)$/
 const THIS = 'test/words.test.ts'
+
+type Text = { readonly at: string; readonly text: string }
 
 function filesBelow(path: string): string[] {
   return readdirSync(join(packageRoot, path)).flatMap((name) => {
@@ -87,6 +101,13 @@ const pages = [
 ].filter((path) => !NOT_YET.includes(path))
 
 const queries = files.filter((path) => path.endsWith('.sql') && /^sql\/(?!schema\/)/.test(path))
+
+it.each(MORE_HABITS)('no comment of a query and no test says %s, but %s', (pattern) => {
+  expect([
+    ...queries.flatMap((path) => linesWith(pattern, path, onlyComments)),
+    ...found(pattern, testProse),
+  ]).toEqual([])
+})
 
 it.each(HABITS)('no page and no comment of a query says %s, but %s', (pattern) => {
   expect([
@@ -119,12 +140,39 @@ function onlyComments(sql: string): string {
     .join('\n')
 }
 
+const examples = ['deploy', 'pipelines']
+  .flatMap(filesBelow)
+  .filter((path) => !/\.(?:md|json)$/.test(path))
+
+it.each(HABITS)('no comment of an example says %s, but %s', (pattern) => {
+  expect(examples.length).toBeGreaterThan(10)
+  expect(examples.flatMap((path) => linesWith(pattern, path, hashComments))).toEqual([])
+})
+
+/** The comments of a YAML file and the like, line for line. */
+function hashComments(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => /(?:^|\s)# *(.*)$/.exec(line)?.[1] ?? '')
+    .join('\n')
+}
+
 const sources = PROSE.flatMap(filesBelow).filter((path) => /\.(?:ts|py)$/.test(path))
-const prose = sources.flatMap((path) =>
-  proseOf(path, readFileSync(join(packageRoot, path), 'utf8'))
+const prose = sources.flatMap((path) => textsOf(path, (source) => proseOf(path, source)))
+const tests = files.filter((path) => /^test\/.*\.(?:ts|mjs)$/.test(path))
+const testProse = tests.flatMap((path) => textsOf(path, testProseOf))
+
+function textsOf(path: string, read: (source: string) => Prose[]): Text[] {
+  return read(readFileSync(join(packageRoot, path), 'utf8'))
     .filter(({ text }) => !NOT_PROSE.some((pattern) => pattern.test(text)))
-    .map(({ line, text }) => ({ at: `${path}:${line}`, text })),
-)
+    .map(({ line, text }) => ({ at: `${path}:${line}`, text }))
+}
+
+function found(pattern: RegExp, texts: readonly Text[]): string[] {
+  return texts.flatMap(({ at, text }) =>
+    pattern.test(text) ? [`${at}: ${text.slice(0, 200)}`] : [],
+  )
+}
 
 it('finds the comments and messages of the sources', () => {
   const source = [
@@ -146,11 +194,23 @@ it('finds the comments and messages of the sources', () => {
   expect(sources.length).toBeGreaterThan(150)
 })
 
-it.each(HABITS)('no comment or message says %s, but %s', (pattern) => {
-  const found = prose.flatMap(({ at, text }) =>
-    pattern.test(text) ? [`${at}: ${text.slice(0, 200)}`] : [],
-  )
-  expect(found).toEqual([])
+it('finds the comments and names of tests', () => {
+  const source = [
+    "describe('a word', () => {",
+    "  it.each([['told'], ['b']])('was %s', (one) => {",
+    "    // Not 'told'.",
+    "    expect(one).toBe('told')",
+  ]
+  expect(testProseOf(source.join('\n')).map(({ text }) => text)).toEqual([
+    "Not 'told'.",
+    'a word',
+    'was %s',
+  ])
+  expect(tests.length).toBeGreaterThan(300)
+})
+
+it.each(HABITS)('no comment, message or name of a test says %s, but %s', (pattern) => {
+  expect(found(pattern, [...prose, ...testProse])).toEqual([])
 })
 
 /** The prose of a page, line for line: programs print words of their own. */

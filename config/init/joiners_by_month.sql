@@ -11,7 +11,7 @@
 --   managers: Those of them whose title manages people.
 --   has_executives: yes where one of them joined as VP or in the C-suite.
 --
--- An example model for you to change. As in dbt, one file is one select and makes the table of its name. It is
+-- An example model to change. As in dbt, one file is one select and makes the table of its name. It is
 -- plain SQL: name tables as they are, without ref(). Each build makes it after Jobtide's own models, in the same transaction,
 -- and publishes it with them. Every line of the header is optional: `key` is checked and sorts the files, `values`
 -- (accepted_values) and `references` (relationships) are checked, the rest are comments of table and columns.

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from airflow.decorators import dag, task
 
-# What another try cannot mend: configuration, key, budget, a failed check, a damaged file.
+# What a retry cannot fix: configuration, key, budget, a failed check, a damaged file.
 NO_RETRY = (2, 3, 4, 6, 9)
 
 
@@ -32,7 +32,7 @@ def jobtide_nightly():
 
         from airflow.exceptions import AirflowException, AirflowFailException
 
-        # SIGTERM reaches it when the task is cleared or times out: it ends by itself and loses nothing.
+        # It gets SIGTERM if the task is cleared or times out: it then ends cleanly and loses nothing.
         with subprocess.Popen(
             ["jobtide", "run", pipeline, "--json"],
             cwd=os.environ.get("JOBTIDE_PROJECT", "."),

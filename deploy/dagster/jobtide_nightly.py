@@ -21,7 +21,7 @@ from dagster import (
     define_asset_job,
 )
 
-# What another try cannot mend: configuration, key, budget, a failed check, a damaged file.
+# What a retry cannot fix: configuration, key, budget, a failed check, a damaged file.
 NO_RETRY = (2, 3, 4, 6, 9)
 
 

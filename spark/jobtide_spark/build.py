@@ -1,4 +1,4 @@
-"""Makes every model in run order, several at a time."""
+"""Builds the models in run order, several at a time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Build:
                 raise
 
     def sql(self, text: str, reads: list[str]) -> DataFrame:
-        """A select over tables by their names. An expression that would stand in several places of its plan is made once."""
+        """A select over tables by name. An expression used in several places of its plan is computed once."""
         shown, inline = {name: self.tables[name] for name in reads}, []
         ctes, last = split(text)
         # An expression with the name of a table hides it, but only from the text after it.

@@ -1,4 +1,4 @@
-"""Runs the checks over what was built."""
+"""Runs the checks over the built models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _run(build: Build, checks: list[dict]) -> list[dict]:
 
 
 def _counts(found: dict[str, DataFrame]) -> dict[str, int]:
-    """The number of rows by name, where there are any."""
+    """The number of rows by name, without zeros."""
     named = [rows.select(F.lit(name).alias("name")) for name, rows in found.items()]
     together = reduce(lambda all_rows, rows: all_rows.unionAll(rows), named)
     return {row["name"]: row["count"] for row in together.groupBy("name").count().collect()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[A-Za-z_][A-Za-z0-9_]*|\s+|.", re.DOTALL)
-# Whether a CTE makes rows from several rows, rather than from one.
+# Whether a CTE combines several rows into one.
 _WORK = {"join", "group", "over", "distinct", "union", "window"}
 
 
@@ -34,11 +34,11 @@ def split(sql: str) -> tuple[list[tuple[str, str]], str]:
 
 
 def shared(ctes: list[tuple[str, str]], last: str) -> set[str]:
-    """Those that join, group or sort, and whose text would stand in more than one place."""
+    """Those that join, group or sort, and that are used in more than one place."""
     words = [_words(text) for _, text in ctes]
     places = [_places(_words(last), name) for name, _ in ctes]
     found = set()
-    # From the last one: a text names only expressions before it.
+    # Starts with the last one: a text names only earlier expressions.
     for at in range(len(ctes) - 1, -1, -1):
         if places[at] > 1 and _WORK.intersection(words[at]):
             found.add(ctes[at][0])

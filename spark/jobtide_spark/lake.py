@@ -1,4 +1,4 @@
-"""Where the files of the destination are."""
+"""The files of the destination."""
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -31,6 +31,6 @@ class Lake:
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, in one line: of an error of Java the last cause that it names."""
+    """An error in one line: for a Java error, its last cause."""
     lines = str(error).strip().splitlines()
     return next((line for line in reversed(lines) if line.startswith("Caused by: ")), " ".join(lines[:2]))

@@ -42,11 +42,11 @@ class Published:
         return written
 
     def add_hashes(self) -> None:
-        """Says size and SHA-256 of every file, read back from where it is."""
+        """Returns the size and SHA-256 of every file, read back from the destination."""
         files = [file for table in self.partitions.values() for partition in table for file in partition["files"]]
         read = self.lake.spark.read.format("binaryFile").load([self.lake.path(file["key"]) for file in files])
         found = read.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
-        # By key: the files of one task have one name in the folder of each year.
+        # By key: the files of one task have the same name in the folder of each year.
         known = {key_of(row["path"], self.lake.work): row for row in found}
         for file in files:
             row = known[file["key"]]
@@ -54,12 +54,12 @@ class Published:
 
 
 def key_of(address: str, path: str) -> str:
-    """The key of a file below the folder `path`, whatever Spark calls its address."""
+    """The key of a file below the folder `path`, whatever its address in Spark."""
     return path + re.sub(r"%3D", "=", address).split(path, 1)[1]
 
 
 def partitions(files: list[tuple[str, dict]], split: dict | None) -> list[dict]:
-    """The partitions of a table, of the keys of its files and what was counted in each."""
+    """The partitions of a table, from the keys of its files and the figures of each."""
     found: dict[str, dict] = {}
     for key, counted in files:
         year = re.search(rf"/{YEAR}=([^/]+)/", key)
@@ -92,7 +92,7 @@ def _statistics(columns: list[dict], key: list[str]) -> list[Column]:
 
 
 def _row_hash(columns: list[dict]) -> Column:
-    """64 bits of a row. Spark's hash passes over nulls and the limits of lists, so both are said."""
+    """64 bits of a row. Spark's hash ignores nulls and the ends of lists, so both are added."""
     values = [F.to_json(one["name"]) if one["type"].endswith("[]") else F.col(one["name"]) for one in columns]
     return F.xxhash64(*values, F.array(*[F.col(one["name"]).isNull() for one in columns]))
 

@@ -1,4 +1,4 @@
-"""One job: what Jobtide asks for in a `job.json`, answered by files and one result."""
+"""One job: reads a `job.json` of Jobtide, and writes files and one result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .lake import Lake
 from .session import open_session
 
 FORMAT = 2
-# Spark jobs that are run side by side: most are too small to keep a cluster busy.
+# The number of parallel Spark jobs: most are too small to keep a cluster busy.
 AT_ONCE = 4
 
 
@@ -43,7 +43,7 @@ def run(address: str) -> None:
         "checks": outcomes,
         "tables": [{"name": name, "partitions": found} for name, found in build.published.partitions.items()],
     }
-    # The last act: without it nothing of the job counts.
+    # Written last: without it the job does not count.
     text = spark.createDataFrame([(json.dumps(result),)], "value string")
     text.coalesce(1).write.text(lake.path(f"{work}result"))
 

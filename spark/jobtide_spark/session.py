@@ -1,8 +1,8 @@
-"""The Spark session of a job, as the models count on it."""
+"""The Spark session of a job, with the settings that the models need."""
 
 from pyspark.sql import SparkSession
 
-# Only where the session is made here; a cluster with Delta of its own has them.
+# Only if the session is created here; a cluster with its own Delta has them.
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -14,10 +14,10 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
-    # Both look at all ways to say a column; of the wide unions and many names in models these are thousands.
+    # Both try every alias of a column: thousands for the wide unions and many names of the models.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.optimizer.expressionProjectionCandidateLimit": "4",
-    # Of a table as Jobtide publishes it a log names some dozen files.
+    # The log of a table published by Jobtide names a few dozen files.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 

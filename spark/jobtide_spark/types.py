@@ -1,4 +1,4 @@
-"""How a type of DuckDB is called by Spark."""
+"""Maps types of DuckDB to types of Spark."""
 
 import re
 
@@ -33,7 +33,7 @@ def schema_text(columns: list[dict]) -> str:
 
 
 def type_faults(table: str, columns: list[dict], found: list[tuple[str, str]]) -> list[str]:
-    """What differs between the columns that a table must have and those that Spark made."""
+    """The differences between the required columns of a table and those from Spark."""
     wanted = [(column["name"], spark_type(column["type"])) for column in columns]
     if [name for name, _ in wanted] != [name for name, _ in found]:
         return [f"{table} has the columns {', '.join(name for name, _ in found)}"]

@@ -1,5 +1,5 @@
--- The leavers of all functions, and those of all levels, are all leavers; functions at one level hold no more than that. The best
--- headcount is a possible one.
+-- Leavers by function add up to all leavers, and so do leavers by level. Functions at one level add up to no more. The best
+-- headcount lies between its bounds.
 select
     organization_id,
     month_start_on,

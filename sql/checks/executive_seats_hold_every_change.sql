@@ -1,4 +1,4 @@
--- Every change at the top begins or ends a person's time in a seat, or both; and each time has a start or an end.
+-- Every change at the top begins or ends a person's time in a seat, or does both. Every such time has a start, an end, or both.
 with
 
 entries as (

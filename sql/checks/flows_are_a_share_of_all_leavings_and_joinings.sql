@@ -1,4 +1,4 @@
--- The divisors of talent_flows: no organisation loses more people to others than left it, nor wins more than joined it.
+-- talent_flows divides by these: no organisation loses more people to others than left it, or gains more than joined it.
 with
 
 moved as (

@@ -1,4 +1,4 @@
--- In each month and role the number of people is at least 0, and the number who may be there at least the number who are.
+-- In each month and role the headcount is at least 0, and the upper bound is at least the lower one.
 with
 
 added_up as (

@@ -1,5 +1,5 @@
--- Every seen end of a stint is a joiner or a leaver, and no other event is. So a person who joined and was not seen to leave is
--- there, or came back later, and a person who left without a seen joining had been there.
+-- Every start and end of a stint that was seen is a joiner or a leaver, and nothing else is. So a person who joined and was not
+-- seen to leave is still there or came back later, and a person who left without a seen joining had been there before.
 with
 
 seen as (

@@ -1,4 +1,4 @@
--- Within one track, no stint begins before the one before it ended, where both were seen, and only the last is open.
+-- Within one track, no stint begins before the previous one ended, where both were seen, and only the last is open.
 select
     later.profile_id,
     later.organization_id,

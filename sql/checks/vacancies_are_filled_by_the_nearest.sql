@@ -1,5 +1,5 @@
--- Between a leaving and the joining that filled its place, every other vacancy was also filled: an open one would be nearer. For
--- pairs of one role that holds among vacancies of that role.
+-- Every vacancy that opened between a leaving and the joining that filled it was filled as well: an open one would be nearer.
+-- For pairs of the same role, this holds among vacancies of that role.
 with
 
 vacancies as (

@@ -1,5 +1,5 @@
--- Compares the sightings of a chunk with each other and with what is known. An event that is received once and is not known
--- is simply new; all others are `repeated`, and only they take the long way.
+-- Compares the sightings of a chunk with each other and with the known events. An event that was received once and is not known
+-- is new. All others are `repeated`, and only they need the comparison below.
 
 -- A backfill comes organisation by organisation: the known events of the organisations in a chunk lie at or after this row.
 -- Finding it takes 0.1 s among 30 million events, as their column has few values; looking for the keys in all of them takes 2 s.
@@ -36,9 +36,8 @@ select * exclude (nth, position, is_read, fields), attributes_of(staged) as attr
 from jobtide_load.staged_sightings as staged
 semi join repeated_keys on repeated_keys.event_key = staged.event_key;
 
--- One row per repeated event, with the attributes of its newest sighting (by detected_at, then by receipt, then by content; what
--- claims to be detected after its receipt counts as detected then),
--- what all its sightings in the chunk add up to, and how it compares with what is known.
+-- One row per repeated event: the attributes of its newest sighting (by detected_at, but no later than receipt, then by
+-- receipt, then by content), the totals over its sightings in the chunk, and how it differs from the known event.
 create or replace temp table repeated_events as
 with
     ranked as (
@@ -82,9 +81,9 @@ inner join totals on totals.event_key = ranked.event_key
 left join known_events as known on known.event_key = ranked.event_key
 where ranked.nth = 1;
 
--- Events that were received with different attributes: every distinct version, with when it was received first and last.
--- The versions of an event are combined from the stored versions, the event as it stands and this chunk, so any order of loading
--- gives the same rows. An event with only one version has none.
+-- Events that were received with different attributes: every distinct version, with its first and last receipt. The versions of
+-- an event are combined from the stored versions, the event as it stands and this chunk, so any order of loading gives the same
+-- rows. An event with only one version has none.
 create or replace temp table repeated_versions as
 with
     kept as (

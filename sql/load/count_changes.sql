@@ -1,5 +1,4 @@
--- The changes that the merge is about to make: new events, known events whose attributes a newer sighting changes, and the known
--- ones in all.
+-- Counts what the merge is about to do: new events, known events that a newer sighting changes, and all known events.
 
 select
     cast(count(*) filter (where is_new) + (select count(*) from single_sightings) as integer) as inserted,

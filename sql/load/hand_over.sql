@@ -1,4 +1,4 @@
--- Hands the parsed events over to the merge, and makes room for the next ones.
+-- Hands the parsed events to the merge, and creates an empty table for the next chunk.
 
 drop table if exists jobtide_load.staged_sightings;
 alter table jobtide_load.sightings rename to staged_sightings;

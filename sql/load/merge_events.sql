@@ -1,5 +1,5 @@
--- Stores the result of compare_events.sql, and the people that the next build has to process: everyone with an event that is new,
--- that changed, that is now known to have been received earlier, or that has a version not known before.
+-- Stores the result of compare_events.sql, and lists the people for the next build: those with an event that is new, changed,
+-- was received earlier than known so far, or has a new version.
 
 insert into ops.changed_people
 select profile_id from single_sightings

@@ -1,11 +1,11 @@
--- The tables for operators. Staged rows are whole rows that replace the known row of the same thing.
+-- Merges the tables for operators. A staged row replaces the known row with the same key.
 
 delete from ops.batches as known
 using staged_batches as staged
 where known.run_id = staged.run_id and known.batch_id = staged.batch_id;
 insert into ops.batches from staged_batches order by run_id, batch_id;
 
--- A request without an answer adds nothing to a known one, in whatever order the two are loaded.
+-- A request without an answer adds nothing to a known request, in whatever order the two are loaded.
 delete from staged_pages as staged
 using ops.pages as known
 where staged.received_at is null and known.request_id = staged.request_id;

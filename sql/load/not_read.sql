@@ -1,4 +1,4 @@
--- The parts of the pages $1 to $2 that the engine has not read: places of events, and pages without events as null.
+-- Lists what the engine could not read of the pages $1 to $2: the positions of events, or null for a page without events.
 
 select nth, position
 from jobtide_load.sightings

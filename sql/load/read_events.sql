@@ -1,7 +1,7 @@
--- Reads the events of some pages in one set. `is_read` is true where this reading is certainly that of src/api/schemas.ts;
--- all others (events that do not fit, repeated keys, control characters, odd numbers, dates and ids), and pages without a
--- row, are read there, one by one. $1 to $4 are the pages: their numbers, runs, times of receipt and bodies as received.
--- `fields` are the names of an event's members, as JSON; null for those that every event has.
+-- Reads the events of several pages at once. `is_read` is true where the result certainly equals that of src/api/schemas.ts.
+-- That module reads the rest one by one: events that do not fit, repeated keys, control characters, odd numbers, dates and ids,
+-- and pages without a row. $1 to $4 are the pages: their numbers, runs, times of receipt and bodies as received. `fields` are
+-- the names of an event's members, as JSON; null for those that every event has.
 
 insert into jobtide_load.sightings
 with
@@ -13,7 +13,7 @@ with
             unnest(cast($4 as blob[])) as body
     ),
 
-    -- Pages that are JSON to the engine as they are to JavaScript.
+    -- Pages that the engine accepts as JSON, as JavaScript does.
     pages as (
         select nth, received_at, run_id, decode(body) as body
         from bodies
@@ -39,7 +39,7 @@ with
         select
             * exclude (event),
             json_keys(event, ['$', '$.title', '$.person', '$.organization']) as fields,
-            -- Control characters come as escapes, and a key is a hash of the text that JavaScript writes, without byte order
+            -- Control characters arrive as escapes. A key is a hash of the text as JavaScript writes it, without byte order
             -- marks.
             contains(event, '\u') or contains(event, chr(65279)) as has_escapes,
             from_json(event, '{

@@ -8,7 +8,7 @@ create or replace temp macro is_plain_id(leaf) as regexp_full_match(leaf, '"[ !#
 create or replace temp macro is_plain_instant(leaf) as regexp_full_match(leaf,
     '"(1[6-9]|[2-8]\d|9[0-8])\d\d-\d\d-\d\d([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4]):[0-5]\d)?)?"');
 create or replace temp macro has_zone(leaf) as regexp_matches(substring(leaf, 12), '(Z|[+-]\d\d:\d\d)"$');
--- Microseconds since 1970 UTC, cut to whole milliseconds; null where there is no such day.
+-- Microseconds since 1970 UTC, truncated to milliseconds; null where the day does not exist.
 create or replace temp macro instant_of(leaf) as epoch_us(
     try_cast(
         case when has_zone(leaf) then leaf[2:-2] when length(leaf) = 12 then leaf[2:-2] || 'T00:00:00Z' else leaf[2:-2] || 'Z' end

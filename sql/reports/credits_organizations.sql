@@ -3,7 +3,7 @@
 with charged as (
     select
         shares.organization_id,
-        -- Shares are added in any order, so equal sums differ in their last digits.
+        -- Shares are added in any order, so equal sums can differ in their last digits.
         round(sum(coalesce(shares.credits, pages.credits_used)), 6) as credits,
         count(shares.events) as pages,
         sum(shares.events) as events

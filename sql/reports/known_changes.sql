@@ -1,5 +1,5 @@
--- The people who joined, left and rose, a row for each, side roles included: the other queries of a report count and list these
--- rows. They read them as the temporary view of this name.
+-- One row per person who joined, left or rose, side roles included. The other queries of a report count and list these rows,
+-- from a temporary view of this name.
 select
     'joined' as change,
     event_key,

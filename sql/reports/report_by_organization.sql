@@ -1,5 +1,5 @@
--- Each organisation with a change that became known in the window, and with $with_others each other observed one: the one with
--- most changes first, at most $rows of them.
+-- Each organisation with a change that became known in the window, and with $with_others every other observed one: those with
+-- most changes first, at most $rows.
 with counted as (
     select
         organization_id,

@@ -1,6 +1,6 @@
--- How far each organisation was read: the organisations that were not read for the whole window (up to the newest reading) first.
--- `whole_before` counts those that were read for all of the time of equal length before it. Each row has one organisation, at
--- most $rows of them, and the totals of all; without any such organisation one row has no name.
+-- How far each organisation was read: the organisations that were not read for the whole window (up to the newest reading)
+-- first. `whole_before` counts those that were read for all of the time of equal length before it. One row per organisation, at
+-- most $rows, with the totals of all; without any organisation, one row without a name.
 with kinds as (
     select unnest(['joined', 'left', 'title_change']) as event_type
 ),

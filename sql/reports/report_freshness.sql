@@ -25,6 +25,13 @@ charged as (
         coalesce(sum(credits), 0.0) as credits_ever,
         coalesce(sum(case when requested_at >= $from_at and requested_at < $to_at then credits end), 0.0) as credits
     from paid
+),
+
+duplicated as (
+    select cast(coalesce(sum(people_duplicated), 0) as integer) as people
+    from organizations
+    where $organizations::varchar is null
+        or organization_id in (select unnest(from_json($organizations, '["varchar"]')))
 )
 
 select
@@ -32,6 +39,8 @@ select
     strftime(received.newest_received_at, '%Y-%m-%dT%H:%M:%SZ') as newest_received_at,
     cast(received.received as integer) as events_received,
     charged.credits,
-    charged.credits_ever
+    charged.credits_ever,
+    duplicated.people as people_duplicated
 from received
 cross join charged
+cross join duplicated

@@ -77,7 +77,7 @@ counted as (
     select
         coalesce(sum(case when part = 'year' then joiners end), 0) as joined,
         coalesce(sum(case when part = 'year' then leavers end), 0) as went,
-        -- The comparison is left out where some were not observed in the year before.
+        -- There is no comparison where some were not observed in the year before.
         case when bool_and(is_comparable) then coalesce(sum(case when part = 'before' then joiners end), 0) end as joined_before,
         case when bool_and(is_comparable) then coalesce(sum(case when part = 'before' then leavers end), 0) end as went_before
     from monthly
@@ -113,7 +113,7 @@ rates as (
         sum(case when headcount_before is not null then leavers end)
         / sum(case when headcount_before is not null then headcount end) as rate_compared,
         sum(leavers_before) / sum(headcount_before) as rate_before,
-        -- The best grade that half of the people have, or a better one.
+        -- The grade that at least half of the people have, or better.
         case
             when 2 * sum(case when grade <= 'A' then headcount else 0 end) >= sum(headcount) then 'A'
             when 2 * sum(case when grade <= 'B' then headcount else 0 end) >= sum(headcount) then 'B'

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod'
+import { plainlyOfOthers } from '../support/schema-words.ts'
 import { onOneLine } from '../support/text.ts'
 import { KIB } from '../support/units.ts'
 
@@ -123,7 +124,7 @@ export function parsePage(body: Buffer): PageEnvelope | string {
   const json = parseJson(body)
   if (json === undefined)
     return `not JSON, begins with ${JSON.stringify(onOneLine(body.toString('utf8', 0, 40)))}`
-  const parsed = pageSchema.safeParse(json)
+  const parsed = pageSchema.safeParse(json, { error: plainlyOfOthers })
   if (!parsed.success) return describeIssue(parsed.error)
   const { data, pagination, credit_used, error, errors } = parsed.data
   const fault = [error, errors].find((one) => (Array.isArray(one) ? one.length > 0 : Boolean(one)))
@@ -167,7 +168,7 @@ export function shortened(text: string, longest = LONGEST_SHOWN): string {
 export function parseEvent(value: unknown): JobChangeEvent | string {
   const plain = plainEvent(value)
   if (plain !== null) return plain
-  const parsed = eventSchema.safeParse(value)
+  const parsed = eventSchema.safeParse(value, { error: plainlyOfOthers })
   return parsed.success ? parsed.data : describeIssue(parsed.error)
 }
 

@@ -78,9 +78,14 @@ function wordsFor(obstacle: Obstacle, error: unknown): string {
     route: 'no route to it',
     timeout: 'the connection timed out',
     certificate: `the TLS connection failed: ${message.replace(OPENSSL, '$1')}`,
-    proxy: `the proxy ${refusal === undefined ? message : `answered ${refusal}`}`,
+    proxy: `the proxy ${refusal === undefined ? message : `answered ${refusal}${PROXY_WORDS[refusal] ?? ''}`}`,
   }
   return words[obstacle]
+}
+
+const PROXY_WORDS: Readonly<Record<string, string>> = {
+  403: ': it does not let this machine reach the host',
+  407: ': it wants a user name and a password, or other ones (HTTPS_PROXY=http://user:password@host:port)',
 }
 
 interface Place {

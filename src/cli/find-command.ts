@@ -13,6 +13,7 @@ import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, type JobtideError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
+import { didYouMean } from '../support/nearest.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -93,7 +94,7 @@ export async function findCommand(
   const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
   if (search === undefined) {
     throw new ConfigError(`cannot search for ${what}`, {
-      hint: `Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
+      hint: `${didYouMean(what, Object.keys(SEARCHES))}Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
     })
   }
   const asked = { pages, refreshMs: refreshDays * DAY }

@@ -79,7 +79,11 @@ export async function runCommandLine(
     const context = createContext(options, parts, pipelines)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     for (const reason of misspelt(environment)) context.logger.warn({ reason }, 'variable')
-    const result = await work(context).finally(() => context.progress.stop())
+    const result = await work(context).catch((error: unknown) => {
+      context.progress.giveUp()
+      throw error
+    })
+    context.progress.stop()
     exitCode = conclude(context.output, result)
   }, streams)
   try {

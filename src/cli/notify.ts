@@ -21,7 +21,7 @@ import {
   type KnownPipeline,
 } from '../run/pipelines.ts'
 import type { RunReport } from '../run/run.ts'
-import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, isStop, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { countText } from '../support/numbers.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
@@ -156,11 +156,10 @@ function unrecorded(
   const [pipeline] = pipelines
   const known = error instanceof JobtideError ? error : null
   const exitCode = known?.exitCode ?? EXIT.defect
-  const isStop = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
   const isKnown = judgements.some(
     (one) => OF_THE_LAST_RUN.has(one.id) && !before.has(keyOfJudgement(one)),
   )
-  if (pipeline === undefined || isStop || isKnown) return []
+  if (pipeline === undefined || isStop(exitCode) || isKnown) return []
   const { name, schedule } = pipeline
   const due = missingSince(schedule, runsOf(history, name), beganAt)
   const text = `a run of ${name} ended with exit ${exitCode} before it began: ${messageOf(error)}`

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { runCommandLine, written } from './main.ts'
 import { processEnvironment } from '../config.ts'
-import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { EXIT, JobtideError, SIGNALS, isStop, type ExitCode } from '../support/errors.ts'
 import { keepFilesPrivate } from '../support/file-modes.ts'
 import { SECOND } from '../support/units.ts'
 
@@ -18,7 +18,11 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
   const stop = new AbortController()
   const abort = new AbortController()
   const onSignal = (exitCode: ExitCode, name: string) => () => {
-    if (stop.signal.aborted) process.exit(exitCode)
+    if (stop.signal.aborted) {
+      // A terminal that closes sends it twice: once from the system, once from the shell.
+      if (exitCode === EXIT.hungUp) return
+      process.exit(exitCode)
+    }
     const reason = new JobtideError(exitCode, `stopped by ${name}`, {
       hint: 'Run the same command again: it continues where it stopped; pages in the journal are not bought again.',
     })
@@ -26,8 +30,10 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
     const drain = AbortSignal.timeout(DRAIN_MS)
     drain.addEventListener('abort', () => abort.abort(reason), { once: true })
   }
-  process.on('SIGINT', onSignal(EXIT.interrupted, 'SIGINT'))
-  process.on('SIGTERM', onSignal(EXIT.terminated, 'SIGTERM'))
+  for (const exitCode of [EXIT.hungUp, EXIT.interrupted, EXIT.terminated]) {
+    const name = SIGNALS[exitCode]
+    if (name !== undefined) process.on(name, onSignal(exitCode, name))
+  }
   // The signal itself may also arrive.
   if (isOfNpx)
     void endOfNpx().then(
@@ -77,8 +83,7 @@ async function main(): Promise<never> {
   })
   process.exitCode = exitCode
   // A stopped command does not wait for a reader that has stalled.
-  const isStopped = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
-  const patience = isStopped ? [elapsed(LAST_WORDS_MS)] : []
+  const patience = isStop(exitCode) ? [elapsed(LAST_WORDS_MS)] : []
   // Sockets or timers that a library keeps must not keep a nightly job alive after its work is done and written.
   await Promise.race([Promise.all([written(stdout), written(stderr)]), ...patience])
   return process.exit()

@@ -1,6 +1,6 @@
 /**
  * Shows a stage's progress on stderr. On a terminal one bar redraws and stays as the stage's line; elsewhere there is one
- * line when a stage ends, and one now and then during a long stage.
+ * line when a stage ends or is given up, and one now and then during a long stage.
  */
 
 import type { Step as SnapshotStep } from '../publish/scratch.ts'
@@ -35,6 +35,8 @@ export class ProgressDisplay {
   #shownAt = 0
   /** The current bar, not yet ended by a newline. */
   #bar = ''
+  /** Without a terminal: how far the stage is, where no line says it yet. */
+  #unsaid = ''
 
   constructor(output: Output, clock: Clock, isQuiet: boolean) {
     this.#output = output
@@ -57,9 +59,11 @@ export class ProgressDisplay {
     const line = printable(lineOf(this.#stage, step, now - this.#beganAt, isTerminal))
     // One column stays free: a full line would make some terminals wrap.
     if (isTerminal) this.#bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
+    else this.#unsaid = step.hasBegun ? line : ''
     const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS
     if (!step.isEnd && now - this.#shownAt < every) return
     this.#shownAt = now
+    this.#unsaid = ''
     if (isTerminal) this.#draw()
     else this.#output.note(line)
   }
@@ -71,6 +75,12 @@ export class ProgressDisplay {
     this.#output.write('\n')
     this.#bar = ''
     this.#stage = ''
+  }
+
+  /** Ends the display of a stage that failed: what it had done is said. */
+  giveUp(): void {
+    if (this.#unsaid !== '') this.#output.note(this.#unsaid)
+    this.stop()
   }
 
   /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
@@ -98,6 +108,8 @@ interface Step {
   /** Of the whole stage, 0 to 1; never goes back while the work is what it was thought to be. */
   readonly fraction: number
   readonly isEnd: boolean
+  /** Whether anything is done. */
+  readonly hasBegun: boolean
   readonly detail: string
 }
 
@@ -111,7 +123,7 @@ export function stepOf(progress: CommandProgress): Step {
           ? ''
           : `; whole run about ${numberText(projection.expected)} (${numberText(projection.low)} to ${numberText(projection.high)})`
       const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}${ofAll}`
-      return { fraction, isEnd, detail }
+      return { fraction, isEnd, hasBegun: pages > 0, detail }
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
@@ -132,15 +144,17 @@ export function stepOf(progress: CommandProgress): Step {
     }
     case 'publish': {
       const { phase, done, total, name } = progress
-      const { fraction, isEnd } = step(done, total, '')
+      const { fraction, isEnd, hasBegun } = step(done, total, '')
       // Every table is written before the first file goes up: each phase is half of the stage.
-      if (phase === 'export') return { fraction: fraction / 2, isEnd: false, detail: name }
+      if (phase === 'export')
+        return { fraction: fraction / 2, isEnd: false, hasBegun, detail: name }
       const detail = isEnd ? countText(total, 'file') : name.split('/', 2).join('/')
-      return { fraction: 0.5 + fraction / 2, isEnd, detail }
+      return { fraction: 0.5 + fraction / 2, isEnd, hasBegun: true, detail }
     }
   }
 }
 
 function step(done: number, total: number, detail: string): Step {
-  return { fraction: total === 0 ? 1 : Math.min(1, done / total), isEnd: done >= total, detail }
+  const fraction = total === 0 ? 1 : Math.min(1, done / total)
+  return { fraction, isEnd: done >= total, hasBegun: done > 0, detail }
 }

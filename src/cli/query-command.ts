@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { basename, extname, resolve } from 'node:path'
 import { onAbort } from '../support/abort.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, SIGNALS, type ExitCode } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine, escapedJson } from '../support/text.ts'
 import { MIB } from '../support/units.ts'
@@ -145,8 +145,8 @@ function stopped(reason: unknown): unknown {
 
 // A normal exit would wait for the engine's threads.
 function endBySignal(reason: unknown): void {
-  const isInterrupt = reason instanceof JobtideError && reason.exitCode === EXIT.interrupted
-  const name = isInterrupt ? 'SIGINT' : 'SIGTERM'
+  const { exitCode } = reason as JobtideError
+  const name = SIGNALS[exitCode] ?? 'SIGTERM'
   process.removeAllListeners(name)
   process.kill(process.pid, name)
 }

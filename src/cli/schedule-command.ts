@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 import { PROMETHEUS_TYPE, prometheusText } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
-import { pipelineFile } from '../run/pipeline-file.ts'
+import { findPipeline, pipelineFile } from '../run/pipeline-file.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
 import { onAbort } from '../support/abort.ts'
 import { packageRoot } from '../support/assets.ts'
@@ -50,7 +50,7 @@ export async function scheduleCommand(
       throw error
     }
   }
-  refuseNone(await lookAndTell())
+  refuseNone(await lookAndTell(), named)
   const pages = {
     // Healthy as long as this process answers: a restart fixes no data problem.
     '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
@@ -103,8 +103,9 @@ export async function scheduleCommand(
   return EXIT.done
 }
 
-function refuseNone(freshness: Freshness): void {
+function refuseNone(freshness: Freshness, named: readonly string[]): void {
   if (scheduled(freshness).length > 0) return
+  for (const name of named) findPipeline(name)
   const broken = freshness.pipelines.flatMap(({ problem }) => problem ?? [])
   if (broken.length > 0) throw new ConfigError(broken.join('\n'))
   throw new ConfigError('no pipeline has a schedule', {

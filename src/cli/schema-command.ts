@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { didYouMean } from '../support/nearest.ts'
 import type { Context } from './context.ts'
 import { DOCUMENTS, failure } from './documents.ts'
 import { SCHEMA_VERSION } from './report.ts'
@@ -25,7 +26,7 @@ function schemaOf(command: string | undefined): object {
   const document = Object.hasOwn(DOCUMENTS, command) ? DOCUMENTS[command] : undefined
   if (document === undefined) {
     throw new ConfigError(`there is no command ${command}`, {
-      hint: `Name one of: ${Object.keys(DOCUMENTS).join(', ')}`,
+      hint: `${didYouMean(command, Object.keys(DOCUMENTS))}Name one of: ${Object.keys(DOCUMENTS).join(', ')}`,
     })
   }
   // Documents may have keys that this version does not know; `input` allows them.

@@ -14,13 +14,13 @@ export interface BatchHistory {
   state: 'planned' | 'finished' | 'split'
   /** Pages 1 … n were read; the next one is n + 1. */
   pages: number
-  /** Events on pages 1 … n; one that was pushed down to the next page in between is counted twice. */
+  /** Events on pages 1 … n; an event pushed to the next page in between counts twice. */
   events: number
-  /** Server time when page 1 was received first; null when nothing was read. */
+  /** Server time when page 1 was first received; null if nothing was read. */
   firstPageAt: number | null
-  /** Whether there is more to ask for after page n. */
+  /** Whether more pages follow page n. */
   hasMore: boolean
-  /** Pages 1 … n that came in this order, whatever they show: older versions went back for other reasons. */
+  /** Pages 1 … n that came in this order, whatever they show: older versions read pages again for other reasons. */
   row: number
   /** Pages 1 … n, the first one first. Empty once the batch is closed. */
   readonly read: ReadPage[]
@@ -29,35 +29,35 @@ export interface BatchHistory {
 
 export interface ReadPage {
   readonly events: number
-  /** Of these, events that pages before it had just shown: the list moved, or has no order. */
+  /** How many of these events the previous pages had just shown: the list moved, or has no order. */
   readonly repeats: number
   /** The number of this reading, which rises with every page taken. */
   readonly seq: number
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
   readonly serverAt: number
-  /** Where clocks do not agree on `serverAt`: between which times it was. */
+  /** The range of `serverAt` if the clocks do not agree on it. */
   readonly clocks?: Omit<ClockDispute, 'date'>
 }
 
-/** Evidence that the list moved between two pages of a batch. */
+/** Tracks whether the list moved between two pages of a batch. */
 export interface Drift {
-  /** The newest version of each event, by its key, and where it was seen last. */
+  /** The newest version of each event, by key, and the page on which it was last seen. */
   readonly met: Map<number, EventPosition>
   /** The number of the last reading; see ReadPage. */
   seq: number
   /** Events on pages 1 … n that leave the window soon. */
   leaving: Leaving[]
-  /** When the first of them leaves, server time; Infinity when none does. */
+  /** When the first of them leaves, server time; Infinity if none does. */
   nextLeavesAt: number
   /** How often an unverified boundary was read again. */
   rereads: number
   /** Whether the service shows an event together with its correction, so that nothing is removed. */
   keepsVersions: boolean
-  /** The last page that was not believed, 0 for none, and how often. */
+  /** The last rejected page, 0 for none, and how often it was rejected. */
   doubted: { readonly page: number; readonly times: number }
-  /** By how many events the service counts the pages; null before the first. */
+  /** The page size of the service in events; null before the first page. */
   countedBy: number | null
-  /** Why its pages are not one list, so that it is read from page 1. Null while they may be. */
+  /** Why its pages are not one list, which makes it be read from page 1; null if they may be. */
   fault: string | null
 }
 
@@ -115,7 +115,7 @@ export function coveredTime(
   const first = Math.min(start, ...read.map(earliestOf))
   const end = read.at(-1)
   const last = Math.max(first, end === undefined ? first : latestOf(end))
-  // Time may have passed unseen between two pages, and what left the window then is not known to have shifted others.
+  // Unnoticed time may have passed between two pages, and events that left the window then may have shifted others.
   const isAsleep = read.length > 1 && end?.clocks?.jump === true && last > end.serverAt
   if (isAsleep) return { from: first, to: first }
   if (batch.days_ago === null) return { from: null, to: first }
@@ -137,12 +137,12 @@ export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }
 
-/** Pages with events that it has: they were paid for, and are not requested again. */
+/** Its pages with events: they are paid for and never requested again. */
 export function pagesBought({ read }: BatchHistory): number {
   return read.filter(({ events }) => events > 0).length
 }
 
-// A small budget may read a long batch over weeks. Of what the service shows hours late nothing is known meanwhile.
+// A small budget may read a long batch over weeks. Meanwhile, late detections are unknown.
 const LEAVING_KNOWN_MS = 30 * DAY
 const LATENESS_MS = 6 * HOUR
 
@@ -168,7 +168,7 @@ export function restartBatch(history: BatchHistory): void {
   Object.assign(history, { pages: 0, events: 0, hasMore: true, row: 0, firstPageAt: null })
 }
 
-/** Ends a batch; what was known of its pages is not needed any more. */
+/** Ends a batch and drops the state of its pages. */
 export function closeBatch(history: BatchHistory, state: 'finished' | 'split'): void {
   history.state = state
   forgetPages(history)

@@ -2,8 +2,8 @@
  * Determines the time at the service without believing any one clock: the `Date` of an answer, this machine's clock,
  * and the monotonic clock since an earlier answer; and keeps how far the service's clock had come by the answers of all
  * runs. A wrong `Date` must not make coverage reach past what was read, and no clock may shorten a later window:
- * coverage ends at the earlier time, windows are counted from the later one. Clocks that were wrong together made
- * coverage reach too far; an answer that says less than answers before it takes it back. Pure.
+ * coverage ends at the earlier time, windows are counted from the later one. If all clocks were ahead, coverage reached
+ * too far; a later answer with an earlier time takes that back. Pure.
  */
 
 import { HOUR, MINUTE } from '../support/units.ts'
@@ -15,16 +15,18 @@ import type { ClockDispute, PageReceived } from './records.ts'
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE
 
-/** The clocks when an answer was here. Milliseconds since 1970 UTC. */
+/** The clocks when an answer arrived. Milliseconds since 1970 UTC. */
 export interface ClockWitnesses {
-  /** The `Date` of the answer; null where it has none. */
+  /** The `Date` of the answer; null if it has none. */
   readonly date: number | null
   readonly ours: number
   /** The last service time believed in this process and the monotonic time since; null before the first answer. */
   readonly expected: number | null
-  /** This machine's clock put right by how far the service was ahead in the run before; null before the first run. */
+  /**
+   * This machine's clock, corrected by how far the service was ahead in the previous run; null before the first run.
+   */
   readonly remembered?: number | null
-  /** The time that the service has reached, if all answers before were right; null before the first one. */
+  /** The time that the service has reached, if all earlier answers were right; null before the first one. */
   readonly reached?: number | null
 }
 
@@ -32,14 +34,14 @@ export interface ClockWitnesses {
 export interface ServiceTime {
   /** The believed time, milliseconds since 1970 UTC. */
   readonly at: number
-  /** Null when the clocks agree within CLOCK_TOLERANCE_MS. */
+  /** Null if the clocks agree within CLOCK_TOLERANCE_MS. */
   readonly dispute: ClockDispute | null
 }
 
 /**
- * Decides what is believed of the service's time. Two witnesses that agree outvote the third; only that this machine's clock
- * differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can the
- * monotonic clock rule out that time has passed: a machine may have slept.
+ * Decides which time of the service to believe. Two witnesses that agree outvote the third; only that this machine's
+ * clock differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can
+ * the monotonic clock rule out that time has passed: a machine may have slept.
  */
 export function resolveServerTime(witnesses: ClockWitnesses): ServiceTime {
   const { date, ours, expected, remembered = null, reached = null } = witnesses
@@ -79,11 +81,11 @@ export interface ClockHistory {
    * before the first page.
    */
   serverAheadMs: number | null
-  /** As serverAheadMs, by the latest time that any witness of that page allowed. */
+  /** Like serverAheadMs, by the latest time that any witness of that page allowed. */
   serverAheadAtMostMs: number
-  /** Times that the service's clock had reached by all clocks that were asked: the latest of each hour, rising. */
+  /** Times that the service's clock had reached according to all known clocks: the latest of each hour, in order. */
   reached: number[]
-  /** The last page at which clocks did not agree: its run, and what they said. Null for none. */
+  /** The last page at which clocks did not agree: its run and their times; null for none. */
   clockDispute:
     ({ readonly runId: string; readonly ours: number } & Omit<ClockDispute, 'jump'>) | null
 }
@@ -103,7 +105,7 @@ export function serviceTime(
   return Math.max(nowMs, nowMs + serverAheadAtMostMs, reached.at(-1) ?? 0)
 }
 
-/** Adds a time that was reached to `times`. In whatever order they come, the result is the same. */
+/** Adds a reached time to `times`. The order of additions does not matter. */
 export function noteReached(times: number[], at: number): void {
   const hourOf = (one: number) => Math.floor(one / HOUR)
   const index = times.findLastIndex((one) => hourOf(one) <= hourOf(at))

@@ -16,15 +16,15 @@ export interface Stretch {
 /** An unbroken interval of detection time that was read to its end. */
 export interface CoveredInterval extends Stretch {
   readonly eventTypes: readonly EventType[]
-  /** Every answer was without an event: the time was read, and is requested again. See addAnswer. */
+  /** No answer had an event: the time was read, and is requested again. See addAnswer. */
   readonly isUnconfirmed?: true
 }
 
 /**
- * Adds what a batch has read. An answer without any event is not believed forever: a service in trouble also answers
- * so, and asking again is free while there is nothing. Such an answer stays separate until an answer with events has
- * read that time. For an organisation that never had an event, that answer may begin later: only the time from there on
- * counts as read. Pure.
+ * Adds what a batch has read. An answer without any event is not believed forever: a failing service also gives such
+ * answers, and asking again is free while there are no events. Such an answer stays separate until an answer with
+ * events has read that time. For an organisation that never had an event, that answer may begin later: only the time
+ * from there on counts as read. Pure.
  */
 export function addAnswer(
   known: readonly CoveredInterval[],
@@ -44,7 +44,7 @@ export function addAnswer(
   return [...now, ...left.reduce<CoveredInterval[]>(addInterval, [])]
 }
 
-/** All that was read, also what only answers without any event say. Pure. */
+/** Everything that was read, including by answers without any event. Pure. */
 export function readIntervals(known: readonly CoveredInterval[]): readonly CoveredInterval[] {
   if (known.every(isConfirmed)) return known
   return known
@@ -52,7 +52,7 @@ export function readIntervals(known: readonly CoveredInterval[]): readonly Cover
     .reduce<CoveredInterval[]>(addInterval, [])
 }
 
-/** Whether answers with events have read it. */
+/** Whether answers with events cover it. */
 export function isConfirmed({ isUnconfirmed }: CoveredInterval): boolean {
   return isUnconfirmed !== true
 }
@@ -78,7 +78,7 @@ export function addInterval(
   added: CoveredInterval,
 ): CoveredInterval[] {
   const [only] = known
-  // The usual case, a night after many others, and the reason why years of them are read quickly.
+  // The usual case, one more night after many, which makes years of them quick to read.
   if (only !== undefined && known.length === 1 && isAlike(only, added) && touch(only, added)) {
     return [joined(only, added)]
   }
@@ -106,7 +106,8 @@ export function coveredBy(
 }
 
 /**
- * Cuts intervals at other ends; of one that has none, 0, the beginning remains, from which it is requested again. Pure.
+ * Moves the ends of intervals; an interval without a valid end (0) keeps its beginning, from which it is requested
+ * again. Pure.
  */
 export function endingAt(
   intervals: readonly CoveredInterval[],
@@ -118,7 +119,7 @@ export function endingAt(
   })
 }
 
-/** Where it begins, as a number. */
+/** Its beginning as a number. */
 export function startOf({ from }: Stretch): number {
   return from ?? Number.NEGATIVE_INFINITY
 }

@@ -21,15 +21,15 @@ import { appendSeal } from './seals.ts'
 /** The body of a page without some of its events. */
 export interface CutBody {
   readonly body: Buffer
-  /** Places of the events that were taken out, from 0, rising. */
+  /** Positions of the removed events, from 0, in order. */
   readonly places: readonly number[]
-  /** Events that there were before. */
+  /** The number of events before. */
   readonly events: number
   /** An answer about a person: its header also names them. */
   readonly isAbout?: boolean
 }
 
-/** Takes events out of the body of a page, or what names people out of another one; null where it holds none of them. */
+/** Removes events from the body of a page, or what names people from another body; null if it contains none of them. */
 export type CutPage = (body: Buffer, record: Naming) => CutBody | null
 
 export type Naming = Extract<JournalRecord, { kind: (typeof NAMING)[number] }>
@@ -45,7 +45,7 @@ export interface ErasedSegment extends SegmentFindings {
   readonly sha256_after: string
 }
 
-/** Looks for what `cut` would take out of a segment; null when it is nothing. Changes nothing. */
+/** Finds what `cut` would remove from a segment; null for nothing. Changes nothing. */
 export function findInSegment(
   journal: Journal,
   segment: string,
@@ -64,7 +64,7 @@ export function findInSegment(
 }
 
 /**
- * Takes what `cut` says out of a segment. Killed at any point, it can be called again.
+ * Removes what `cut` finds from a segment. If killed at any point, it can be called again.
  * @param found what findInSegment says of it
  * @throws JobtideError when the segment is still open
  * @throws StorageError when the disk refuses
@@ -88,7 +88,7 @@ export function eraseFromSegment(
       const state = fileState(temporary)
       // Its positions would point into a record of the new segment, and it holds marks of events.
       removeCheckpoint(folder)
-      // The list of seals knows both while the one takes the place of the other, and then only the new one.
+      // The list of seals names both states during the replacement, and then only the new one.
       appendSeal(folder, { segment, ...state, before })
       renameSync(temporary, path)
       return state
@@ -138,7 +138,7 @@ function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
   if (record.kind === 'lookups_planned') return encoded(record, body)
   if (record.kind !== 'page_received') {
     const nameless = isAbout === true ? { subject: '', lookup_key: '' } : {}
-    // The body also holds the service's statement.
+    // The body also contains the service's message.
     const wordless = 'reason' in record ? { reason: '' } : {}
     return encoded({ ...record, ...nameless, ...wordless, erased: 1 }, body)
   }

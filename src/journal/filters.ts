@@ -10,10 +10,12 @@ export interface ReadByQuestion {
   readonly seen: Map<string, Sightings>
 }
 
-/** The same of a question with filters. */
+/** The same for a question with filters. */
 export interface ReadByFilters extends ReadByQuestion {
   readonly filters: Filters
-  /** Whom it asks for, and when a run first did, milliseconds since 1970 UTC: before a page is read. */
+  /**
+   * The organisations that it asks for, and when a run first asked, milliseconds since 1970 UTC: before a page is read.
+   */
   readonly planned: Map<string, number>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The content of a segment, by run, counted while it is written: enough to report a loss, to keep its charges in the
- * ledger, and to know which batches were read by pages that are gone. Pure.
+ * The content of a segment by run, counted while it is written: enough to report a loss, to keep its charges in the
+ * ledger, and to know which batches lost pages. Pure.
  */
 
 import { countText } from '../support/numbers.ts'
@@ -10,7 +10,7 @@ import { addCounts, costOf, dayOf, noCounts, type Counts } from './spending.ts'
 export interface HeldRun {
   readonly run_id: string
   readonly records: number
-  /** The beginning of the run; absent when another segment holds it. */
+  /** The beginning of the run; absent if another segment holds it. */
   readonly started?: RunStarted
   /** Pages received, by batch_id. */
   readonly pages: Readonly<Record<string, number>>
@@ -29,7 +29,7 @@ export class SegmentSummary {
   readonly #runs = new Map<string, CountedRun>()
 
   add(record: JournalRecord): void {
-    // The others are of no run, or say nothing of what it asked, bought or covered.
+    // Other records belong to no run, or do not concern what it asked, bought or covered.
     if (!('run_id' in record) || record.run_id === null || record.kind === 'snapshot_published') {
       return
     }
@@ -56,7 +56,7 @@ export class SegmentSummary {
   }
 }
 
-/** The part of `whole` that is lost when only its first records remain, which hold `kept`. */
+/** The part of `whole` that is lost if only its first records, with `kept`, remain. */
 export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[]): HeldRun[] {
   return whole.flatMap((run) => {
     const rest = kept.find(({ run_id: id }) => id === run.run_id)

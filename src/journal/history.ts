@@ -49,9 +49,12 @@ import {
  */
 export interface History extends ClockHistory, ReadByQuestion {
   readonly runs: Map<string, RunHistory>
-  /** The same of what was asked with filters, by their text. */
+  /** The same for questions with filters, by their text. */
   readonly filtered: Map<string, ReadByFilters>
-  /** Batches that are said to be finished, and that the journal lacks pages of, by `${run_id} ${batch_id}`: they cover nothing. */
+  /**
+   * Batches recorded as finished whose pages are missing in the journal, by `${run_id} ${batch_id}`: they cover
+   * nothing.
+   */
   readonly notRead: Set<string>
   /** When and why the service refused it. */
   readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
@@ -69,11 +72,11 @@ export interface History extends ClockHistory, ReadByQuestion {
    * The charge of the last page that cost something, and when it was received; of several at the same time the highest.
    */
   lastPrice: { readonly at: number; readonly credits: number }
-  /** Times that the service named: of all the latest, and the last one; see pausedUntil. */
+  /** Times that the service named: the latest of all, and the last one; see pausedUntil. */
   pauses: Pause[]
   /** The newest suppression list; null where there never was one. */
   suppression: SuppressionChanged | null
-  /** Whether the records added now are from before a loss was accepted: others of their runs may be lost. */
+  /** Whether the records added now are from before an accepted loss: other records of their runs may be lost. */
   hasGaps: boolean
 }
 
@@ -214,11 +217,11 @@ function planned(history: History, at: number, frame: PlacedFrame): BatchRecord[
 function foldFinishedBatch(history: History, record: BatchFinished, frame: PlacedFrame): void {
   const run = runOf(history, record)
   const batch = batchOf(run, record.batch_id)
-  // Each of the pages 1 … n that it was read by must be there: of pages that were lost nothing is covered.
+  // Each of its pages 1 … n must exist: lost pages cover nothing.
   const row = run.isIncomplete ? 0 : (batch?.row ?? 0)
   const pages = batch === null ? null : Math.max(batch.read.length, row)
   const isRead = pages === null ? !run.isIncomplete : pages >= record.pages
-  // One that is finished twice was judged at the first time.
+  // A batch that is finished twice was judged the first time.
   if (!isRead && batch?.state !== 'finished') {
     history.notRead.add(`${record.run_id} ${record.batch_id}`)
   }
@@ -246,7 +249,7 @@ function addSalvaged(
     asked.set(name, { first, last })
     for (const { event_types: eventTypes, from, to } of covered) {
       coverage.set(name, addInterval(coverage.get(name) ?? [], { eventTypes, from, to }))
-      // How often it was requested for the same days is unknown: once.
+      // The number of requests for the same days is unknown, so it counts once.
       const days = from === null ? RATE_DAYS : Math.min(RATE_DAYS, Math.ceil((to - from) / DAY))
       const looked = { total: 0, lastAt: 0, events: 0, days, at: last }
       seen.set(name, addSightings(seen.get(name), looked))
@@ -283,7 +286,7 @@ function countFor(history: History, run: RunHistory, day: string, counts: Counts
 
 /**
  * Adds the loss of a segment, after its remaining records. Charges count as if it were there. A batch that lost pages
- * was read at most up to them: it counts as not started.
+ * counts as not started.
  */
 export function foldLoss(history: History, lost: readonly HeldRun[]): void {
   for (const { run_id: runId, started, days, pages } of lost) {
@@ -315,7 +318,7 @@ function foldPage(history: History, record: PageReceived): void {
   }
 }
 
-// Pages of batches that began at a time that does not hold count as unread.
+// Pages of batches with a void start time count as unread.
 function voidCoverage(history: History, sound: (to: number) => number): void {
   const { runs, filtered } = history
   for (const { coverage } of [history, ...filtered.values()]) {
@@ -372,13 +375,13 @@ function foldCoverage(history: History, batch: BatchRecord, record: BatchFinishe
   const interval = { eventTypes, ...coveredBy(record) }
   const { at, events } = record
   const { coverage, seen } = readBy(history, batch.filters)
-  // Most organisations of a batch were read alike: what they have in common is made once, and kept once in a checkpoint.
+  // Most organisations of a batch have the same reads: these are computed once, and stored once in a checkpoint.
   const answers = new Map<CoveredInterval[] | undefined, CoveredInterval[]>()
   for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
     const known = coverage.get(name)
     const days = lookedDays(known ?? [], interval, daysAgo ?? RATE_DAYS)
-    // Where clocks leave nothing of it, the organisation is as if it was never read.
+    // If wrong clocks void all of it, the organisation counts as never read.
     if ((interval.from ?? 0) < interval.to) {
       const answer = answers.get(known) ?? addAnswer(known ?? [], interval, events > 0)
       answers.set(known, answer)

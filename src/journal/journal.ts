@@ -98,10 +98,10 @@ interface OpenSegment {
   readonly hash: Hash
   readonly holdings: SegmentSummary
   bytes: number
-  /** Bytes that are surely on the disk. */
+  /** Bytes that are certainly on the disk. */
   durable: number
   records: number
-  /** The fsync that will cover what was written last; null when none is waiting to begin. */
+  /** The fsync that will cover the latest writes; null if none is waiting to begin. */
   nextSync: Promise<void> | null
 }
 
@@ -153,9 +153,9 @@ class SegmentWriter implements JournalWriter {
 
   async #end(segment: OpenSegment): Promise<void> {
     try {
-      // Each writer to a broken segment got this error: recover() says what can be saved.
+      // Each writer to a broken segment gets this error: recover() finds what can be saved.
       if (this.#broken === null && segment.records > 0) {
-        // The seal says of everything before it that it is on the disk.
+        // The seal states that everything before it is on the disk.
         if (segment.durable < segment.bytes) await this.#sync(segment)
         const { records } = segment
         const sha256 = segment.hash.copy().digest('hex')
@@ -166,7 +166,7 @@ class SegmentWriter implements JournalWriter {
       closeSync(segment.file)
       if (segment.bytes === 0) rmSync(segment.path)
     }
-    // Only what is surely sealed is listed: a process that is killed before this leaves it to recover().
+    // Only sealed segments are listed: a process killed before this leaves it to recover().
     if (this.#broken === null && segment.records > 0) listSegment(this.#folder, segment)
   }
 
@@ -189,7 +189,7 @@ class SegmentWriter implements JournalWriter {
     return segment
   }
 
-  // A disk that fills up in the middle of a record leaves half of it. The half is cut off, so that later records do not
+  // A disk that fills up in the middle of a record leaves part of it. The part is removed, so that later records do not
   // follow a torn one.
   #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
@@ -239,13 +239,13 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
   makeFolder(folder)
   const others = listSegments(folder)
   if (!existsSync(sealsPath(folder))) {
-    // It comes before the first segment: where there is one, it was lost.
+    // The list is created before the first segment: if a segment exists without it, it was lost.
     if (others.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
     createSeals(folder)
   }
   const name = nextSegmentName(others.at(-1), clock)
   const path = join(folder, name)
-  // Append mode: after half a record was cut off, the next one goes where the file ends, not where that one ended.
+  // Append mode: after a partial record was removed, the next one goes to the end of the file.
   const file = openSync(path, 'ax')
   try {
     fsyncDirectory(folder)

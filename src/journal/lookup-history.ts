@@ -1,4 +1,4 @@
-/** How far the lookups of runs of `kind: collect` were answered. Plain data, kept in checkpoints. */
+/** The progress of the lookups of runs of `kind: collect`. Plain data, kept in checkpoints. */
 
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
@@ -9,19 +9,19 @@ export interface LookupHistory {
   readonly lookup: LookupRecord
   /** Pages 1 … n were read. */
   pages: number
-  /** Answers with them: a page that is requested again counts again. */
+  /** The number of answers with them: a page requested again counts again. */
   answers: number
   /** Items in them. */
   items: number
   /** Requests the next page; null before the first page, and after the last. */
   next: string | number | null
-  /** Of a list that says how many items it has: `next` is the number of a page then. */
+  /** For a list with a known number of items, where `next` is a page number. */
   list: ListState | null
   /** SHA-256 of the last answer: it detects a service that sends one page forever. */
   lastSha256: string | null
   /** Whether there is nothing more to ask for in this run. */
   isDone: boolean
-  /** Why the service refuses it, in its words; absent where it does not. */
+  /** Why the service refuses it, as sent; absent if it does not. */
   refusal?: string
 }
 
@@ -44,7 +44,7 @@ export function newLookupHistory(lookup: LookupRecord): LookupHistory {
   return { lookup, ...nothing, isDone: false }
 }
 
-/** The next page to request: the one after those that were read, or one of them again. */
+/** The next page to request: the one after the read pages, or one of them again. */
 export function pageToAsk({ pages, next, list }: LookupHistory): number {
   return list === null ? pages + 1 : Number(next)
 }
@@ -96,17 +96,17 @@ export function foldLookup(
 }
 
 /**
- * A list that is paged by number, at its last answer. When items before the next page are removed, the items at its
- * beginning move to a page that was read already: the list's own count of its items shows it. Plain data, kept in
- * checkpoints. Positions are from 1.
+ * The state of a list with page numbers at its last answer. If items before the next page are removed, items from the
+ * next page move to a page that was already read: the list's own count shows that. Plain data, kept in checkpoints.
+ * Positions are from 1.
  */
 export interface ListState {
-  /** Items of a whole page. */
+  /** Items of a full page. */
   readonly pageSize: number
   readonly total: number
   /** The last position of the last page that was read. */
   readonly read: number
-  /** From position to position, both included. */
+  /** From one position to another, both included. */
   readonly gaps: readonly (readonly [from: number, to: number])[]
 }
 

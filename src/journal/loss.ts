@@ -34,12 +34,12 @@ export interface Damage {
 
 /** The list of seals of an undamaged journal. */
 export interface JournalState {
-  /** Sealed segments that are there, and their bytes. */
+  /** Existing sealed segments, and their bytes. */
   readonly segments: number
   readonly bytes: number
   /** Losses that were accepted, by segment. */
   readonly losses: ReadonlyMap<string, readonly HeldRun[]>
-  /** The newest segment when a loss was accepted last: of all runs up to it records may be lost. Empty for never. */
+  /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
   readonly gapsUpTo: string
 }
 
@@ -76,9 +76,9 @@ export class JournalLossError extends JobtideError {
  */
 export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalState {
   for (;;) {
-    // Before the list: a mark goes when its segment is listed.
+    // Read before the list, because a mark is removed once its segment is listed.
     const marks = readMarks(folder)
-    // The list is made before the first segment: looked for in this order, it is there when one is.
+    // The list is created before the first segment, so in this order it exists whenever a segment does.
     const present = listSegments(folder)
     refuseOlderVersion(folder, present)
     const list = readSealBytes(folder)
@@ -109,7 +109,7 @@ function stateOf(seals: readonly SealedSegment[]): JournalState {
   }
 }
 
-/** The segments of a list that are not as they were. */
+/** The listed segments that have changed. */
 export function damagesOf(
   folder: string,
   seals: Iterable<SealedSegment>,
@@ -136,7 +136,7 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
     : 'does not hold the bytes it was sealed with'
 }
 
-/** By path: the state of each file that was seen to end with its seal. A run asks for each of them some seven times. */
+/** By path: the state of each file that ended with its seal. A run asks for each about seven times. */
 const seenSealed = new Map<string, string>()
 
 function isSealed(path: string): boolean {
@@ -148,7 +148,7 @@ function isSealed(path: string): boolean {
   return is
 }
 
-// Of a segment that is not listed: as much as its mark says is there.
+// For an unlisted segment: the part that its mark states.
 function openDamageOf(
   path: string,
   size: number,

@@ -32,31 +32,31 @@ import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './clock-history.ts'
 
-// Chosen. Where a service shows an event together with its correction, every pair within this time before a page was
-// read has the pages between them read again, so it must not be long.
+// Chosen. If a service shows an event together with its correction, the pages between each pair within this time before
+// a page was read are read again, so it must be short.
 const CORRECTION_LATENESS_MS = 10 * MINUTE
-// After a longer time, such as a day in which a budget was spent, new events are expected.
+// After a longer time, such as a day without budget, new events are expected.
 const PAUSE_MS = 10 * MINUTE
 
 // A service whose clock stands still must not be paid forever.
 const REREADS_MAX = 2
 
 /**
- * How often a page is requested again before it is taken. A cache in between may answer with an earlier page, once,
- * which may cost a page. An empty page is free, and after one that promised more it is a contradiction. A part of the
- * service whose clock is behind lacks the newest events, so that all others are further up, and some beyond the end of
- * the page before; of several machines another one is likely to answer next.
+ * How often a page is requested again before it is accepted. A cache may once answer with an earlier page, which may
+ * cost a page. An empty page is free, but contradicts a previous page that promised more. A machine of the service with
+ * a clock behind lacks the newest events, so all others are further up, some on the previous page; another machine is
+ * likely to answer next.
  */
 const ASKED_AGAIN = { repeated: 1, empty: 2, lagging: 3 } as const
 type Doubt = keyof typeof ASKED_AGAIN
 
-/** Takes a page of the batch; the one after the last, or an earlier one that is read again with all after it. */
+/** Adds a page of the batch: the next one, or an earlier one that is read again with all after it. */
 export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   const { page } = record
   if (page === history.row + 1) history.row = page
-  // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
+  // Pages in between were lost: the gap is noticed at the end of the batch.
   if (page > history.pages + 1) return
   // Versions up to 0.17 also requested pages to compare them.
   if (page <= history.pages && page !== pageAgain(history)) return
@@ -84,7 +84,7 @@ function doubtOf(
   return events === 0 && (hasMore || page > 1) ? 'empty' : null
 }
 
-// The first answer of a process has none before it: the last page of the process before tells, where its clocks agreed.
+// The first answer of a process has no predecessor: the last page of the previous process counts if its clocks agreed.
 function isLagging({ read }: BatchHistory, { clocks, server_at: serverAt }: PageReceived): boolean {
   if (clocks?.jump === true) return clocks.date < serverAt - CLOCK_TOLERANCE_MS
   const last = read.at(-1)
@@ -99,12 +99,12 @@ function isDoubted({ drift }: BatchHistory, page: number, doubt: Doubt): boolean
   return true
 }
 
-/** How often the next page was fetched again because it was not believed; 0 for a page that was not requested. */
+/** How often the next page was fetched again because it was rejected; 0 for a page that was not requested. */
 export function refetchCount({ pages, drift: { doubted } }: BatchHistory): number {
   return doubted.page === pages + 1 ? doubted.times : 0
 }
 
-/** The earlier pages on which its events were seen, in their order; none when one of them was on none. */
+/** The earlier pages on which its events were seen, in their order; empty if one of them was on no page. */
 export function earlierPages(
   { drift }: BatchHistory,
   page: number,
@@ -114,7 +114,7 @@ export function earlierPages(
   return pages.every((one) => one < page) ? pages : []
 }
 
-/** Why pages with this one are not one list, whichever process read each; null where they may be. */
+/** Why the pages with this one are not one list, whichever process read them; null if they may be. */
 function faultOf(
   history: BatchHistory,
   { page, counted_by: countedBy = PAGE_EVENTS, has_more: hasMore }: PageReceived,
@@ -150,7 +150,7 @@ export function pageAgain({ hasMore, read, drift }: BatchHistory): number | null
 // Chosen. Real lists repeat up to 7 % of their events.
 const REPEATS_SHARE = 0.2
 
-/** Whether so many events came on two pages that others may be on none: the order changed between requests. */
+/** Whether so many events came on two pages that others may be on none, because the order changed between requests. */
 export function isDisordered({ read, events }: BatchHistory): boolean {
   return sum(read.map(({ repeats }) => repeats)) > events * REPEATS_SHARE
 }
@@ -191,7 +191,7 @@ function isOutOfTime({ read }: BatchHistory, { clocks }: PageReceived): boolean 
   return clocks?.wentBack !== undefined && last !== undefined && last.clocks?.wentBack === undefined
 }
 
-/** Forgets the events that left in the second of the last page: what they shifted is read again now. */
+/** Drops the events that left in the second of the last page: the pages that they shifted are read again now. */
 function reread(history: BatchHistory, { page, server_at: serverAt }: PageReceived): void {
   const { read, drift } = history
   drift.rereads += 1
@@ -200,7 +200,7 @@ function reread(history: BatchHistory, { page, server_at: serverAt }: PageReceiv
   rewindTo(history, page)
 }
 
-/** Takes the row of pages back to before `page`. */
+/** Drops `page` and all pages after it. */
 function rewindTo(history: BatchHistory, page: number): void {
   const { read, drift } = history
   const forgotten = read.splice(page - 1)
@@ -217,7 +217,7 @@ interface Removal {
   readonly at: number
 }
 
-// Looked at with each page, and a batch can have ten thousand: mostly none has left.
+// Runs for each page, and a batch can have ten thousand: mostly no event has left.
 function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
   if (drift.nextLeavesAt >= serverAt) return []
   return drift.leaving
@@ -229,7 +229,7 @@ function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
 function meetEvents(history: BatchHistory, page: number, marks: readonly EventMark[]): Removal[] {
   const { met, seq } = history.drift
   return marks.flatMap((mark) => {
-    // A mark without a key is of an event that was erased.
+    // A mark without a key belongs to an erased event.
     if (mark.key === 0) return []
     const removal = removalBy(history, mark)
     const known = met.get(mark.key)
@@ -249,9 +249,9 @@ function removalBy({ read, drift }: BatchHistory, { key, detectedAt }: EventMark
     return null
   }
   const place = read[known.page - 1]
-  // Paging went back to above that page.
+  // Reading restarted above that page.
   if (place?.seq !== known.seq) return null
-  // The correction had existed for long when the older one was seen.
+  // The correction had existed for a long time when the older version was seen.
   if (detectedAt < place.serverAt - DAY) drift.keepsVersions = true
   if (drift.keepsVersions || detectedAt < place.serverAt - CORRECTION_LATENESS_MS) return null
   return { page: known.page, at: detectedAt }

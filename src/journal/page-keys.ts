@@ -7,7 +7,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { SECOND } from '../support/units.ts'
 
 export interface EventMark {
-  /** 32 bits of a hash of what makes the event itself, whichever version of it; 0 of one that was erased. */
+  /** 32 bits of a hash of the event's key, equal for all its versions; 0 for an erased event. */
   readonly key: number
   /** When this version was detected, in whole seconds as milliseconds since 1970 UTC; 0 when it does not say. */
   readonly detectedAt: number

@@ -7,7 +7,7 @@ import type { Paused } from './records.ts'
 /** A time that the service named. */
 export type Pause = Pick<Paused, 'at' | 'not_before' | 'uptime' | 'reason'>
 
-/** Of all pauses the two that may hold the longest: the one with the latest end, and the last one. */
+/** The two pauses that may last longest: the one with the latest end, and the last one. */
 export function addPause(pauses: readonly Pause[], record: Paused): Pause[] {
   if (record.lifts_earlier === true) return []
   const { at, not_before, uptime, reason } = record
@@ -22,7 +22,7 @@ function endOf({ at, not_before: notBefore }: Pause): number {
 
 /** Until when no request may leave. */
 export interface Hold {
-  /** Milliseconds since 1970 UTC; 0 where the service never named a time. */
+  /** Milliseconds since 1970 UTC; 0 if the service never named a time. */
   readonly until: number
   /** The pause that lasts until then. */
   readonly pause: Pause | null
@@ -48,7 +48,7 @@ export function holdOf(
   )
 }
 
-/** As {@link holdOf}, the time alone. */
+/** Only the time of {@link holdOf}. */
 export function pausedUntil(...of: Parameters<typeof holdOf>): number {
   return holdOf(...of).until
 }

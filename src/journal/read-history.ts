@@ -27,19 +27,19 @@ type JournalFolder = { readonly folder: string }
 interface Checkpoint {
   readonly history: History
   readonly positions: Map<string, number>
-  /** Checksum of the losses that are in it: with another one accepted, it is thrown away. */
+  /** Checksum of the losses in it: once another loss is accepted, it is discarded. */
   readonly losses: string
 }
 
 /**
- * Everything the journal's headers add up to.
+ * The totals of the journal's headers.
  * @throws JournalLossError when a sealed segment is lost, and that was not accepted
  */
 export function readHistory({ folder }: JournalFolder): History {
   return foldAll(folder).history
 }
 
-/** The newest suppression list that this process has seen noted, and how far it has read which files. */
+/** The newest suppression list that this process has found, and how far it has read each file. */
 interface ListNoted {
   readonly positions: Map<string, number>
   readonly inodes: Map<string, number>
@@ -49,13 +49,13 @@ interface ListNoted {
 const listsNoted = new Map<string, ListNoted>()
 
 /**
- * The newest suppression list that a journal notes; null where there never was one. Every stage of a run asks for it: after
- * the first time, only the records that came since are read.
+ * The newest suppression list that a journal notes; null where there never was one. Every stage of a run asks for it:
+ * after the first time, only newer records are read.
  * @throws JournalLossError as {@link readHistory} does, where this process reads the journal for the first time
  */
 export function notedList({ folder }: JournalFolder): History['suppression'] {
   const known = listsNoted.get(folder)
-  // An erasure puts new files in the place of segments.
+  // An erasure replaces the files of segments.
   const isSame = ([segment, inode]: readonly [string, number]) => inodeOf(folder, segment) === inode
   if (known === undefined || !fits(known, folder) || ![...known.inodes].every(isSame)) {
     return foldAll(folder).history.suppression
@@ -94,7 +94,7 @@ export function removeCheckpoint(folder: string): void {
 
 /** @param only the segments to be read; all */
 function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
-  // In this order: another process may seal a segment and keep a checkpoint meanwhile.
+  // The order matters: another process may seal a segment and write a checkpoint meanwhile.
   const kept = readCheckpoint(folder)
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
   if (kept !== null) refuseUnnamedLoss(folder, kept)
@@ -111,7 +111,8 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
 }
 
 /**
- * Refuses a list that lost lines together with their segments: what the checkpoint has read is there, or the list names it.
+ * Refuses a list that lost lines together with their segments: every segment that the checkpoint has read must exist or
+ * be listed.
  * @throws SealListError when the list does not name a segment that is gone, or is damaged
  */
 export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder)): void {

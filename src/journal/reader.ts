@@ -209,8 +209,8 @@ export function refuse(damage: JournalDamagedError): never {
   throw damage
 }
 
-// A torn end is followed by no record that was written when it was on the disk. If one follows, bytes in the middle were
-// changed. The line feed before it is not looked for: it may be the very byte that was changed.
+// A torn end is followed by no record that was written when it was on the disk. If one follows, bytes in the middle
+// were changed. The line feed before it does not count, because it may be the changed byte.
 function refuseDamage(path: string, file: number, at: number, reason: string): void {
   const size = fstatSync(file).size
   for (let searchAt = at + 1; searchAt < size; searchAt += READ_BYTES) {
@@ -225,7 +225,7 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
       const isShort = read.kind === 'short'
       const durable = isShort ? durableAt(file, searchAt + hit) : durableOf(read)
       if ((durable ?? 0) <= at) continue
-      // Another process may have continued writing: records are only appended, so this one is complete by now.
+      // Another process may have continued writing: records are only appended, so this record is complete now.
       if (durableAt(file, at) !== null) return
       throw new JournalDamagedError(path, at, reason)
     }
@@ -250,7 +250,7 @@ function openForReading(path: string): number {
   return onDisk(`journal segment ${path}`, () => openSync(path, 'r'))
 }
 
-/** The first bytes of a file, in pieces: a segment may be larger than what a run may hold in memory. */
+/** The first bytes of a file, in chunks: a segment may be larger than the memory of a run. */
 export function* piecesOf(path: string, bytes = statSync(path).size): Generator<Buffer> {
   const file = openForReading(path)
   try {

@@ -36,7 +36,7 @@ export interface Filters {
   readonly geo_country_code?: string
 }
 
-/** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */
+/** A company in requests: its stable id, or its page URL or slug until the id is known. */
 export interface OrganizationRef {
   readonly by: 'id' | 'url'
   readonly value: string
@@ -50,7 +50,7 @@ export interface LookupRecord {
   readonly lookup_key: string
   /** Its subject, as the list spells it. */
   readonly subject: string
-  /** Its request, but for the page. */
+  /** Its request without the page. */
   readonly request: Readonly<Record<string, unknown>>
 }
 
@@ -82,12 +82,12 @@ interface OfAnswer<Kind extends string> extends OfRequest<Kind> {
 /** A run was planned. Payload: JSON of `BatchRecord[]`. */
 export interface RunStarted extends OfRun<'run_started'> {
   readonly pipeline: string
-  /** `plan` when it began in order to forecast its bill (`plan --sample`). */
+  /** `plan` if it began as a forecast (`plan --sample`). */
   readonly command: 'run' | 'backfill' | 'extract' | 'plan' | 'find'
   readonly organizations: number
   readonly batches: number
   readonly credits_limit: number | null
-  /** Its cost as planned; absent where the plan had to guess. */
+  /** Its planned cost; absent if the plan had to guess. */
   readonly expected_credits?: number
   /** Hash of the question: a run is resumed only for the same question. */
   readonly question_sha256: string
@@ -111,8 +111,8 @@ export interface RunResumed extends OfRun<'run_resumed'> {
 }
 
 /**
- * A run asks with filters from here on, as its batches say. Versions before filters take what a batch read for all that there
- * was of its organisations: they refuse the journal because of this record.
+ * A run asks with filters from here on, as its batches say. Versions before filters would treat such a batch as
+ * everything about its organisations; this record makes them refuse the journal.
  */
 export interface QuestionFiltered extends OfRun<'question_filtered'> {
   readonly filters: Filters
@@ -145,11 +145,10 @@ export interface ClockDispute {
   readonly earliest: number
   /** The service's time was not after this. */
   readonly latest: number
-  /** The `Date` left the course of those before it, and was not believed. */
+  /** The `Date` did not fit the earlier ones, and was not believed. */
   readonly jump?: true
   /**
-   * The clocks show less than the time that earlier answers had reached: they were wrong, or are. Coverage after
-   * `earliest` is void.
+   * The clocks show an earlier time than previous answers: either were or are wrong. Coverage after `earliest` is void.
    */
   readonly wentBack?: WentBack
 }
@@ -166,10 +165,10 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   /** `credit_used` as sent, where it is not believed; see chargeOfPage. */
   readonly credits_sent?: string
   readonly has_more: boolean
-  /** By how many events the service counts its pages; absent for 50, and where it does not say. */
+  /** The page size of the service in events; absent for 50, and if it does not say. */
   readonly counted_by?: number
   readonly body_sha256: string
-  /** The request was to find something out: its answer is not read as a page of the batch. */
+  /** The request was a probe: its answer does not count as a page of the batch. */
   readonly free_probe?: true
   /** A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page. */
   readonly keys?: string
@@ -196,15 +195,15 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly subject: string
   readonly status: number
   /**
-   * `absent`: there is nothing of that name, which is as good an answer; `later`: the service asks to ask again; `refused`: it
-   * says why it does not search.
+   * `absent`: there is nothing of that name, which is a valid answer; `later`: the service asks us to retry; `refused`:
+   * it says why it does not search.
    */
   readonly outcome: 'found' | 'absent' | 'later' | 'refused'
   /** Why it was refused, in the service's words; absent for any other. */
   readonly reason?: string
   /** Items in it. */
   readonly items: number
-  /** The price that it was in doubt with; absent for 10. */
+  /** The credits in doubt; absent for 10. */
   readonly price?: number
   readonly credits_used: number
   /** `credit_used` as sent, where it is not believed. */
@@ -216,15 +215,15 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   /** Requests the next page, or the same one again; null after the last one. */
   readonly next: string | number | null
   readonly body_sha256: string
-  /** As of a page: parts that were taken out since. */
+  /** As for a page: parts removed since. */
   readonly erased?: number
 }
 
 /** A delivery of a signal, taken out of the inbox. Payload: the body as received. */
 export interface DeliveryReceived extends Of<'delivery_received'> {
-  /** A ULID: one that is taken out twice is one. */
+  /** A ULID: a delivery that is loaded twice counts once. */
   readonly delivery_id: string
-  /** As of a page: parts that were taken out since. */
+  /** As for a page: parts removed since. */
   readonly erased?: number
 }
 
@@ -238,7 +237,7 @@ export const NAMING = [
 
 export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly status: number | null
-  /** The price that it was in doubt with; absent for 10. */
+  /** The credits in doubt; absent for 10. */
   readonly price?: number
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
@@ -296,14 +295,14 @@ export interface SalvagedOrganization {
   }[]
 }
 
-/** The service named a time before which it accepts no request: to a run, or null, to another command. */
+/** The service named a time before which it accepts no request, to a run or (null) to another command. */
 export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
   readonly run_id: string | null
   readonly not_before: number
-  /** How long this machine was up at `at`; absent where that is unknown. */
+  /** The uptime of this machine at `at`; absent if unknown. */
   readonly uptime?: Uptime
   readonly reason: string
-  /** The operator asked to forget all pauses recorded before. */
+  /** The operator lifted all pauses recorded before. */
   readonly lifts_earlier?: true
 }
 
@@ -320,7 +319,7 @@ export interface RunFinished extends OfRun<'run_finished'> {
   readonly outcome: RunOutcome
   readonly exit_code: ExitCode
   readonly message: string | null
-  /** How long the stages of the process that ended it took, in seconds; absent where none was reached. */
+  /** How long each stage of the process that ended it took, in seconds; absent for stages not reached. */
   readonly stage_seconds?: Partial<
     Record<'extract' | 'backup' | 'load' | 'build' | 'publish', number>
   >
@@ -344,7 +343,7 @@ export interface SnapshotPublished extends Of<'snapshot_published'> {
 /** The suppression list has changed: one with a lower number is not the newest. */
 export interface SuppressionChanged extends Of<'suppression_changed'> {
   readonly generation: number
-  /** As in the list; it proves nothing without the key. */
+  /** As in the list; useless without the key. */
   readonly mac: string
 }
 

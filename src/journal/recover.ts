@@ -52,7 +52,7 @@ export function recoverSegments(
   makeCertain(folder)
   const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
   if (losses === 'refuse') {
-    // A mark goes after the line of its segment is on the disk: where one is left, the line may not be.
+    // A mark is removed once the line of its segment is on the disk: if a mark is left, the line may be missing.
     renewSeals(folder, readMarks(folder).size > 0)
     checkSegments(folder, 'ends')
     const damages = damagesOf(folder, openIn(folder), 'bytes')
@@ -63,10 +63,7 @@ export function recoverSegments(
   return accepted
 }
 
-/**
- * Makes the files that a killed process had named survive a power cut, and removes those that it had only begun to
- * write.
- */
+/** Syncs the files that a killed process had named, and removes those that it had only begun to write. */
 function makeCertain(folder: string): void {
   if (!existsSync(folder)) return
   onDisk(folder, () => {
@@ -142,7 +139,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
     accepted.push(acceptDamage(folder, damage, clock))
   }
   closeSegments(folder, clock, (damage) => {
-    // Before they are cut off: stopped between the two, the run would seem whole.
+    // Before they are removed: if stopped in between, the run would seem whole.
     noteGaps(folder)
     accepted.push(
       `${damage.message}; accepted as lost: everything after it; credits that were charged for it cannot be counted`,
@@ -177,7 +174,7 @@ function isListWhole(folder: string): boolean {
   }
 }
 
-/** Notes that records may be lost of all runs that are there. */
+/** Notes that all existing runs may have lost records. */
 function noteGaps(folder: string): void {
   appendSeal(folder, gapsLine(folder, listedIn(folder, 'refuse')))
 }

@@ -9,15 +9,15 @@ import { noCounts, type Counts } from './spending.ts'
 
 export interface RunHistory extends Counts {
   readonly started: RunStarted
-  /** Hash of the question that its batches were planned for last: of a run that was carried on, not the first one. */
+  /** Hash of the last question for which its batches were planned, which a resume may have changed. */
   questionSha256: string
   /** By batch_id. Empty once the run cannot be resumed: years of nights must fit into memory. */
   readonly batches: Map<string, BatchHistory>
-  /** As batches, of a run of `kind: collect`. */
+  /** Like batches, for a run of `kind: collect`. */
   readonly lookups: Map<string, LookupHistory>
-  /** True once its batches were dropped: later records of it, from a process that lost its lock, are only counted. */
+  /** True once its batches were dropped: later records, from a process that lost its lock, only count. */
   isForgotten: boolean
-  /** Records of it may be lost: it is not resumed, and may mention unknown batches. */
+  /** Its records may be incomplete: it is not resumed, and may mention unknown batches. */
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
@@ -70,13 +70,13 @@ export function lostRun(runId: string): RunHistory {
   return newRunHistory(started, [], true)
 }
 
-/** Adds batches to a run that nothing was read of yet. */
+/** Adds unread batches to a run. */
 export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): void {
   for (const batch of batches) run.batches.set(batch.batch_id, newBatchHistory(batch))
   run.batchesPlanned += batches.length
 }
 
-/** Adds lookups to a run that nothing was answered of yet. */
+/** Adds unanswered lookups to a run. */
 export function addLookups(run: RunHistory, lookups: readonly LookupRecord[]): void {
   for (const lookup of lookups) run.lookups.set(lookup.batch_id, newLookupHistory(lookup))
   run.batchesPlanned += lookups.length

@@ -34,14 +34,14 @@ import type { HeldRun } from './held.ts'
 const VERSION = 1
 const HEADER = `jobtide seals ${VERSION}`
 const ANY_HEADER = /^jobtide seals (\d+)$/
-/** Stands in the place of a segment in the lines that say where records may be lost; see SealedSegment. */
+/** Takes the place of a segment in the lines that say where records may be lost; see SealedSegment. */
 export const GAPS = '(gaps)'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
 /** The possible remains of a line that was not synced before a power cut. */
 const ZEROED_END = /\0[^\n]*$/
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
 
-/** A file as it was: its bytes and their SHA-256. */
+/** The state of a file: its bytes and their SHA-256. */
 export interface FileState {
   readonly bytes: number
   readonly sha256: string | null
@@ -143,7 +143,8 @@ export function createSeals(folder: string): void {
 }
 
 /**
- * Writes the list again where a power cut left a line in parts, or `isUncertain`. @throws SealListError when it is damaged
+ * Writes the list again if a power cut left a partial line, or if `isUncertain`.
+ * @throws SealListError when it is damaged
  */
 export function renewSeals(folder: string, isUncertain: boolean): void {
   const bytes = readSealBytes(folder)
@@ -198,7 +199,10 @@ function markPath(folder: string, segment: string): string {
   return `${folder}.open.${segment}`
 }
 
-/** Notes what of a segment is on the disk. @param line by markLine(), made when that was written */
+/**
+ * Records the durable part of a segment.
+ * @param line by markLine(), made when that part was written
+ */
 export function writeDurableOffset(folder: string, segment: string, line: string): void {
   try {
     const file = openSync(markPath(folder, segment), constants.O_WRONLY | constants.O_CREAT)
@@ -212,7 +216,7 @@ export function writeDurableOffset(folder: string, segment: string, line: string
   }
 }
 
-/** A line for a mark, with what the segment holds now. */
+/** A line for a mark, with the current content of the segment. */
 export function markLine(line: SealLine): string {
   // The rest of a longer mark before it is on another line.
   return `${lineOf(line)}\n`

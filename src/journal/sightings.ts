@@ -1,7 +1,7 @@
 /**
  * The events of an organisation so far, according to the journal's headers: enough to estimate the cost of its next
  * request. Events and the days they were looked for in have the same weight by their age, so that a rate follows an
- * organisation that grows quiet or lively, and repeated sightings change nothing. Pure.
+ * organisation whose activity changes, and repeated sightings change nothing. Pure.
  */
 
 import { isConfirmed, type CoveredInterval } from './coverage.ts'
@@ -14,7 +14,7 @@ export interface Sightings {
   readonly lastAt: number
   /** Events of the last 365 days of detection time, weighted by their age at `at`. */
   readonly events: number
-  /** Days of detection time in which they were looked for, weighted alike. */
+  /** Requested days of detection time, with the same weights. */
   readonly days: number
   /** The time of the weights, milliseconds since 1970 UTC. */
   readonly at: number
@@ -25,15 +25,12 @@ export interface Sightings {
  */
 export const RATE_DAYS = 365
 
-/** The weight of what was seen halves in this time. */
+/** The half-life of the weights. */
 export const RATE_HALF_LIFE_MS = 90 * DAY
 
 const NOTHING: Sightings = { total: 0, lastAt: 0, events: 0, days: 0, at: 0 }
 
-/**
- * The days in which an answer looked for events: of days that were answered without events before, only those since
- * then.
- */
+/** The days of detection time of an answer, except days already answered without events. */
 export function lookedDays(
   known: readonly CoveredInterval[],
   { eventTypes, to }: CoveredInterval,

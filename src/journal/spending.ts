@@ -1,6 +1,4 @@
-/**
- * Sums up what requests cost and brought, of one record, by day and pipeline, and the expected price of a page. Pure.
- */
+/** Sums up the cost and result of requests, by record, day and pipeline, and expects the price of a page. Pure. */
 
 import { isoInstant } from '../support/clock.ts'
 import type { AnswerReceived, JournalRecord, PageReceived, RequestFailed } from './records.ts'
@@ -39,11 +37,11 @@ export function chargeOfPage(sent: unknown, events: number): PageCharge {
 export interface Price {
   readonly least: number
   readonly most: number
-  /** Up to what a price that rose is believed; absent: ten times the most. */
+  /** The highest price to believe; default: ten times the most expensive. */
   readonly believed?: number
 }
 
-/** As {@link chargeOfPage}, of an answer with a price of its own. */
+/** Like {@link chargeOfPage}, for an answer with its own price. */
 export function chargeOf(sent: unknown, { least, most, believed }: Price): PageCharge {
   const limit = believed ?? MOST_TIMES * most
   const isBelieved = Number.isInteger(sent) && Number(sent) >= least && Number(sent) <= limit
@@ -56,7 +54,7 @@ export function chargeOf(sent: unknown, { least, most, believed }: Price): PageC
 /** The cost and result of requests. Sums over records, so that any part of them can be subtracted again. */
 export interface Counts {
   requests: number
-  /** Requests without a known answer or failure: under way, or their process was killed. */
+  /** Requests without a known answer or failure: in flight, or their process was killed. */
   unanswered: number
   /** Pages with events: those that cost. */
   pages: number
@@ -81,7 +79,7 @@ export function noCounts(): Counts {
   }
 }
 
-/** Adds `added` to `sum`; with `times` -1 it is taken away. */
+/** Adds `added` to `sum`; with `times` -1 it is subtracted. */
 export function addCounts(sum: Counts, added: Readonly<Counts>, times: 1 | -1 = 1): void {
   for (const name of Object.keys(noCounts()) as (keyof Counts)[]) sum[name] += times * added[name]
 }
@@ -89,7 +87,7 @@ export function addCounts(sum: Counts, added: Readonly<Counts>, times: 1 | -1 = 
 /** The contribution of a record to the ledger of its run. */
 export interface Cost {
   readonly run_id: string
-  /** When the request was sent: all that comes of it counts on that day. */
+  /** When the request was sent: everything about it counts on that day. */
   readonly sentAt: number
   readonly counts: Counts
 }
@@ -115,14 +113,14 @@ export function costOf(record: JournalRecord): Cost | null {
   return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
 }
 
-/** Whether the price list has no such charge for such an answer. */
+/** Whether the price list does not name the charge for such an answer. */
 export function isUnexpectedCharge(record: PageReceived | AnswerReceived): boolean {
   if (record.kind === 'answer_received') return record.is_unexpected === true
   const { events, credits_used: charged, credits_sent: sent } = record
   return charged !== expectedCredits(events) || sent !== undefined
 }
 
-/** Whether a record says what became of a request. */
+/** Whether a record has the outcome of a request. */
 export function isAnswered(
   record: JournalRecord,
 ): record is PageReceived | AnswerReceived | RequestFailed {
@@ -151,7 +149,7 @@ export function nextMonthAt(epochMs: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
 }
 
-/** The entry of a pipeline and a UTC day; made where it is missing. */
+/** The entry of a pipeline and a UTC day, created if missing. */
 export function spendingOf(
   all: Map<string, DaySpending>,
   pipeline: string,
@@ -163,7 +161,7 @@ export function spendingOf(
   return spending
 }
 
-/** Credits charged or in doubt of a pipeline (null: of all) in each calendar month (UTC): `2026-11` → 4,210. */
+/** Credits charged or in doubt for a pipeline (null: for all) in each calendar month (UTC): `2026-11` → 4,210. */
 export function monthlyCredits(
   all: ReadonlyMap<string, DaySpending>,
   pipeline: string | null,

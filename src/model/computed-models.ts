@@ -75,7 +75,8 @@ export const computedModels: readonly ComputedModel[] = [
     'titles',
     `ladder varchar not null, title varchar not null, level varchar not null, level_order integer, rank integer,
     is_management boolean, function varchar not null, core varchar, office varchar, is_interim boolean not null,
-    is_side_role boolean not null, is_advisory boolean not null, is_end_marker boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
+    is_side_role boolean not null, is_advisory boolean not null, is_end_marker boolean not null,
+    is_seat_of_staff boolean not null, is_held_beside boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
     async (keys) => {
       const { understandTitle } = await import('../titles/understand.ts')
       return keys.map(({ ladder, title }) => {
@@ -97,6 +98,8 @@ export const computedModels: readonly ComputedModel[] = [
           is_side_role: read.isSideRole,
           is_advisory: read.isAdvisory,
           is_end_marker: read.isEndMarker,
+          is_seat_of_staff: read.isSeatOfStaff,
+          is_held_beside: read.isHeldBeside,
           taxonomy_version: taxonomyVersion(),
         }
       })

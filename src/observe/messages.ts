@@ -1,6 +1,6 @@
 /** Builds the messages about a pipeline from its recorded state: the same state gives the same message. Pure. */
 
-import { EXIT } from '../support/errors.ts'
+import { EXIT, isStop } from '../support/errors.ts'
 
 export type MessageKind = 'failure' | 'budget' | 'stale' | 'recovered' | 'success'
 
@@ -57,7 +57,7 @@ export function messagesOf(
   lastEnd: LastEnd | null,
   nowMs: number,
 ): Message[] {
-  const isStopped = lastEnd?.exitCode === EXIT.interrupted || lastEnd?.exitCode === EXIT.terminated
+  const isStopped = isStop(lastEnd?.exitCode)
   const told = wrongs.filter(
     ({ id }) => !NOT_TOLD.has(id) && !(isStopped && id === 'last_run_failed'),
   )

@@ -60,7 +60,7 @@ export function isTimezone(timezone: string): boolean {
 
 function isKnown(schedule: Schedule): boolean {
   try {
-    return nextDue(schedule, 0) !== undefined
+    return nextDue(schedule, 0) !== null
   } catch {
     return false
   }

@@ -6,7 +6,7 @@
 import type { RunOutcome } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { minuteText } from '../support/clock.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { EXIT, isStop, type ExitCode } from '../support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
 import type { CoverageReport } from './coverage-report.ts'
 import { lastDue, type Schedule } from './due.ts'
@@ -165,8 +165,7 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   if (code === EXIT.done) return null
   const why = finished.message === null ? '' : `: ${finished.message}`
   const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code}${why}`
-  const isStopped = code === EXIT.interrupted || code === EXIT.terminated
-  const hint = isStopped
+  const hint = isStop(code)
     ? `It was stopped on purpose; ${again} goes on with it.`
     : `${REMEDIES[code] ?? 'Fix what the message names'}, then ${again}.`
   return { id: 'last_run_failed', message, hint, runId, since }

@@ -30,9 +30,10 @@ const LONGEST_NAME = 500
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 
 // Cells that cannot be an organisation: nothing (the rest of "/"), control and invisible characters, spaces, commas, the rest
-// of text that is not UTF-8 (U+FFFD), a spreadsheet's formula or error, and a long number that a spreadsheet shortened.
+// of text that is not UTF-8 (U+FFFD), what neither an id nor a URL has (another delimiter, HTML, JSON), a spreadsheet's formula or
+// error, and a long number that a spreadsheet shortened.
 const UNUSABLE =
-  /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
+  /^$|[\p{Cc}\p{Default_Ignorable_Code_Point}\s,\uFFFD|<>"{}\\^`]|^[=+@#]|^\d+(?:\.\d+)?E\+\d+$/u
 // A line of another kind of file, such as accounts or settings. Its value may be a secret, and is not shown.
 const OTHER_FILE = /^[^/?=:]*(?:=|:(?!\/\/|\d+\/))/
 
@@ -177,6 +178,13 @@ function refuseWorkbook(bytes: Uint8Array, file: string): void {
   })
 }
 
+// By the parser's codes.
+const QUOTES: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote before this line is opened and never closed',
+  INVALID_OPENING_QUOTE: 'a quote in the middle of a cell',
+  CSV_INVALID_CLOSING_QUOTE: 'text directly behind a quoted cell',
+}
+
 function parseRows(
   text: string,
   file: string,
@@ -204,7 +212,12 @@ function parseRows(
     })
     return rows
   } catch (error) {
-    const message = `${file}: not a list of ${of}: ${messageOf(error)}`
+    const { code = '', lines } = Object(error) as { code?: string; lines?: number }
+    const quote = QUOTES[code]
+    const message =
+      quote === undefined
+        ? `${file}: not a list of ${of}: ${messageOf(error)}`
+        : `${file}:${lines}: not a list of ${of}: ${quote}`
     throw new ConfigError(message, { hint, cause: error })
   }
 }
@@ -250,7 +263,7 @@ function collect(
       throw new ConfigError(
         `${file}:${line}: not an organisation: ${shown(withoutSecret(value).slice(0, 60))}`,
         {
-          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas, formulas or shortened numbers, in UTF-8.',
+          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, formulas, shortened numbers, or signs such as , | and <, in UTF-8.',
         },
       )
     }

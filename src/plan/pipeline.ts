@@ -8,7 +8,8 @@ import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints/endpoints.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
-import { nearest } from '../support/nearest.ts'
+import { meant } from '../support/nearest.ts'
+import { plainly } from '../support/schema-words.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 import type { Schedule } from './due.ts'
 import { commonFields, text, type NotifySpec } from './pipeline-fields.ts'
@@ -29,7 +30,10 @@ const filterText = z
 /** The shape of a pipeline file that reads job changes. */
 export const pipelineSchema = z.strictObject({
   ...commonFields,
-  kind: z.literal('job-changes').default('job-changes').describe('What it reads.'),
+  kind: z
+    .literal('job-changes', 'expected job-changes or collect')
+    .default('job-changes')
+    .describe('What it reads.'),
   organizations: text.describe(
     'The organisations to watch: a CSV, TXT or Parquet file, relative to this file.',
   ),
@@ -68,9 +72,7 @@ export const pipelineSchema = z.strictObject({
 export const collectSchema = z.strictObject({
   ...commonFields,
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),
-  endpoint: z
-    .enum([...ENDPOINTS.keys()], { error: `expected one of ${[...ENDPOINTS.keys()].join(', ')}` })
-    .describe('The items to request.'),
+  endpoint: z.enum([...ENDPOINTS.keys()]).describe('The items to request.'),
   for_each: z
     .union([text, z.strictObject({ sql: text })], {
       error: 'expected a file, or {sql: …}',
@@ -127,19 +129,38 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
   const [syntax] = document.errors
   if (syntax !== undefined) {
     const { line } = lines.linePos(syntax.pos[0])
-    throw new ConfigError(`${file}:${line}: not valid YAML: ${syntax.message}`, { hint: HINT })
+    throw new ConfigError(
+      `${file}:${line}: not valid YAML: ${SYNTAX[syntax.code] ?? syntax.message}`,
+      { hint: HINT },
+    )
   }
   const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
   const schema = isCollect ? collectSchema : pipelineSchema
   // The message about an unknown key, or about a value where a map should be: the allowed keys.
-  const error = ({ code, inst }: z.core.$ZodRawIssue) =>
-    inst instanceof z.ZodObject && (code === 'unrecognized_keys' || inst === schema)
+  const error = (issue: z.core.$ZodRawIssue) => {
+    const { code, inst } = issue
+    return inst instanceof z.ZodObject && (code === 'unrecognized_keys' || inst === schema)
       ? Object.keys(inst.shape).join(', ')
-      : undefined
+      : plainly(issue)
+  }
   const parsed = schema.safeParse(valuesOf(document, file), { error })
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
+  // One for each place: a text in the place of a list need not be too long as well.
+  const { issues } = parsed.error
+  const firsts = issues.filter(
+    ({ path }, at) => issues.findIndex((other) => samePath(other.path, path)) === at,
+  )
+  const faults = firsts.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
+}
+
+function samePath(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+// Messages that advise users of the parser.
+const SYNTAX: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: 'the line --- begins a second document; write each pipeline into its own file',
 }
 
 /** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
@@ -215,9 +236,8 @@ function describe(
     return issue.keys.map((key) => {
       // A value that was written without its key may be a secret.
       const shown = KEY.test(key) ? key : '…'
-      const near = nearest(key, message.split(', '))
-      const meant = near === undefined ? '' : `did you mean ${near}? `
-      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; ${meant}allowed: ${message}`
+      const allowed = `${meant(key, message.split(', '))}allowed: ${message}`
+      return `${at([...path, key])}: ${[...path, shown].join('.')}: unknown key; ${allowed}`
     })
   }
   if (path.length === 0) return [`${at(path)}: expected keys and values: ${message}`]

@@ -144,9 +144,15 @@ function refusal(
   return new RefusedError(what, { hint, context: { destination, snapshot_id, ...facts } })
 }
 
-/** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
+/** The tables that everything bought is in. Others may have rows of their own, such as those of a list that ships. */
+const BOUGHT: ReadonlySet<string> = new Set(['job_change_events', 'answers'])
+
+/** Whether a snapshot shows nothing that was bought, and no organisation that was read to its end. */
 export function isEmpty({ tables, coverage }: StoredManifest): boolean {
-  return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
+  return (
+    coverage.organizations === 0 &&
+    tables.every(({ name, rows }) => rows === 0 || !BOUGHT.has(name))
+  )
 }
 
 /** The table that never loses rows on its own: events are merged, and only erased on purpose. */

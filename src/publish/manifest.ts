@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
+import { plainly } from '../support/schema-words.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { NewerFormatError, PublishError } from './errors.ts'
 import { isPlainKey } from './store/object-store.ts'
@@ -282,7 +283,7 @@ function parse<T>(bytes: Uint8Array, where: string, schemaOf: (format: number) =
     const hint = 'Use the version that wrote it. Nothing was changed.'
     throw new NewerFormatError(`${where} was written by a newer Jobtide: ${what}`, { hint })
   }
-  const result = schemaOf(format).safeParse(value)
+  const result = schemaOf(format).safeParse(value, { error: plainly })
   if (result.success) return result.data
   throw notOurs(where, z.prettifyError(result.error).replaceAll('\n', ' '), result.error)
 }

@@ -1,4 +1,4 @@
-/** Writes the opening of a report: whether people are being lost, where, and compared with a year before. Pure. */
+/** Writes the opening of a report: whether people are lost, where, and compared with the year before. Pure. */
 
 import { countText, numberText } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
@@ -53,7 +53,7 @@ function rateSentence({ rate, rate_low: low, rate_high: high, grade, ...year }: 
     : `${now} (${sure}), ${step} ${percentText(before)} the year before.`
 }
 
-/** The organisation that lost most more people than expected; in a report about one organisation, the function. */
+/** The organisation that most exceeded its expected losses; in a report about one organisation, the function. */
 function whereSentence({ rated }: Year, attrition: readonly Attrition[]): string | null {
   const part = rated > 1 ? 'organization' : 'function'
   const [first] = attrition.filter((one) => one.part === part)

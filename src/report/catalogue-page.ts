@@ -15,7 +15,7 @@ export interface ShownTable {
   readonly reads: readonly string[]
   readonly readBy: readonly string[]
   readonly checks: readonly string[]
-  /** How many there are, in words, or why there are none. */
+  /** Their number in words, or why there are none. */
   readonly rowsText: string
   /** The source of a table that reads no other. */
   readonly sourceText: string
@@ -26,7 +26,7 @@ export interface ShownTable {
   }[]
 }
 
-/** Tables that stand together. */
+/** A group of tables. */
 export interface TableGroup {
   readonly title: string
   readonly about: string
@@ -40,7 +40,7 @@ export const CATALOGUE_TITLE = 'Tables of Jobtide'
 export function cataloguePage(groups: readonly TableGroup[], writtenAt: number): string {
   const tables = groups.flatMap((group) => group.tables)
   const known = new Set(tables.map(({ name }) => name))
-  // No table has a name with a hyphen: no id of the page is one of a table.
+  // Table names have no hyphens, so these ids never clash with tables.
   const body = html`<a class="skip" href="#page-content">Skip to the content</a>
     <header>
       <h1>Tables</h1>
@@ -146,7 +146,7 @@ function section(
   </section>`
 }
 
-/** A text with what stands between backquotes as code. */
+/** A text, with parts in backquotes as code. */
 function prose(text: string): Content {
   return text.split('`').map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))
 }
@@ -214,7 +214,7 @@ export function lineage(name: string, tables: readonly Reading[]): Html | null {
   </svg>`
 }
 
-/** The tables by column, from the sources to what is made last. */
+/** The tables by column, from the sources to the last models. */
 function placed(name: string, tables: readonly Reading[]): Place[][] {
   const readsOf = new Map(tables.map((one) => [one.name, one.reads]))
   const readersOf = new Map<string, string[]>()
@@ -269,13 +269,13 @@ function placed(name: string, tables: readonly Reading[]): Place[][] {
   return columns
 }
 
-/** Whatever can be reached from `name`, with the length of the longest way; models never read each other in a circle. */
+/** Everything reachable from `name`, with the length of the longest path; models have no cycles. */
 function reach(name: string, next: (one: string) => readonly string[]): Map<string, number> {
   const found = new Map([[name, 0]])
   for (const [one, distance] of found) {
     for (const other of next(one)) {
       if ((found.get(other) ?? -1) > distance) continue
-      // Behind all that was found, so that what follows from it is looked at again.
+      // Appended, so that everything after it is visited again.
       found.delete(other)
       found.set(other, distance + 1)
     }
@@ -283,7 +283,7 @@ function reach(name: string, next: (one: string) => readonly string[]): Map<stri
   return found
 }
 
-/** Orders a column by where its neighbours on one side stand. */
+/** Orders a column by the positions of its neighbours on one side. */
 function reorder(column: Place[], side: 'before' | 'after'): void {
   const wanted = new Map(
     column.map((one) => {

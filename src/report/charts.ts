@@ -43,7 +43,7 @@ interface Drawing {
   }>
 }
 
-/** Joined above the line and left below it, week by week; those of the window stronger than those before. */
+/** Joiners above the line and leavers below it, by week; the weeks of the window are darker. */
 export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
   const bars = weeks.map((week) => {
     const from = Date.parse(week.week_from_at)
@@ -63,7 +63,7 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
   }))
 }
 
-/** Joined above the line and left below it, month by month: where there is no rate yet. */
+/** Joiners above the line and leavers below it, by month, while there is no rate. */
 export function changesChart(months: readonly TrendMonth[]): Html {
   const bars = months.map((month) => {
     const from = monthOf(month).getTime()
@@ -104,7 +104,7 @@ export function attritionChart(months: readonly TrendMonth[], most: number): Htm
   })
 }
 
-/** How many people an organisation has, month by month. */
+/** The headcount of an organisation by month. */
 export function headcountChart(months: readonly TrendMonth[]): Html {
   const most = Math.max(1, ...months.map(({ headcount }) => headcount))
   return small(`Headcount, ${spanText(months)}`, months, {
@@ -127,13 +127,13 @@ function line(
   ]
 }
 
-/** What a picture draws, and its scale. */
+/** The data of a chart, and its scale. */
 interface Drawn {
   readonly y: Plot.ScaleOptions
   readonly marks: readonly Plot.Markish[]
 }
 
-/** A small picture over all of the months, whichever of them it shows. */
+/** A small chart over all months, even if some have no value. */
 function small(says: string, months: readonly TrendMonth[], { y, marks }: Drawn): Html {
   const [first] = months
   const last = months.at(-1)
@@ -171,7 +171,7 @@ function spanText(months: readonly TrendMonth[]): string {
 const DRAWN_FLOWS = 14
 const FLOW_HEIGHT = 36
 
-/** The first flows: a bar for the moves of each, and over it those of the window. */
+/** The largest flows: a bar for the moves of each, and over it those of the window. */
 export function flowsChart(flows: readonly Flow[]): Html {
   const drawn = flows.slice(0, DRAWN_FLOWS)
   const says = `The ${drawn.length} most frequent moves between organisations; the table below has the figures.`

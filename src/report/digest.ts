@@ -31,7 +31,10 @@ export interface DigestPart {
   readonly lines: readonly Line[]
 }
 
-/** The head of a report: what of it a digest shows, and the same in lines. @param more shows all of it */
+/**
+ * The summary of a report for a digest, as data and as lines.
+ * @param more the command that shows everything
+ */
 export function headDigest(data: ReportHead, more: string) {
   const shownHere = {
     executives: data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES),
@@ -127,7 +130,7 @@ export interface Untold {
   readonly total: number
   /** The first of them, executives first. */
   readonly changes: readonly Change[]
-  /** Shows all of them; null where `changes` are all. */
+  /** The command that shows all of them; null if `changes` is complete. */
   readonly command: string | null
 }
 
@@ -168,7 +171,7 @@ export async function readChanges(
   }
 }
 
-/** The same in lines: figures, changes, and how many more there are. */
+/** The digest as lines: figures, changes, and how many more there are. */
 export function untoldLines({ counts, total, changes, command }: Untold): Line[][] {
   const executives = counts.reduce((sum, one) => sum + one.executives, 0)
   const figures = counts.map((one) => `${numberText(one.changes)} ${one.change}`).join(', ')

@@ -8,7 +8,7 @@ import { refuseForeignFile } from '../support/atomic-file.ts'
 import { Html, html } from './html.ts'
 
 interface Page {
-  /** A page is replaced only by one whose title begins alike. */
+  /** A page is replaced only by one whose title has the same beginning. */
   readonly title: string
   /** Names of files in config/report. */
   readonly styles: readonly string[]
@@ -55,6 +55,6 @@ export function isPage(text: string, title: string): boolean {
 const HEAD_LENGTH = 2_000
 
 function asset(file: string): string {
-  // Indents are a seventh of it, and a folder has thousands of pages.
+  // Drops indents, a seventh of the size: a folder has thousands of pages.
   return readFileSync(join(packageRoot, 'config', 'report', file), 'utf8').replaceAll(/^ +/gm, '')
 }

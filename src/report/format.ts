@@ -11,7 +11,7 @@ export function signed(value: number): string {
   return value > 0 ? `+${numberText(value)}` : value < 0 ? `−${numberText(-value)}` : '0'
 }
 
-/** `0.213` → `21 %`; of less than 10 % a digit more. */
+/** `0.213` → `21 %`; below 10 % with one more digit. */
 export function percentText(rate: number): string {
   return `${percentOf(rate)} %`
 }

@@ -39,14 +39,14 @@ function escaped(text: string): string {
     .replaceAll("'", '&#39;')
 }
 
-/** A text from outside as it is shown: one line, nothing invisible, at most 100 characters; null where nothing is left. */
+/** A text from outside for display: one line, nothing invisible, at most 100 characters; null if nothing is left. */
 export function shown(text: string | null): string | null {
   const line = Array.from(onOneLine(text ?? ''))
   if (line.length === 0) return null
   return line.length <= LONGEST_TEXT ? line.join('') : `${line.slice(0, LONGEST_TEXT).join('')}…`
 }
 
-/** A name from outside; its direction of writing stays within it. */
+/** A name from outside; its writing direction affects nothing around it. */
 export function name(text: string | null, otherwise: string): Html {
   const line = shown(text)
   return line === null ? html`<span class="unknown">${otherwise}</span>` : html`<bdi>${line}</bdi>`

@@ -17,7 +17,7 @@ export function section(id: string, head: string, ...content: readonly Content[]
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => Content
-  /** The value to sort by, where it is not the text of the cell. */
+  /** The sort value, if it differs from the text of the cell. */
   readonly value?: (row: Row) => string | number | null | undefined
   readonly isNumber?: boolean
 }
@@ -30,7 +30,10 @@ export function column<Row>(
   return { head, cell, ...(value && { value }) }
 }
 
-/** A column of figures. @param text how a figure is written */
+/**
+ * A column of figures.
+ * @param text formats a figure
+ */
 export function figure<Row>(
   head: string,
   value: (row: Row) => number | null | undefined,
@@ -92,7 +95,7 @@ export function dataTable<Row>(
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${wide}">${table}</div>`
 }
 
-/** `The first 25 of 1,200`, and the rest of the sentence; empty for rows that are all there are. */
+/** `The first 25 of 1,200`, and the rest of the sentence; empty if all rows are shown. */
 export function firstOf(rows: readonly unknown[], all: number, rest = '.'): string {
   return rows.length < all
     ? `The first ${numberText(rows.length)} of ${numberText(all)}${rest}`
@@ -131,7 +134,10 @@ export function figuresPart(figures: readonly Figure[]): Html {
   </dl>`
 }
 
-/** When a page was written, and that it stays as it is. @param about continues the first paragraph */
+/**
+ * When a page was written, and that it does not change.
+ * @param about continues the first paragraph
+ */
 export function footer(writtenAt: number, about: string, copy: string): Html {
   return html`<footer>
     <p>Written ${momentText(writtenAt)}. All times are UTC. ${about}</p>

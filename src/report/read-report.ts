@@ -71,22 +71,22 @@ export interface Flow {
 
 /** How many joined and left in twelve months and in the twelve before, and the share that left. */
 export interface Year {
-  /** How many organisations of the scope were looked at. */
+  /** How many organisations of the scope were observed. */
   readonly organizations: number
-  /** First day of the last of the twelve months; null where nothing was looked at. */
+  /** First day of the last of the twelve months; null if nothing was observed. */
   readonly month_on: string | null
-  /** How many months `joined` and `went` are of: twelve, fewer where most organisations were observed for less. */
+  /** The number of months of `joined` and `went`: twelve, or fewer if most organisations were observed for less. */
   readonly months: number | null
-  /** Since when the first organisation is observed, or known where it was asked for from the beginning. */
+  /** When the first organisation began to be observed, or was first known if it was requested from the beginning. */
   readonly observed_since_on: string | null
-  /** When the first rate is known, where there are 10 people then. */
+  /** When the first rate will exist, given 10 people then. */
   readonly first_rate_on: string | null
   readonly joined: number
   readonly went: number
   /** In the twelve months before; null where not all organisations were observed then. */
   readonly joined_before: number | null
   readonly went_before: number | null
-  /** How many organisations have a rate; those of all of them together follow, null where it is 0. */
+  /** How many organisations have a rate; the rates of all of them together follow, null if it is 0. */
   readonly rated: number
   readonly rate: number | null
   readonly rate_low: number | null
@@ -98,7 +98,7 @@ export interface Year {
   readonly rate_before: number | null
 }
 
-/** Who left of an organisation, or of a function or level of all of them, in the twelve months of a `Year`. */
+/** The leavers of an organisation, or of a function or level of all organisations, in the twelve months of a `Year`. */
 export interface Attrition {
   readonly part: 'organization' | 'function' | 'level'
   readonly organization_id: string | null
@@ -109,7 +109,7 @@ export interface Attrition {
   readonly rate_low: number
   readonly rate_high: number | null
   readonly rate_before: number | null
-  /** How many more left than the rate of the year before leads to expect, or else that of all. */
+  /** How many more left than expected by the rate of the year before, or else by the overall rate. */
   readonly more: number
   /** Of an organisation alone. */
   readonly grade: string | null
@@ -149,7 +149,7 @@ export interface Burst {
   readonly bursts: number
 }
 
-/** Figures of all organisations, and one that was not read for the whole window; null where there is none. */
+/** Figures of all organisations, and one organisation that was not read for the whole window; null if there is none. */
 export interface CoverageRow {
   readonly organizations: number
   readonly whole: number
@@ -168,12 +168,14 @@ export interface Freshness {
   readonly events_received: number
   readonly credits: number
   readonly credits_ever: number
+  /** People under a profile, or an id of the organisation, that is not the one to keep. */
+  readonly people_duplicated: number
 }
 
 /** The summary of a report. */
 export interface ReportHead {
   readonly window: ReportWindow
-  /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
+  /** The organisations it is about, null for all; and unknown entries of the list, as written. */
   readonly scope: { readonly listed: number; readonly unknown: readonly string[] } | null
   readonly year: Year
   /** By part, each sorted by how many more left than expected. */
@@ -224,11 +226,11 @@ export interface ReportScope {
   readonly window: ReportWindow
   /** The organisations to report on; null for all. */
   readonly list: readonly ListedOrganization[] | null
-  /** Of changes of each kind at most so many. */
+  /** The most changes of each kind. */
   readonly rows?: number
 }
 
-/** Reads what became known in a window. */
+/** Reads the changes that became known in a window. */
 export async function readReport(
   warehouse: Warehouse,
   window: ReportWindow,
@@ -237,7 +239,7 @@ export async function readReport(
 ): Promise<ReportData> {
   const { head, query } = await readParts(warehouse, { window, list, rows })
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
-  // Sorted by changes, then by people who left: small organisations without news have no picture.
+  // Sorted by changes, then by leavers: small organisations without news have no chart.
   const shown = [...head.organizations, ...head.attrition].flatMap(
     ({ organization_id: id }) => id ?? [],
   )
@@ -257,7 +259,7 @@ export async function readReport(
   }
 }
 
-/** Reads the head of it and all organisations, with what reads the changes and months of some of them. */
+/** Reads the summary and all organisations, with functions that read the changes and months of some of them. */
 export async function readByOrganization(warehouse: Warehouse, scope: ReportScope) {
   const { head, query } = await readParts(warehouse, { ...scope, rows: 1 })
   const organizations = await query<OrganizationChanges>('by_organization', {
@@ -289,7 +291,7 @@ function byOrganization<Row extends { readonly organization_id: string }>(rows: 
   return found
 }
 
-/** Reads the head of it alone. */
+/** Reads only the summary. */
 export async function readHead(warehouse: Warehouse, scope: ReportScope): Promise<ReportHead> {
   return (await readParts(warehouse, scope)).head
 }

@@ -175,7 +175,7 @@ function folded(table: Html): Html {
   </details>`
 }
 
-/** The columns that say how many joined, left and rose. */
+/** The columns for joiners, leavers and promotions. */
 export const CHANGES: readonly Column<OrganizationChanges>[] = [
   figure('Joined', (one) => one.joined),
   figure('Left', (one) => one.went),
@@ -318,6 +318,14 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       </dd>
       <dt>Cost so far</dt>
       <dd>${credits(freshness.credits_ever)}</dd>
+      ${
+        freshness.people_duplicated > 0 &&
+        html`<dt>Duplicates</dt>
+          <dd>
+            ${countText(freshness.people_duplicated, 'person', 'people')} ever seen under a second
+            profile, or at a second id of the organisation: the figures count them as well
+          </dd>`
+      }
     </dl>`,
     missing.length > 0 &&
       html`<h3>Not read for the whole window</h3>

@@ -4,7 +4,7 @@ import { isoInstant } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { DAY } from '../support/units.ts'
 
-/** From an instant up to another, which is not part of it; milliseconds since 1970. */
+/** From one instant up to another, which is excluded; milliseconds since 1970. */
 export interface ReportWindow {
   readonly from: number
   readonly to: number
@@ -23,10 +23,10 @@ const WEEK = 7 * DAY
 const DATE = /^\d{4}-\d{2}-\d{2}$/
 
 /**
- * The window that is asked for: the last whole week, Monday to Sunday, unless days back from now or dates are given; both
- * dates are part of it, and without the second one it goes up to now.
+ * The requested window: the last whole week, Monday to Sunday, unless days back from now or dates are given. Both dates
+ * are included; without the second one it goes up to now.
  * @param now milliseconds since 1970
- * @throws ConfigError for more than one choice, or dates that are none or not in order
+ * @throws ConfigError for more than one choice, or dates that are invalid or not in order
  */
 export function chosenWindow(choice: WindowChoice, now: number): ReportWindow {
   const { week = false, days, from, to } = choice
@@ -53,7 +53,7 @@ export function chosenWindow(choice: WindowChoice, now: number): ReportWindow {
       hint: 'Nothing can be known of it yet: name a date up to today.',
     })
   }
-  // Of what is still to come nothing is read.
+  // The future has no data.
   return { ...window, to: Math.min(window.to, now) }
 }
 
@@ -65,7 +65,7 @@ function midnight(date: string): number {
 }
 
 function format(options: Intl.DateTimeFormatOptions): (at: number) => string {
-  // Made when it is needed: the first one takes 20 ms.
+  // Created on demand: the first one takes 20 ms.
   let formatter: Intl.DateTimeFormat | undefined
   return (at) => {
     formatter ??= new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
@@ -92,7 +92,7 @@ export function windowText({ from, to }: ReportWindow): string {
   return to - from === DAY ? dayText(from) : `${dayText(from)} to ${dayText(to - DAY)}`
 }
 
-/** The window as a part of the name of a file: `2026-11-16-to-2026-11-22`. */
+/** The window as part of a file name: `2026-11-16-to-2026-11-22`. */
 export function windowName({ from, to }: ReportWindow): string {
   const day = (at: number) => isoInstant(at).slice(0, 10)
   return `${day(from)}-to-${day(to - 1)}`

@@ -1,4 +1,4 @@
-/** A report by organisation as a folder: an index, and a small page of each organisation, for its owner alone. */
+/** Writes a report by organisation as a private folder: an index, and a small page for each organisation. */
 
 import {
   existsSync,
@@ -40,7 +40,7 @@ import { windowText } from './window.ts'
 import type { ReportRequest } from './write-report.ts'
 
 const LINES_OF_PAGE = 500
-/** Organisations that are read at once: of a year, their changes are to fit into memory. */
+/** Organisations that are read at once: their changes of a year must fit into memory. */
 const READ_AT_ONCE = 250
 const PAGES = 'organizations'
 const OURS = /^(?:index(?:-\d+)?\.html|organizations)$/
@@ -104,7 +104,7 @@ export async function writeReportFolder(
   }
 }
 
-/** The file of an organisation: its id where that can be a name, also where capitals are small letters. */
+/** The file of an organisation: its id, if that is a valid name even on file systems that ignore case. */
 function addressOf(id: string): string {
   return `${PAGES}/${/^[a-z0-9_-]{1,64}$/.test(id) ? id : sha256Hex(id).slice(0, 32)}.html`
 }
@@ -226,7 +226,7 @@ const INDEX: readonly Column<IndexLine>[] = [
 
 const [SPARK_WIDTH, SPARK_HEIGHT] = [96, 22]
 
-/** A line from 0 to the highest of the values; what it says stands in the cells before it. */
+/** A line from 0 to the highest value; the cells before it have the figures. */
 function sparkline(values: readonly number[]): Content {
   if (values.length < 2) return null
   const most = Math.max(1, ...values)

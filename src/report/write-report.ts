@@ -19,8 +19,8 @@ export interface ReportRequest {
 }
 
 /**
- * Writes the page, readable by its owner alone, in place of one that was there. Of a window with very many changes, or very
- * long names, it shows fewer lines, so that it stays below 2 MB.
+ * Writes the page, readable by its owner alone, in place of one that was there. With very many changes, or very long
+ * names, it shows fewer lines to stay below 2 MB.
  * @throws ConfigError when something else than a report was there
  * @throws StorageError when the disk refuses
  */
@@ -38,7 +38,7 @@ export async function writeReport(
   }
 }
 
-/** Of the changes of each kind the first `rows`. */
+/** The first `rows` changes of each kind. */
 function withFirst(data: ReportData, rows: number): ReportData {
   const kinds = data.counts.map(({ change }) => change)
   const changes = kinds.flatMap((kind) =>

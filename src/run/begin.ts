@@ -268,6 +268,7 @@ const OUTCOMES: Readonly<Partial<Record<ExitCode, RunOutcome>>> = {
   [EXIT.refused]: 'refused',
   [EXIT.budget]: 'budget',
   [EXIT.unavailable]: 'unavailable',
+  [EXIT.hungUp]: 'interrupted',
   [EXIT.interrupted]: 'interrupted',
   [EXIT.terminated]: 'interrupted',
 }

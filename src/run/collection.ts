@@ -17,6 +17,8 @@ import type { Question } from '../plan/plan.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
+import { meant } from '../support/nearest.ts'
+import { plainly } from '../support/schema-words.ts'
 import { DAY } from '../support/units.ts'
 import { unaskedTable } from '../warehouse/endpoint-tables.ts'
 import { NotOneReadingError, SqlError } from '../warehouse/errors.ts'
@@ -255,7 +257,7 @@ function requestOf(
   const others = entries
     .filter(([name]) => isOther(name))
     .map(([name, value]) => [name.slice(1), value] as const)
-  const parsed = request.safeParse(documented)
+  const parsed = request.safeParse(documented, { error: plainly })
   const twice = others.find(([name]) => name === pages || Object.hasOwn(request.shape, name))
   if (twice !== undefined) {
     throw new ConfigError(`${where}: ${OTHER}${twice[0]}: the endpoint knows ${twice[0]}`, {
@@ -267,8 +269,11 @@ function requestOf(
   const member = issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue.path.join('.')
   const place = places[String(issue.path[0])] ?? where
   const allowed = Object.keys(request.shape).filter((key) => places[key] === undefined)
+  const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
   const words =
-    issue.code === 'unrecognized_keys' ? `unknown; allowed: ${allowed.join(', ')}` : issue.message
+    unknown === undefined
+      ? issue.message
+      : `unknown; ${meant(unknown, allowed)}allowed: ${allowed.join(', ')}`
   throw new ConfigError(`${place}: ${member}: ${words}`, { hint: CHECK })
 }
 

@@ -1,6 +1,6 @@
 /** The session of a process that buys: the lock of the data directory, and the journal's writer. */
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { deliveriesIn, filesOfInbox, leftInInbox } from '../inbox/inbox.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
@@ -122,6 +122,10 @@ async function takeInbox(
   let deliveries = 0
   try {
     for (const file of files) {
+      if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) {
+        logger.warn({ file, reason: 'it is not a file: it holds no deliveries' }, 'inbox.left')
+        continue
+      }
       try {
         for (const { id, at, body } of deliveriesIn(file)) {
           writer.write({ kind: 'delivery_received', at, delivery_id: id }, body)

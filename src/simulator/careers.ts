@@ -46,9 +46,9 @@ export interface Post {
 
 /** A post with its time. */
 export interface Role extends Post {
-  /** Null where no event tells it. */
+  /** Null if no event shows it. */
   readonly from: number | null
-  /** Null where it goes on, or no event tells it. */
+  /** Null if it continues, or no event shows it. */
   until: number | null
 }
 
@@ -65,7 +65,7 @@ export class History {
   readonly roles: Role[] = []
   readonly moves: Move[] = []
 
-  /** A role that begins without an event: before the world does, or unseen, as is the end of the one before it. */
+  /** A role that begins without an event: before the world, or unseen, together with the end of the previous one. */
   hold(post: Post): Role {
     return this.#begin(post, null)
   }
@@ -107,7 +107,7 @@ export interface Stage {
   readonly endAt: number
   /** Another organisation than those excluded, larger ones more often; undefined when none is found. */
   readonly otherOrganization: (random: Random, excluded: ReadonlySet<number>) => number | undefined
-  /** By the organisation whose people go. */
+  /** By the organisation that people leave. */
   readonly deals: ReadonlyMap<number, Deal>
 }
 
@@ -133,7 +133,7 @@ const PROMOTIONS_SHOW = { title: 0.93, second_role: 0.04, leaving: 0.03 } as con
 const SECOND_JOB_AT_OWN_EMPLOYER = 0.2
 const RETURN_UNSEEN = 0.4
 const TITLE_UNSEEN = 0.02
-// Of those whose employer was bought, this share takes up to two months longer to say so.
+// The share of people whose employer was bought who report it up to two months later.
 const GOES_LATE = 0.1
 /** A second role at the same employer never lasts longer. */
 const LONGEST_OVERLAP = 10 * MONTH
@@ -147,7 +147,7 @@ export class Career {
   readonly #random: Random
   readonly #person: MadeUpPerson
   readonly #stage: Stage
-  /** Whether they go along with a deal: when this is less than its share. */
+  /** Whether they go along with a deal: if this is less than its share. */
   readonly #stays: number
   /** Organisations of second jobs elsewhere: never that of a main one. */
   readonly #secondJobs = new Set<number>()
@@ -189,7 +189,7 @@ export class Career {
     }
   }
 
-  // Of an organisation that is bought, those who do not go along leave; of one that is split, they stay.
+  // If an organisation is bought, people who do not go along leave; if it is split, they stay.
   #isConcerned({ kind, share }: Deal): boolean {
     return kind === 'acquisition' || this.#stays < share
   }
@@ -207,7 +207,7 @@ export class Career {
     return at
   }
 
-  /** Takes a step at `at` and says when it is over; undefined when nothing more is seen of them. */
+  /** Takes a step at `at` and returns its end; undefined if the person is not seen again. */
   #step(at: number): number | undefined {
     const step = pickWeighted(this.#random, YEARLY_RATES)
     if (step === 'exit') return this.#exit(at)
@@ -251,7 +251,7 @@ export class Career {
     const { history } = this
     const before = this.#main
     const until = at + (2 + this.#random() * 6) * MONTH
-    // Of two roles that both go on, no event tells that the older one does.
+    // If two roles continue, no event shows that the older one does.
     if (until >= this.#stage.endAt) {
       this.#main = history.changeTitle(before, job, at)
       return at
@@ -261,7 +261,7 @@ export class Career {
     return until
   }
 
-  /** Whether there is time for what takes several changes at one employer. */
+  /** Whether there is time for several changes at one employer. */
   #isCalm(at: number): boolean {
     const deal = this.#stage.deals.get(this.#main.organization)
     const isDealFar = deal === undefined || deal.at < at || deal.at > at + LONGEST_OVERLAP
@@ -291,7 +291,7 @@ export class Career {
     if (organization === undefined) return undefined
     const elsewhere = { ...job, organization }
     if (destination === 'later') return { job: elsewhere, at: backAt }
-    // Half begin where they left off, the others after a break of up to three months.
+    // Half begin at once, the others after a break of up to three months.
     return { job: elsewhere, at: leftAt + (random() < 0.5 ? 0 : random() * 3 * MONTH) }
   }
 
@@ -384,10 +384,10 @@ export class Successions {
     }
   }
 
-  /** Says when the office has a holder for good. */
+  /** Returns when the office has a permanent holder. */
   #handOn(office: Office, at: number): number {
     const holder = this.#holders.get(office)
-    // It may be vacant where its holder became chief executive.
+    // It may be vacant because its holder became chief executive.
     if (holder === undefined) return this.#appointFromOutside(office, at)
     this.#goFrom(office, holder, at)
     this.#holders.delete(office)

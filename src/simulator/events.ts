@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { z } from 'zod'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { plainly } from '../support/schema-words.ts'
 
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -121,13 +122,13 @@ function parseLine(line: string, subject: string): JobChangeEvent {
   } catch (error) {
     throw new ConfigError(`${subject}: not JSON: ${messageOf(error)}`, { cause: error })
   }
-  const parsed = eventSchema.safeParse(value)
+  const parsed = eventSchema.safeParse(value, { error: plainly })
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new ConfigError(`${subject}: ${issue?.path.join('.')}: ${issue?.message}`)
 }
 
-// Not node:readline, for which U+2028 within a text of JSON ends a line.
+// Not node:readline, which ends a line at U+2028 within JSON text.
 async function* linesOf(path: string): AsyncGenerator<string> {
   const file = createReadStream(path, { highWaterMark: 256 * 1_024 })
   const unpacked = path.endsWith('.gz')

@@ -1,5 +1,5 @@
 /**
- * Faults asked for by data: each is a JSON object that says which requests it strikes, how often, and what it does to them on the
+ * Faults as data: each is a JSON object that says which requests it hits, how often, and what it does to them on the
  * wire. docs/simulator.md has an example of each.
  */
 
@@ -7,6 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { ConfigError } from '../support/errors.ts'
+import { plainly } from '../support/schema-words.ts'
 import { seededRandom } from './random.ts'
 
 const amount = z.union([
@@ -77,16 +78,16 @@ export type Fault = z.input<typeof faultSchema>
 export interface Strike {
   readonly fault: z.output<typeof faultSchema>
   readonly action: FaultAction
-  /** Whether a page with events is charged all the same. */
+  /** Whether a page with events is still charged. */
   readonly isCharged: boolean
 }
 
-/** The first fault that strikes a request for `page` that names the organisations `ids`: one at most. */
+/** The first fault that hits a request for `page` of the organisations `ids`. */
 export type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
 
-/** A plan that begins to count now. */
+/** A plan whose counts begin now. */
 export function createFaultPlan(faults: unknown): FaultPlan {
-  const parsed = z.array(faultSchema).safeParse(faults)
+  const parsed = z.array(faultSchema).safeParse(faults, { error: plainly })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const [position, ...path] = issue?.path ?? []
@@ -130,7 +131,7 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** Sends `answer`, changed on its way by the fault that struck, if it is one about the wire. */
+/** Sends `answer`, changed by a fault of the wire, if one hit the request. */
 export function sendAnswer(
   response: ServerResponse,
   answer: Answer,
@@ -144,7 +145,7 @@ export function sendAnswer(
     writeHead(response, answer)
     response.flushHeaders()
     if (bytes > 0) response.write(body.subarray(0, bytes))
-    // Not destroy(): what was written has to reach the client before the connection dies.
+    // Not destroy(): written bytes must reach the client before the connection ends.
     response.socket?.destroySoon()
   } else {
     const packed = fault?.gzip_cut === undefined ? null : gzipSync(body)

@@ -3,7 +3,7 @@
 import type { Answer, Strike } from './faults.ts'
 
 export interface GateOptions {
-  /** Keys that are let in; default `simulator-key`. */
+  /** Accepted keys; default `simulator-key`. */
   readonly apiKeys?: readonly string[]
   /** Keys that are known but whose plan lacks the data: 403. */
   readonly keysWithoutPlan?: readonly string[]
@@ -22,7 +22,7 @@ export interface Call {
   readonly monotonicMs: number
 }
 
-/** An answer, the fault that struck, and what the account says about the request, where it got so far. */
+/** An answer, the fault that hit it, and the account entry of the request, if it got that far. */
 export interface Reply {
   readonly answer: Answer
   readonly strike?: Strike | undefined
@@ -106,7 +106,7 @@ export interface Served {
   readonly facts: Partial<AccountEntry>
 }
 
-/** The reply to an admitted request: its answer, or what the fault that struck makes of it, and what that is charged. */
+/** The reply to an admitted request: its answer, possibly changed by a fault, and the charge. */
 export function replyOf(
   { key, headers }: Admitted,
   strike: Strike | undefined,
@@ -127,7 +127,7 @@ export function replyOf(
   }
 }
 
-/** The answer of a fault with that status in place of the endpoint's. */
+/** The answer of a fault with a status, instead of the endpoint's. */
 function statusAnswer(fault: Strike['fault'], limits: Answer['headers']): Answer {
   const { status = 503, message = `fault: status ${status}`, headers: own = {}, body } = fault
   const texts = Object.entries(own).map(([name, value]) => [name, String(value)] as const)
@@ -139,7 +139,7 @@ function statusAnswer(fault: Strike['fault'], limits: Answer['headers']): Answer
 /** One request as the simulator saw it. A null means that the request did not get far enough to say. */
 export interface AccountEntry {
   readonly at: string
-  /** The API key, when it is one that the simulator knows. */
+  /** The API key, if the simulator knows it. */
   readonly key: string | null
   /** How many organisations the request named; 0 asks for all. */
   readonly organizations: number | null
@@ -147,12 +147,12 @@ export interface AccountEntry {
   readonly days_ago: number | null
   readonly page: number | null
   readonly limit: number | null
-  /** Null when the connection was reset instead of an answer. */
+  /** Null if the connection was reset. */
   readonly status: number | null
   readonly events: number
   /** The actual charge, which a fault may make differ from the body. */
   readonly credits_used: number
-  /** The action of the fault that struck, such as `cut`. */
+  /** The action of the fault that hit it, such as `cut`. */
   readonly fault: string | null
 }
 

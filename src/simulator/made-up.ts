@@ -1,4 +1,4 @@
-/** The people, organisations and deals of a made-up world, put together from the words in config/simulator/world.yaml. */
+/** The people, organisations and deals of a simulated world, made from the words in config/simulator/world.yaml. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -100,7 +100,7 @@ export function makeUpOrganizations(seed: number, count: number): MadeUpOrganiza
   })
 }
 
-/** The name of an organisation that was another one, or part of it, before. */
+/** The name of an organisation that was another one, or part of one, before. */
 export function makeUpSuccessor(
   random: Random,
   organization: MadeUpOrganization,
@@ -130,7 +130,7 @@ function makeUpName(random: Random, { legal_forms: forms }: Country): string {
   return hasForm ? `${name} ${pick(random, forms)}` : name
 }
 
-/** A name as it stands in a URL: lower case, no accents, words joined by hyphens. */
+/** A name in a URL: lower case, no accents, words joined by hyphens. */
 function slugFor(name: string): string {
   const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
   return plain.replaceAll(/[^\p{L}\p{N}]+/gu, '-').replaceAll(/^-|-$/g, '')
@@ -152,7 +152,7 @@ const ABROAD = 0.15
 const ENGLISH_TITLES_ELSEWHERE = 0.25
 const GIVES_DAYS = 0.12
 
-/** Someone who works, at first, for an organisation at home in `home`. */
+/** A person who first works for an organisation in `home`. */
 export function makeUpPerson(random: Random, home: Country): MadeUpPerson {
   const { language } = random() < ABROAD ? pick(random, words.countries) : home
   const isFeminine = random() < 0.48
@@ -162,7 +162,7 @@ export function makeUpPerson(random: Random, home: Country): MadeUpPerson {
   const profileId = `per_${hexId(random, 20)}`
   const handle = `${slugFor(`${firstName} ${lastName}`)}-${hexId(random, 6)}`
   const isEnglish = random() < ENGLISH_TITLES_ELSEWHERE
-  // One draw is not used: without it every seed would make another world than the documented one.
+  // One draw is unused: without it every seed would give a world other than the documented one.
   random()
   const givesDays = random() < GIVES_DAYS
   const inTitles = isEnglish ? words.languages.en : names
@@ -177,7 +177,7 @@ export interface Rank {
 // Chosen: many begin in the middle of the ladder, few at the top.
 const RUNG_SHARES = [0.18, 0.32, 0.25, 0.12, 0.08, 0.04, 0.01]
 
-/** Where someone stands when the world first sees them. */
+/** The first rank of a person. */
 export function firstRank(random: Random, person: MadeUpPerson): Rank {
   let left = random()
   const rung = RUNG_SHARES.findIndex((share) => (left -= share) < 0)
@@ -250,14 +250,14 @@ export interface Deal {
   readonly share: number
 }
 
-// One organisation in so many is bought; of a pair of neighbours the second is the new id of the first, or a part of it.
+// One organisation in this many is bought; of two neighbours the second is the new id of the first, or a part of it.
 const PLACES = {
   acquisition: { every: 20, at: 8, share: 0.85 },
   rename: { every: 30, at: 12, share: 1 },
   spin_off: { every: 30, at: 25, share: 0.3 },
 } as const
 
-// Those that are bought are small, and large enough to be noticed.
+// Bought organisations are small, but large enough to be noticed.
 const FEWEST = 100
 const MOST = 400
 
@@ -266,7 +266,7 @@ function kindOf(number: number): DealKind | undefined {
   return kinds.find((kind) => number % PLACES[kind].every === PLACES[kind].at)
 }
 
-/** The same organisations, those of deals with the names and sizes that the deals ask for. */
+/** The same organisations, with the names and sizes that deals need. */
 export function withDeals(
   seed: number,
   organizations: readonly MadeUpOrganization[],
@@ -287,7 +287,7 @@ export function withDeals(
   })
 }
 
-/** The deals of a world, by the organisation whose people go; an organisation has one at most. */
+/** The deals of a world, by the organisation that people leave; each has at most one. */
 export function dealsOf(
   options: Readonly<Record<'seed' | 'organizations' | 'startAt' | 'endAt', number>>,
 ): ReadonlyMap<number, Deal> {
@@ -306,7 +306,7 @@ export function dealsOf(
   return new Map(deals.map((deal) => [deal.from, deal]))
 }
 
-/** When an organisation is gone; never for one that only splits. */
+/** When an organisation ends; never for one that only splits. */
 export function closingOf(deal: Deal | undefined): number {
   return deal === undefined || deal.kind === 'spin_off' ? Infinity : deal.at
 }

@@ -21,8 +21,9 @@ function listText(organizations: Listed): string {
 const MARK = '# organisations of the made-up world of jobtide simulate, '
 
 /**
- * As {@link writeOrganizationsFile}, in place of a list that this wrote, or that `isUnused` says may go.
- * @throws ConfigError when something else is there
+ * Like {@link writeOrganizationsFile}, but replaces only a list that it wrote, or that is unused according to
+ * `isUnused`.
+ * @throws ConfigError if there is anything else
  */
 export function replaceOrganizationsFile(
   path: string,

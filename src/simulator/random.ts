@@ -3,7 +3,7 @@
 /** A stream of numbers from 0 (included) to 1 (excluded). */
 export type Random = () => number
 
-/** The mulberry32 generator: 32 bits of state, plenty for made-up data, no good for secrets. */
+/** The mulberry32 generator: 32 bits of state, enough for made-up data, unfit for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -14,7 +14,7 @@ export function seededRandom(seed: number): Random {
   }
 }
 
-/** A seed made of several numbers, so that each person has a stream of their own. */
+/** A seed from several numbers, so that each person has their own stream. */
 export function mixSeeds(...parts: readonly number[]): number {
   let mixed = 0x9e3779b9
   for (const part of parts) {
@@ -32,7 +32,7 @@ export function pick<Item>(random: Random, items: readonly Item[]): Item {
   return item
 }
 
-/** The name of one of `weights`, as likely as its weight says. */
+/** The name of one of `weights`, with a probability by weight. */
 export function pickWeighted<Name extends string>(
   random: Random,
   weights: Readonly<Record<Name, number>>,

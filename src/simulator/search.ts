@@ -46,7 +46,7 @@ const schema = z.object({
     .optional(),
 })
 
-/** A search whose parameters keep the rules; names are not looked up yet. */
+/** A search with valid parameters; names are not resolved yet. */
 type SearchRequest = z.output<typeof schema>
 
 const NAMES = 'a string or an array of strings, none of them empty'

@@ -142,7 +142,7 @@ export async function startSimulator(options: SimulatorOptions) {
       response.destroy(error instanceof Error ? error : new Error(messageOf(error)))
     })
   })
-  // Longer than a client's pauses: a connection closed under a request would look like a billed, lost page.
+  // Longer than a client's pauses: a connection closed during a request would look like a billed, lost page.
   server.keepAliveTimeout = 5 * MINUTE
   const url = await listenAt(server, '127.0.0.1', options.port ?? 0)
   /** Deliveries that come with those of the next run. */

@@ -1,6 +1,6 @@
 /**
- * Makes up a world: organisations, their people, careers, and when the service sees what happened: once, days to months later; a
- * few changes are announced, and a few are seen again with something corrected. The same options give the same bytes.
+ * Simulates a world: organisations, people, careers, and when the service detects changes: once, days to months later;
+ * a few are announced, and a few are corrected later. The same options give the same bytes.
  */
 
 import { isoInstant } from '../support/clock.ts'
@@ -40,7 +40,7 @@ import {
 
 export interface Sighting {
   readonly event: JobChangeEvent
-  /** Whether this is a later sighting of a change seen before, with something corrected. */
+  /** Whether this is a correction of a change seen before. */
   readonly isCorrection: boolean
 }
 
@@ -86,7 +86,7 @@ export function toldDate(at: number, givesDays: boolean): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), givesDays ? date.getUTCDate() : 1)
 }
 
-// Negative for what is announced.
+// Negative for announced changes.
 function lagDays(random: Random): number {
   if (random() < ANNOUNCED) return -Math.ceil(random() * LONGEST_NOTICE_DAYS)
   if (random() < FOUND_VERY_LATE) return 180 + Math.floor(random() * (LONGEST_LAG_DAYS - 180))
@@ -131,7 +131,7 @@ function personAs(
   }
 }
 
-/** The event as it was first, and with one thing put right. Nothing that belongs to the natural key changes. */
+/** The original event, and one with a correction. The natural key never changes. */
 function correction(
   random: Random,
   event: JobChangeEvent,
@@ -169,7 +169,7 @@ export interface WorldOptions {
 }
 
 const EVENTS_PER_ORGANIZATION = 100
-// Of those who leave, this share comes from outside to replace them; the others come from within the world.
+// This share of leavers is replaced from outside; the other replacements come from within the world.
 const HIRED_FROM_OUTSIDE = 0.4
 const HAS_SECOND_PROFILE = 0.005
 
@@ -199,7 +199,7 @@ export function organizationsOf({ seed, organizations }: WorldOptions): MadeUpOr
   return withDeals(seed, makeUpOrganizations(seed, organizations))
 }
 
-/** Someone, with a second profile at times, and what happened to them. */
+/** A person, sometimes with a second profile, and their history. */
 interface Life {
   readonly seed: number
   readonly profiles: readonly [MadeUpPerson, ...MadeUpPerson[]]
@@ -228,7 +228,7 @@ export function* livesOf(options: WorldOptions): Generator<Life> {
   for (const [number, { size }] of organizations.entries()) {
     const seed = (...parts: readonly number[]) => mixSeeds(options.seed, number, ...parts)
     const random = seededRandom(seed(2))
-    // A fraction of a person becomes a whole one as often as the fraction says.
+    // A fraction of a person becomes a whole person with that probability.
     const staff = Math.floor(size * scale + random())
     for (let i = 0; i < staff; i += 1) {
       // Their last change was up to two months ago, so that changes begin at once. None is before the start: see careers.ts.
@@ -279,7 +279,7 @@ function staffScale(options: WorldOptions, organizations: readonly MadeUpOrganiz
 
 const TRIES = 8
 
-// No one new joins an organisation that is bought or renamed.
+// No one joins an organisation that is about to be bought or renamed.
 function bySize(
   organizations: readonly MadeUpOrganization[],
   deals: Stage['deals'],

@@ -208,6 +208,7 @@ export function readNamedFile(what: string, path: string, hint: string): Buffer 
     const stat = statSync(path)
     // /dev/zero never ends. A pipe may be one of the shell's, `<(…)`.
     if (stat.isCharacterDevice() || stat.isBlockDevice()) throw new Error('it is a device')
+    if (stat.isDirectory()) throw new Error('it is a folder')
     return readFileSync(path)
   } catch (error) {
     const why = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)

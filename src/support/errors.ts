@@ -20,11 +20,24 @@ export const EXIT = {
   locked: 8,
   storage: 9,
   stale: 10,
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** By exit code: the signal that stopped the command. */
+export const SIGNALS: Readonly<Partial<Record<number, NodeJS.Signals>>> = {
+  [EXIT.hungUp]: 'SIGHUP',
+  [EXIT.interrupted]: 'SIGINT',
+  [EXIT.terminated]: 'SIGTERM',
+}
+
+/** Whether a command that ended with `code` was stopped by a signal. */
+export function isStop(code: number | undefined): boolean {
+  return code !== undefined && code in SIGNALS
+}
 
 export interface ErrorDetails {
   /** One sentence: what the operator does next. */

@@ -8,6 +8,11 @@ export function nearest(typed: string, words: readonly string[]): string | undef
   return near.toSorted((a, b) => a.edits - b.edits)[0]?.word
 }
 
+/** `did you mean …? ` within a sentence, where a word is near; else nothing. */
+export function meant(typed: string, words: readonly string[]): string {
+  return didYouMean(typed, words).replace('D', 'd')
+}
+
 /** `Did you mean …? `, where a word is near; else nothing. */
 export function didYouMean(typed: string, words: readonly string[]): string {
   const near = nearest(typed, words)

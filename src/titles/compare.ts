@@ -129,7 +129,9 @@ export function compareTitles(
   // A job that is over is not a step of a career.
   const isEnd = before.understood.isEndMarker !== after.understood.isEndMarker
   if (isEnd) return verdict('unclassified', 'job_ended', 0)
-  const isFirm = isIntoFirm(before, after) || isOutOfFirm(before, after)
+  // Who comes to a works council or a union keeps the job.
+  const isSeat = before.understood.isSeatOfStaff !== after.understood.isSeatOfStaff
+  const isFirm = isSeat || isIntoFirm(before, after) || isOutOfFirm(before, after)
   if (isFirm) return verdict('unclassified', 'side_role', 0)
   const rise = deputyRise(before.inOrder, after.inOrder)
   if (rise !== 0) return labelOf(rise, 'deputy_of_same_title', 0.93)

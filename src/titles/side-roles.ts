@@ -25,8 +25,9 @@ const made = kept('side-roles', () => {
     'side-roles.yaml',
     z.strictObject({
       ...each(list, 'seats', 'boards', 'roles', 'advisory', 'native_jobs'),
+      ...each(list, 'staff_boards', 'staff_roles', 'staff_native'),
       ...each(words, 'boards_that_lead', 'before', 'plain_adviser', 'serves_the_state'),
-      ...each(words, 'volunteering_is_the_field', 'unpaid', 'not_beside'),
+      ...each(words, 'volunteering_is_the_field', 'unpaid', 'not_beside', 'held_beside', 'ands'),
       native: z.record(z.string(), list),
     }),
   )
@@ -34,11 +35,15 @@ const made = kept('side-roles', () => {
     packBook(lists.flat().map((phrase) => [phrase, true] as const))
   const usual = (lists: readonly Words[]) => lists.map(withUsualNames)
   const native = Object.values(read.native).flat().map(plain)
-  const { seats, boards, roles, advisory, native: _, native_jobs, ...sets } = read
+  const { seats, boards, roles, advisory, native: _, native_jobs, ...others } = read
+  const { staff_boards, staff_roles, staff_native, ...sets } = others
+  const ofStaff = [...usual(staff_boards), ...staff_boards.map(plain)]
+  const staff = [...usual(staff_roles), ...staff_native.map(plain)]
   return {
     seats: bookOf(usual(seats), seats.map(plain)),
-    boards: bookOf(usual(boards), boards.map(plain)),
-    roles: bookOf(usual(roles), native),
+    boards: bookOf(usual(boards), boards.map(plain), ofStaff),
+    roles: bookOf(usual(roles), native, staff),
+    staff: bookOf(ofStaff, staff),
     advisory: bookOf(usual(advisory)),
     sets: { ...sets, native_jobs: native_jobs.map((words) => plain(words).join(' ')) },
   }
@@ -48,6 +53,7 @@ const seats = new PhraseBook(made.seats)
 const boards = new PhraseBook(made.boards)
 const roles = new PhraseBook(made.roles)
 const advisory = new PhraseBook(made.advisory)
+const staff = new PhraseBook(made.staff)
 const {
   before,
   boards_that_lead: boardsThatLead,
@@ -57,6 +63,8 @@ const {
   unpaid,
   native_jobs: nativeJobs,
   not_beside: notBeside,
+  held_beside: heldBeside,
+  ands,
 } = setsOf(made.sets)
 
 /** How a title relates to a main job. */
@@ -64,15 +72,42 @@ export interface Beside {
   readonly isSideRole: boolean
   /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
   readonly isAdvisory: boolean
+  /** Whether it is a side role that only the staff of the organisation can have: on its works council, or of a union. */
+  readonly isSeatOfStaff: boolean
+  /** Whether it is a job that people have alongside another one: by the hour, as a guest, on loan, in the reserve. */
+  readonly isHeldBeside: boolean
 }
+
+type Side = Pick<Beside, 'isSideRole' | 'isAdvisory'>
 
 const isBegin = remembered((word) => roles.knows(word) || boards.knows(word))
 const mayBeSide = (words: Words): boolean => words.some(isBegin)
 
-const NEITHER: Beside = { isSideRole: false, isAdvisory: false }
+const NEITHER: Side = { isSideRole: false, isAdvisory: false }
 
 /** @param written the title as written */
 export function readBeside(written: string, english: EnglishTitle): Beside {
+  const side = readSide(written, english)
+  const isSeatOfStaff = side.isSideRole && [...english.native, ...english.parts].some(namesStaff)
+  return { ...side, isSeatOfStaff, isHeldBeside: isHeldBeside(written) }
+}
+
+function namesStaff(words: Words): boolean {
+  return words.some((_, at) => staff.find(words, at) === true)
+}
+
+const HELD_BESIDE = new RegExp(
+  [...heldBeside]
+    .map((words) => (/^[\p{Script=Latin}\p{Script=Cyrillic}]/u.test(words) ? ` ${words}` : words))
+    .join('|'),
+  'u',
+)
+
+function isHeldBeside(written: string): boolean {
+  return HELD_BESIDE.test(` ${foldLetters(written).replaceAll(/[^\p{L}\p{M}]+/gu, ' ')}`)
+}
+
+function readSide(written: string, english: EnglishTitle): Side {
   if (isUnpaid(written)) return { isSideRole: true, isAdvisory: false }
   if (!english.native.some(mayBeSide) && !english.parts.some(mayBeSide)) return NEITHER
   const native = joinedSeats(english.native)
@@ -94,9 +129,10 @@ type Said = 'side' | 'adviser' | 'advice' | 'field' | 'job'
 
 function saidBy(native: Words, part: Words, language: string): Said[] {
   if (nativeJobs.has(native.join(' '))) return ['job']
-  if (isSide(native) || isSide(part)) return ['side']
+  const isTwo = native.some((word) => ands.has(word))
+  if (isSide(native) || isSide(part, isTwo)) return ['side']
   return groupsOf(part).flatMap((words): Said[] => {
-    if (isSide(words)) return ['side']
+    if (isSide(words, isTwo)) return ['side']
     if (plainAdviser.has(words.join(' '))) return [language === 'en' ? 'adviser' : 'job']
     if (isAdvisory(words)) return ['advice']
     if (namesJob(words)) return ['job']
@@ -115,10 +151,11 @@ function joinedSeats(parts: readonly Words[]): Words[] {
   }, [])
 }
 
-function isSide(words: Words): boolean {
+/** @param isTwo whether it may be two roles, joined by an "and" of another language, which English words lack */
+function isSide(words: Words, isTwo = false): boolean {
   for (let at = 0; at < words.length; at += 1) {
     if (isRole(roles, words, at) || isSeat(words, at) || isVolunteer(words, at)) return true
-    if (!before.has(words[at] ?? '')) return endsWithSeat(words)
+    if (!before.has(words[at] ?? '')) return endsWithSeat(words, isTwo)
   }
   return false
 }
@@ -152,10 +189,15 @@ function isSeat(words: Words, at: number): boolean {
 }
 
 /** "Alumni Board Member". */
-function endsWithSeat(words: Words): boolean {
+function endsWithSeat(words: Words, isTwo: boolean): boolean {
+  // "CTO and Board Member", but not "Audit and Risk Committee Chair".
+  const [first = []] = groupsOf(words)
+  const isJob = (some: Words) => namesJob(some) && !isSide(some)
+  if (first.length < words.length && isJob(first)) return false
   return words.some((_, at) => {
     const { value, end } = boards.longest(words, at)
     if (value === null || leads(words.slice(0, end))) return false
+    if (isTwo && isJob(words.slice(0, at))) return false
     const seat = endOfSeat(words, end)
     return seat >= 0 && isOf(words, seat)
   })

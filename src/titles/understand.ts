@@ -80,6 +80,10 @@ export interface UnderstoodTitle {
   readonly isSideRole: boolean
   /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
   readonly isAdvisory: boolean
+  /** A side role that only the staff can have: on the works council, or of a union. */
+  readonly isSeatOfStaff: boolean
+  /** A job that people have alongside another one: by the hour, as a guest, on loan, in the reserve. */
+  readonly isHeldBeside: boolean
   /** It says that the job or the career is over, or that there is none: retired, former, open to work. */
   readonly isEndMarker: boolean
   readonly rule: string

@@ -12,6 +12,7 @@ import { readNamedFile, makeFolders, readIfThere } from '../support/atomic-file.
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { ownText, type OwnList } from '../support/own-lists.ts'
+import { plainly } from '../support/schema-words.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 
 const FOLDER = join(packageRoot, 'dist', 'word-lists')
@@ -74,7 +75,7 @@ export function ownList<T>(
 
 /** As {@link readYaml}, from text. An empty text is an empty map. */
 export function parseYaml<T>(text: string, name: string, schema: z.ZodType<T>): T {
-  const parsed = schema.safeParse(valueOf(text, name) ?? {})
+  const parsed = schema.safeParse(valueOf(text, name) ?? {}, { error: plainly })
   if (parsed.success) return parsed.data
   // Only a faulty file is parsed a second time, to learn its line numbers.
   const lines = new LineCounter()

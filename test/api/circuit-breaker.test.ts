@@ -7,7 +7,7 @@ import { permitsNow } from './pace-fixture.ts'
 
 const { signal } = new AbortController()
 
-/** When each request is sent, of some that end as these outcomes, one after another. */
+/** The times at which consecutive requests with these outcomes are sent. */
 async function sendInOrder(
   clock: VirtualClock,
   pacer: Pacer,
@@ -74,7 +74,7 @@ describe('the circuit breaker', () => {
       await clock.advance(SECOND)
     }
     await clock.run(pacer.permit(signal))
-    // The 5. failed 4 s after the beginning.
+    // The fifth failed 4 s after the beginning.
     expect(clock.monotonic() - began).toBe(34 * SECOND)
   })
 
@@ -89,7 +89,7 @@ describe('the circuit breaker', () => {
   })
 
   it.each(['deferred', 'throttled'] as const)(
-    'takes an order to wait (%s) for a failure only when the trial after it gets another: then 5 of them open it',
+    'counts an order to wait (%s) as a failure only if the trial after it gets another: then 5 of them open it',
     async (outcome) => {
       const clock = virtualClock()
       const pacer = new Pacer(clock, null, Infinity)

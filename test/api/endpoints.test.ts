@@ -1,6 +1,6 @@
 /**
- * Every endpoint beside job changes, by its declaration against the simulator: what is sent, what is refused before, what each answer
- * and each error means, and what they cost.
+ * Every endpoint except job changes, tested against the simulator: what is sent, what is refused before that, what each
+ * answer and each error means, and what they cost.
  */
 
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ import { send, sourceOf } from './served-fixture.ts'
 const source = sourceOf(80)
 const [organization] = source.organizations
 const PAGE = organization?.network_url ?? ''
-// What follows from careers is made once.
+// Derived from careers once for all tests.
 const usual = new SimulatedService({ source })
 
 const serviceWith = (options: Partial<ServiceOptions>) =>
@@ -32,7 +32,7 @@ function ask(name: string, given: LookupRequest, page = 1, service = usual) {
   return { status, json, read, price: endpoint.price(request), charged: facts?.credits_used ?? 0 }
 }
 
-/** An answer that is one. */
+/** A valid answer. */
 function answered(name: string, given: LookupRequest, page = 1, service = usual) {
   const { read, ...asked } = ask(name, given, page, service)
   if (typeof read !== 'object') throw new TypeError(`no answer: ${read}`)
@@ -88,7 +88,7 @@ const ANSWERS = [
   ],
 ] as const
 
-/** A request to each endpoint. */
+/** One request for each endpoint. */
 const ONE_OF_EACH = [
   ['company-profile', { url: PAGE }],
   ['company-search', {}],
@@ -102,7 +102,7 @@ const ONE_OF_EACH = [
   ['signal-create', { profile_urls: 'https://network.example/in/later' }],
 ] as const
 
-/** The endpoints that have pages, and a request with several. */
+/** The endpoints with pages, each with a request that has several. */
 const LISTS = [
   ['company-search', {}],
   ['people-search', {}],
@@ -110,7 +110,7 @@ const LISTS = [
   ['post-reposts', { url: POST }],
 ] as const
 
-describe('what an answer costs, and whether it is one', () => {
+describe('what an answer costs, and whether it is valid', () => {
   it.each([
     ['what it costs', ANSWERS],
     ['what took too long', ONE_OF_EACH],
@@ -168,7 +168,7 @@ describe('what an answer costs, and whether it is one', () => {
     }
   })
 
-  it('treats failed sections as missing and not billed', () => {
+  it('treats failed sections as missing and free', () => {
     const body = { message: { company_name: 'Acme', insights: { error: 'no' } }, credit_used: 1 }
     const service = serviceWith({ faults: [{ status: 200, body, times: 'always' }] })
     const answer = answered('company-profile', { url: PAGE, company_insights: true }, 1, service)
@@ -201,7 +201,7 @@ describe('what an answer costs, and whether it is one', () => {
     expect(answered('company-profile', asked, 1, company).price).toEqual({ least: 11, most: 11 })
   })
 
-  it('reads 404 for a posting or post as an answer, and 502 as none; neither is charged', () => {
+  it('reads 404 for a posting or post as an answer, but not 502; neither is charged', () => {
     for (const [name, request] of [
       ['job-details', { job_id: POSTING }],
       ['post-details', { url: POST }],
@@ -244,7 +244,7 @@ describe('the values of filters', () => {
   })
 })
 
-describe('an answer with anything in place of one of its values', () => {
+describe('an answer with any one of its values replaced', () => {
   const asked = ANSWERS.filter(([, , outcome]) => outcome === 'found')
   it.each(asked)('of %s to %j is read or refused, and never fails', (name, request) => {
     const endpoint = ENDPOINTS.get(name)
@@ -264,7 +264,7 @@ describe('an answer with anything in place of one of its values', () => {
   })
 })
 
-/** Puts a value in the place of one of those in a JSON text. */
+/** Replaces one value in a JSON text. */
 function withValue(json: string, place: number, value: unknown): string {
   const places = [...json.matchAll(/:("(?:[^"\\]|\\.)*"|[\w.+-]+|\[|\{)/g)]
   const found = places[place % places.length]
@@ -356,7 +356,7 @@ describe('a request', () => {
     expect(JSON.stringify(companies.json)).not.toContain(`"company":"${organization?.name}"`)
   })
 
-  it('names filters that the service does not recognise', () => {
+  it('lists filters that the service does not recognise', () => {
     const { json } = ask('people-search', { company_linkedin_urls: ['nobody', PAGE] })
     expect(json).toMatchObject({ filter_errors: ['nobody'] })
   })

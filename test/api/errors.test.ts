@@ -1,4 +1,4 @@
-/** What is said of a request that is refused. */
+/** The messages for refused requests. */
 
 import { expect, it } from 'vitest'
 import { refusalOf } from '../../src/api/errors.ts'
@@ -14,7 +14,7 @@ it.each([
 })
 
 it.each([301, 400, 401, 402, 403, 404, 422])(
-  '%i says of its own request alone that it was free: pages before it were paid for',
+  '%i says that this request was free, but not the pages before it',
   (status) => {
     const { hint = '' } = refusalOf(status, 'no', 'https://service.example/api/v1/company')
     expect(hint.toLowerCase()).toContain('nothing was charged for this request')

@@ -1,4 +1,6 @@
-/** Workers that send requests at a pace, on a clock where hours pass in no time, and the service as it counts them. */
+/**
+ * Workers that send requests at a pace, on a clock where hours pass instantly, and services that count the requests.
+ */
 
 import type { Pacer, Permit } from '../../src/api/pacer.ts'
 import type { RateReport } from '../../src/api/retry-after.ts'
@@ -7,15 +9,15 @@ import type { VirtualClock } from '../helpers/virtual-clock.ts'
 
 /** A service that counts requests. */
 export interface Service {
-  /** True when the request is taken. */
+  /** True if the request is accepted. */
   arrive(): boolean
-  /** What it says of its count. */
+  /** The count that the service reports. */
   report?(): RateReport
 }
 
 const NO_REPORT: RateReport = { limit: null, remaining: null, resetMs: null }
 
-/** A service that refuses the request that would be one too many in the `windowMs` that begin at `startOf` it. */
+/** A service that refuses each request beyond the limit of the window of `windowMs` that begins at `startOf`. */
 export function strictService(
   clock: VirtualClock,
   requests: number,
@@ -26,7 +28,7 @@ export function strictService(
   let total = 0
   let refused = 0
   return {
-    /** True when the request is taken. Those that are refused are not counted. */
+    /** True if the request is accepted. Refused requests do not count. */
     arrive(): boolean {
       const now = clock.monotonic()
       while (accepted[0] !== undefined && accepted[0] <= now - windowMs) accepted.shift()
@@ -38,7 +40,7 @@ export function strictService(
       total += 1
       return true
     },
-    /** The reset, when one more is taken, is told in whole seconds. */
+    /** The time until the next request is accepted, in whole seconds. */
     report(): RateReport {
       const resetMs = (accepted[0] ?? startOf(clock.monotonic())) + windowMs - clock.monotonic()
       return {
@@ -52,12 +54,12 @@ export function strictService(
   }
 }
 
-/** A service that begins a new count every `windowMs`. */
+/** A service that starts a new count every `windowMs`. */
 export function fixedWindowService(clock: VirtualClock, requests: number, windowMs = SECOND) {
   return strictService(clock, requests, windowMs, (at) => Math.floor(at / windowMs) * windowMs)
 }
 
-/** How long a request is on its way there, and then until it is answered, in milliseconds. */
+/** How long a request travels, and then how long until its answer arrives, in milliseconds. */
 export interface Latency {
   there(isFirst: boolean): number
   back(): number
@@ -65,7 +67,7 @@ export interface Latency {
 
 const { signal } = new AbortController()
 
-/** The permits that are given now to workers that ask for `tries`; later ones are added to the list. */
+/** The permits granted now to `tries` waiting workers; later ones are appended to the list. */
 export async function permitsNow(
   clock: VirtualClock,
   pacer: Pacer,
@@ -77,7 +79,7 @@ export async function permitsNow(
   return given
 }
 
-/** Workers that send `requests` requests altogether, each one after another; gives the times at which they were sent. */
+/** Workers that send `requests` requests in total, each worker one at a time. Returns the times of sending. */
 export async function sendAll(
   clock: VirtualClock,
   options: {
@@ -85,7 +87,7 @@ export async function sendAll(
     workers: number
     requests: number
     latency: Latency
-    /** Absent: one that takes every request, and tells nothing. */
+    /** Default: accepts every request and reports no count. */
     service?: Service
     onAnswer?: (sent: number) => void
   },

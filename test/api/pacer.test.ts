@@ -8,7 +8,7 @@ import { permitsNow, sendAll, strictService, type Latency } from './pace-fixture
 
 const { signal } = new AbortController()
 
-/** Answers after so many milliseconds. */
+/** Answers after this many milliseconds. */
 const after = (back: () => number): Latency => ({ there: () => 0, back })
 
 describe('requests per second', () => {
@@ -18,7 +18,7 @@ describe('requests per second', () => {
       fc.asyncProperty(
         fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(0.1, 0.5, 2.5, 7.3)),
         fc.integer({ min: 1, max: 18 }),
-        // On the way there; whatever lies above the shortest is part of the round trip.
+        // The time to the service; anything above the shortest counts as part of the round trip.
         list(8),
         list(2_500),
         fc.array(fc.nat(3_000), { maxLength: 4 }),
@@ -113,7 +113,7 @@ describe('the trial after a pause', () => {
     ['throttled', [true, true]],
     ['undecided', [true, true]],
   ] as const)(
-    'is one request, however long it takes; it ends as %s: half-open are %j',
+    'is one request, however long it takes; it ends as %s: half-open requests are %j',
     async (outcome, expected) => {
       const { clock, through } = await paused()
       await clock.advance(HOUR)
@@ -188,7 +188,7 @@ describe('workers that wait', () => {
     const start = clock.monotonic()
     controller.abort(new Error('stop'))
     await expect(first).rejects.toThrow('stop')
-    // 1 % more than a second: it is not known yet how long a request is on its way.
+    // 1 % more than a second: the travel time of a request is not known yet.
     expect((await clock.run(second)) - start).toBe(1.01 * SECOND)
   })
 

@@ -17,7 +17,7 @@ const both = (retryAfter: string, resetAt: string): Headers => ({
   ...reset(resetAt),
 })
 
-/** What a service says, and the wait that it means, in milliseconds; undefined for none. */
+/** What a service says, and the wait that it asks for, in milliseconds; undefined for none. */
 const WAITS: readonly (readonly [what: string, headers: Headers, waitMs: number | undefined])[] = [
   ['60 seconds', after('  60 '), MINUTE],
   ['0 seconds: a moment, no storm', after('0'), SECOND],
@@ -80,7 +80,7 @@ describe('the wait that headers ask for', () => {
     expect(waitWanted(headers, OURS)).toBe(waitMs)
   })
 
-  it('is the same on a machine in any time zone whose clock is wrong by 1 day either way', () => {
+  it('is the same in any time zone and with a clock that is off by 1 day either way', () => {
     for (const zone of ['America/New_York', 'Asia/Kolkata']) {
       process.env['TZ'] = zone
       expect(new Date(SERVER).getTimezoneOffset()).not.toBe(0)
@@ -91,7 +91,7 @@ describe('the wait that headers ask for', () => {
     }
   })
 
-  it('is measured from our clock when the answer has no Date that can be read', () => {
+  it('is measured from our clock if the answer has no readable Date', () => {
     const until = String(epochSeconds + 45)
     for (const date of [undefined, '', '5', 'yesterday', 'Fri, 20 Nov 2026']) {
       expect(waitWanted({ date, 'x-ratelimit-reset': until }, SERVER)).toBe(45 * SECOND)
@@ -111,7 +111,7 @@ describe('the wait that headers ask for', () => {
     )
   })
 
-  it('after a 429 or 503 that says nothing is 60 s, then 2 min each', () => {
+  it('is 60 s and then 2 min each after a 429 or 503 that names none', () => {
     expect([1, 2, 3, 20].map(unsaidWait)).toEqual(
       [60, 120, 120, 120].map((seconds) => seconds * SECOND),
     )

@@ -50,7 +50,7 @@ describe('never asked again', () => {
   )
 })
 
-describe('everybody waits', () => {
+describe('every worker waits', () => {
   it.each([429, 503])('%d: as long as the service says, or 1 and then 2 minutes', (status) => {
     const decision = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
     expect(decision).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
@@ -82,12 +82,12 @@ describe('everybody waits', () => {
     ['the order is longer than a day', '86401', 0, 'mistaken-wait'],
     ['nothing was answered for max_wait', '60', 15 * MINUTE, 'outage'],
     ['neither', '900', 14 * MINUTE, null],
-  ] as const)('%s: and then (%s s, %i ms) ends the run: %s', (_, seconds, outageMs, giveUp) => {
+  ] as const)('%s: then (%s s, %i ms) ends the run: %s', (_, seconds, outageMs, giveUp) => {
     const decision = decideRetry(aStatus(503, { 'retry-after': seconds }), aState({ outageMs }))
     expect(decision).toMatchObject({ kind: 'pause-all', giveUp })
   })
 
-  it('is never shorter than what the service said (property)', () => {
+  it('is never shorter than the service asked for (property)', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 86_400 }),
@@ -104,7 +104,7 @@ describe('everybody waits', () => {
     )
   })
 
-  it('an hour after an order of 30 days, which ends a run that may wait for years', () => {
+  it('an hour after an order to wait 30 days, which ends a run that may wait for years', () => {
     const month = aStatus(503, { 'retry-after': '2592000' })
     const decision = decideRetry(month, aState({ maxWaitMs: 1_000 * DAY }))
     expect(decision).toMatchObject({ waitMs: HOUR, giveUp: 'mistaken-wait' })
@@ -147,10 +147,10 @@ describe('asked again after a backoff', () => {
     ['500', aStatus(500)],
     ['a broken connection', noAnswer],
     ['a refused connection', refused],
-  ])('%s: until nothing was answered for max_wait', (_what, failure) => {
+  ])('%s: until max_wait has passed without an answer', (_what, failure) => {
     expect(whyOf(failure, { outageMs: 15 * MINUTE - 1 })).toBe('retry')
     expect(whyOf(failure, { outageMs: 15 * MINUTE })).toBe('outage')
-    // The backfill let the night go first for an hour: two failures say nothing of that time.
+    // The backfill yielded to the nightly run for an hour: two failures say nothing about that time.
     expect(whyOf(failure, { outageMs: 60 * MINUTE, failuresInARow: 2 })).toBe('retry')
   })
 

@@ -1,4 +1,4 @@
-/** A made-up service, and requests to its endpoints as pipelines make them. */
+/** A simulated service, and requests to its endpoints as pipelines make them. */
 
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
 import type { LookupRequest } from '../../src/api/endpoints/endpoint.ts'
@@ -8,7 +8,7 @@ import { DAY } from '../../src/support/units.ts'
 
 export const NOW = Date.parse('2026-03-01')
 
-/** Two years of so many organisations. */
+/** Two years of this many organisations. */
 export const sourceOf = (organizations: number) =>
   createWorld({ seed: 3, organizations, startAt: NOW - 730 * DAY, endAt: NOW + 90 * DAY })
 

@@ -12,7 +12,7 @@ const told = (remaining: number | null, resetMs: number | null): RateReport => (
   resetMs,
 })
 
-/** A pacer whose first answer told `report`. */
+/** A pacer whose first answer had this report. */
 async function taught(report: RateReport) {
   const clock = virtualClock()
   const pacer = new Pacer(clock, null, Infinity)
@@ -37,7 +37,7 @@ describe('the count of the service', () => {
     }
   })
 
-  it('of 0 remaining holds at once: while its answer is written to disk, the end of another request releases none', async () => {
+  it('of 0 remaining applies at once: while its answer is written to disk, another finished request releases no worker', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, Infinity)
     const [first, second] = await permitsNow(clock, pacer, 2)
@@ -81,7 +81,7 @@ const jitter = () => {
   return { there: () => 5 + 10 * random(), back: () => 40 + 100 * random() }
 }
 
-describe('what the service teaches, to 10 workers and 1,000 requests', () => {
+describe('limits that 10 workers learn within 1,000 requests', () => {
   const services = [
     ['sliding windows of 50 per 1 s', strictService, 50, SECOND, 0.55],
     ['fixed windows of 50 per 1 s', fixedWindowService, 50, SECOND, 0.75],
@@ -90,7 +90,7 @@ describe('what the service teaches, to 10 workers and 1,000 requests', () => {
     ['fixed windows of 20 per 10 s', fixedWindowService, 20, 10 * SECOND, 0.95],
     ['sliding windows of 100 per 60 s', strictService, 100, MINUTE, 0.95],
     ['fixed windows of 100 per 60 s', fixedWindowService, 100, MINUTE, 0.95],
-    // As many requests in a window that is longer: a count does not show it until a request is refused.
+    // The same number in a longer window: the count does not show that until a request is refused.
     ['sliding windows of 50 per 2 s', strictService, 50, 2 * SECOND, 0.55],
     ['fixed windows of 50 per 2 s', fixedWindowService, 50, 2 * SECOND, 0.75],
   ] as const

@@ -1,4 +1,4 @@
-/** Servers on loopback that answer as a test says, and a transport to them; all end with the test. */
+/** Servers on loopback that answer as a test says, and a transport to them; all close with the test. */
 
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { Secret } from '../../src/support/secret.ts'
 export const KEY = 'sk_live_4f9a0c77+b/e'
 export const { signal } = new AbortController()
 
-/** Starts a server and gives its port. */
+/** Starts a server and returns its port. */
 export async function listen(server: Server): Promise<number> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => sockets.add(socket))
@@ -38,7 +38,7 @@ export function transportTo(where: number | string, options: Partial<TransportOp
   return transport
 }
 
-/** What went wrong with one request; the key is nowhere in it. */
+/** The error of one request; fails if the key is in it. */
 export async function failureOf(where: number | string, options: Partial<TransportOptions> = {}) {
   const error: unknown = await transportTo(where, options)
     .send('/x', {}, signal)

@@ -9,7 +9,7 @@ import { KEY, failureOf, httpServer, listen, signal, transportTo } from './trans
 
 const PAGE = JSON.stringify({ data: [{ name: 'Zoë Müller' }], page: 1 })
 
-/** A server that answers every request with these bytes, written as `write` does it. */
+/** A server that answers every request with `write`. */
 async function rawServer(write: (socket: Socket) => void): Promise<number> {
   return listen(
     createServer((socket) => {
@@ -77,7 +77,7 @@ describe('a request', () => {
   })
 })
 
-describe('an answer that is not whole is no answer, and in doubt', () => {
+describe('an incomplete answer does not count as one, and is in doubt', () => {
   const gzip = gzipSync(PAGE.repeat(50))
   const flipped = Buffer.from(gzip)
   flipped[gzip.length - 6] = (flipped[gzip.length - 6] ?? 0) ^ 0x08
@@ -132,14 +132,11 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
       '429 with no last chunk',
       () => saying('429 Slow\r\nretry-after: 120\r\ntransfer-encoding: chunked', chunk),
     ],
-  ])(
-    '%s is an order to wait all the same: it stands in the headers, and costs nothing',
-    async (_, serve) => {
-      const transport = transportTo(await serve())
-      const answer = await transport.send('/', {}, signal)
-      expect([answer.headers['retry-after'], answer.body.length]).toEqual(['120', 0])
-    },
-  )
+  ])('%s is still an order to wait: it is in the headers, and costs nothing', async (_, serve) => {
+    const transport = transportTo(await serve())
+    const answer = await transport.send('/', {}, signal)
+    expect([answer.headers['retry-after'], answer.body.length]).toEqual(['120', 0])
+  })
 
   it('a gzip bomb of 64 MiB', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MIB), { level: 9 })
@@ -195,7 +192,7 @@ describe('a request that never left is not in doubt', () => {
     expect(error.inDoubt).toBe(false)
   })
 
-  it('when the key cannot be a header value', async () => {
+  it('when the key is not a valid header value', async () => {
     const apiKey = new Secret(`${KEY}\nx-injected: 1`)
     const error = await failureOf(await saying('200 OK\r\ncontent-length: 2', '{}'), { apiKey })
     expect(error.inDoubt).toBe(false)
@@ -207,7 +204,7 @@ describe('the key', () => {
     ['a message', 401, JSON.stringify({ message: `invalid key ${KEY}` })],
     ['base64 in a message', 400, `bad ${Buffer.from(`Bearer ${KEY}`).toString('base64')}`],
     ['an HTML page with 200', 200, `<h1>${encodeURIComponent(KEY)}</h1>`],
-  ])('that the service repeats in %s is taken out of it', async (_where, status, text) => {
+  ])('that the service repeats in %s is removed from it', async (_where, status, text) => {
     const port = await httpServer((_request, response) => {
       response.writeHead(status).end(text)
     })

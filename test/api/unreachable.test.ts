@@ -18,7 +18,7 @@ const through = (port: number, user = '') => {
   return { proxies: { http: proxy, https: proxy, noProxy: '' } }
 }
 
-describe('a connection that does not come about names host and port, and is not in doubt', () => {
+describe('a failed connection names host and port, and is not in doubt', () => {
   it('when it is refused', async () => {
     const port = await closedPort()
     const error = await failureOf(`http://127.0.0.1:${port}`)
@@ -65,7 +65,7 @@ describe('a connection that does not come about names host and port, and is not 
   )
 })
 
-// That one tunnels to the service with its name and password, the command line shows.
+// test/cli/errors.cli.test.ts shows that a proxy with name and password tunnels to the service.
 describe('a proxy', () => {
   it('is bypassed for the hosts in NO_PROXY', async () => {
     const proxy = await startConnectProxy({ status: 403 })
@@ -77,15 +77,18 @@ describe('a proxy', () => {
     expect(proxy.asked).toEqual([])
   })
 
-  it.each([407, 403, 502])(
-    'that answers %i is named as the obstacle, not its password',
-    async (status) => {
-      const proxy = await startConnectProxy({ status })
-      const error = await failureOf('https://service.test', through(proxy.port, 'crew:geheim77@'))
-      expect(error).toMatchObject({ obstacle: 'proxy', inDoubt: false })
-      expect(error.message).toBe(`service.test:443 cannot be reached: the proxy answered ${status}`)
-    },
-  )
+  it.each([
+    [407, ': it wants a user name and a password'],
+    [403, ': it does not let this machine reach the host'],
+    [502, ''],
+  ])('that answers %i is named as the obstacle, not its password', async (status, words) => {
+    const proxy = await startConnectProxy({ status })
+    const error = await failureOf('https://service.test', through(proxy.port, 'crew:geheim77@'))
+    expect(error).toMatchObject({ obstacle: 'proxy', inDoubt: false })
+    const said = `service.test:443 cannot be reached: the proxy answered ${status}${words}`
+    expect(error.message).toContain(said)
+    expect(error.message).not.toContain('geheim77')
+  })
 
   it.each([
     ['never answers', '', 'did not open a tunnel within 0.3 s'],
@@ -103,7 +106,7 @@ describe('a proxy', () => {
     expect(error.message).toMatch(`service.test:443 cannot be reached: the proxy ${why}`)
   })
 
-  it('that is down is named by its own address', async () => {
+  it('that is down is named with its address', async () => {
     const port = await closedPort()
     const error = await failureOf('https://service.test', through(port, 'crew:geheim77@'))
     expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })

@@ -1,6 +1,7 @@
 /**
- * The floor of `extract` and `load`: fetches every page of batches of 50 organisations, 8 at a time, writes the events as lines,
- * and puts the newest row of each event into a new DuckDB file. No journal, no fsync, no ledger, no check of any field.
+ * The floor of `extract` and `load`: fetches every page of batches of 50 organisations, 8 at a time, writes the events
+ * as lines, and puts the newest row of each event into a new DuckDB file. It has no journal, fsync, ledger or field
+ * checks.
  *
  * node test/bench/bare-loop.mjs BASE_URL ORGANIZATIONS.csv FOLDER
  */

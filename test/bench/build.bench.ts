@@ -1,6 +1,7 @@
 /**
- * Build and publish compared with P, the time of a plain script for the same tables and files (plain.ts): in full, on a
- * night without news, and on one with a few new events. JOBTIDE_BENCH_EVENTS sets other sizes, such as `12000,1000000`.
+ * Build and publish compared with P, the time of a plain script for the same tables and files (plain.ts): a full
+ * refresh, a night without news, and a night with a few new events. JOBTIDE_BENCH_EVENTS sets other sizes, such as
+ * `12000,1000000`.
  */
 
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
@@ -84,7 +85,7 @@ async function loaded(path: string, journal: Journal): Promise<void> {
   await open(path, (warehouse) => load({ warehouse, journal }))
 }
 
-/** With closing, which writes the tables into the file. */
+/** Includes closing, which writes the tables into the file. */
 async function build(warehouse: Warehouse): Promise<Took> {
   return timed(async () => {
     const report = await buildModels(warehouse, {

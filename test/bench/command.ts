@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 100
 
 export const inMib = (bytes: number) => (bytes / MIB).toFixed(0).padStart(7)
 
-/** Bytes that can still be written to the disk of `folder`. */
+/** Free bytes on the disk of `folder`. */
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize

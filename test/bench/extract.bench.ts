@@ -1,8 +1,8 @@
 /**
  * `extract` and `load` of a whole list, compared with a bare loop that fetches the same pages and puts their rows into
- * DuckDB: separate processes, in turn, against one simulator. Prints medians of wall and CPU time of each process. The
- * events are the real ones if they are next to the repository, else those of a made-up world. JOBTIDE_BENCH_ROUNDS sets
- * the number of rounds (3).
+ * DuckDB: separate processes, in turn, against one simulator. Prints medians of wall and CPU time of each process. It
+ * uses the real events if they are next to the repository, otherwise a simulated world. JOBTIDE_BENCH_ROUNDS sets the
+ * number of rounds (3).
  */
 
 import { execFile, spawn } from 'node:child_process'
@@ -17,7 +17,7 @@ import { realEventsPath } from '../model/real-events.ts'
 const CLI = join(import.meta.dirname, '../../dist/cli.js')
 const BARE = join(import.meta.dirname, 'bare-loop.mjs')
 const ROUNDS = Number(process.env['JOBTIDE_BENCH_ROUNDS'] ?? 3)
-// As many as about 130,000 events come from.
+// The organisations of about 130,000 events.
 const COMPANIES = 1_500
 
 interface Took {
@@ -57,7 +57,7 @@ async function serve(list: string) {
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-it('extracts and loads beside a bare loop', async () => {
+it('extracts and loads, compared with a bare loop', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
   const list = join(folder, 'organizations.csv')
   const pipeline = join(folder, 'all.yaml')

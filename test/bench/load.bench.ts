@@ -1,6 +1,6 @@
 /**
  * Loading 200,000 events from a journal, and, for comparison, what DuckDB alone needs for the same rows: read_json over
- * a file of the events and one insert into the same columns, without keys, history, ledger or checks of any field.
+ * a file of the events and one insert into the same columns, without keys, history, ledger or field checks.
  * JOBTIDE_BENCH_EVENTS sets another number.
  */
 

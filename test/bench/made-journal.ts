@@ -8,20 +8,20 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { aBatch, aPage, finishBatch, startRun } from '../load/load-fixture.ts'
 
-/** How much a backfill has: about 4 events of each person. */
+/** The size of the backfill: about 4 events for each person. */
 export interface MadeSize {
   readonly people: number
   readonly organizations: number
-  /** The share of all stints that the largest organisation has on top, 0 to 1; default 0. */
+  /** The additional share of all stints in the largest organisation, 0 to 1; default 0. */
   readonly largest?: number
 }
 
-/** One run that reads what it has not read yet. */
+/** One run that reads what was not read yet. */
 interface MadeRun {
   readonly id: string
   readonly at: number
   readonly size: MadeSize
-  /** A query for the steps that it gets: p, step, corrected. */
+  /** A query for its steps: p, step, corrected. */
   readonly steps: string
 }
 
@@ -29,7 +29,7 @@ const SQL = readFileSync(join(import.meta.dirname, 'made-events.sql'), 'utf8')
 const PAGE = 50
 const BACKFILL_AT = Date.UTC(2024, 11, 1, 2, 15)
 
-/** Writes a run that reads everything, except everyone's last event. @returns events */
+/** Writes a run that reads all events except the last one of each person. @returns events */
 export function writeBackfill(journal: Journal, size: MadeSize): Promise<number> {
   const steps = `
     select p, step, false as corrected
@@ -39,7 +39,7 @@ export function writeBackfill(journal: Journal, size: MadeSize): Promise<number>
 }
 
 /**
- * Writes the run of a night: the next events of some people, new people with theirs, and corrections of earlier ones.
+ * Writes the run of a night: the next events of some people, new people, and corrections.
  * @param events about how many; one in twenty is a correction
  * @returns events
  */
@@ -68,7 +68,7 @@ async function writeRun(journal: Journal, run: MadeRun): Promise<number> {
   const writer = journal.writer()
   const pages = new Pages(writer, run)
   try {
-    // Ordered by a few columns, from which all others are computed afterwards.
+    // Sorts a few columns only; all others are computed from them afterwards.
     await engine.run(`${SQL};
       insert into steps ${run.steps};
       create table in_order as

@@ -1,8 +1,8 @@
 /**
  * The floor of build and publish: the time that the engine alone needs for the same tables and files. Every model is
  * created or replaced in run order, every check is one query, every published table one `copy … order by` its key with
- * a SHA-256. Titles already exist. There are no comments, macros as known on a day, comparisons, manifest or Delta
- * logs.
+ * a SHA-256. Titles already exist. It writes no comments, as-known-on macros, manifest or Delta logs, and compares
+ * nothing.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ import { quoteIdentifier, quoteText } from '../../src/warehouse/sql-text.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { timed, type Took } from './took.ts'
 
-/** @param path a warehouse that was built; its models are dropped, its titles stay */
+/** @param path a built warehouse; its models are dropped, its titles stay */
 export async function plainBuild(path: string): Promise<Took> {
   const warehouse = await openWarehouse({ path, mode: 'write' })
   const { nodes, checks, macros } = await askedOnly(warehouse, await readProject(warehouse))

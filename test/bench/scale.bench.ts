@@ -26,7 +26,7 @@ interface Built {
   readonly models: readonly { readonly name: string; readonly duration_ms: number }[]
 }
 
-/** @returns why the build was a full refresh; null: it was none */
+/** @returns why the build was a full refresh; null if it was not */
 async function build(name: string, folder: string): Promise<string | null> {
   const built = (await command(name, folder, ['build'])) as Built
   printSlowest(
@@ -35,7 +35,7 @@ async function build(name: string, folder: string): Promise<string | null> {
   return built.full_refresh_reason
 }
 
-/** @returns whether nothing was published, because nothing had changed */
+/** @returns whether nothing was published because nothing had changed */
 async function publish(name: string, folder: string): Promise<boolean> {
   const to = ['--snapshot-to', join(folder, 'lake')]
   const said = await command(name, folder, ['publish', ...to])
@@ -82,7 +82,7 @@ it(
       ['load of a night', (name) => command(name, folder, ['load'])],
       ['build of a night', async (name) => expect(await build(name, folder)).toBeNull()],
       ['publish of a night', (name) => publish(name, folder)],
-      // Ends with an error where anything is wrong.
+      // Exits with an error if anything is wrong.
       ['verify', (name) => command(name, folder, ['verify', join(folder, 'lake')])],
     ]
     try {

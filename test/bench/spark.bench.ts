@@ -1,7 +1,7 @@
 /**
- * Models of a million events by Spark, with the seconds that the job reports for itself and its slowest models; several
- * are made at once. JOBTIDE_BENCH_EVENTS sets another number; JOBTIDE_BENCH_LARGEST is the additional share of all
- * stints in the largest organisation, 0 to 1. JOBTIDE_SPARK_PYTHON names a Python with PySpark.
+ * Builds the models of a million events with Spark, and prints the seconds that the job reports in total and for its
+ * slowest models; several are built at once. JOBTIDE_BENCH_EVENTS sets another number; JOBTIDE_BENCH_LARGEST is the
+ * additional share of all stints in the largest organisation, 0 to 1. JOBTIDE_SPARK_PYTHON names a Python with PySpark.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

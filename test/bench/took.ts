@@ -1,4 +1,4 @@
-/** What something took, by the clock and of the processors. */
+/** Measures wall and CPU time. */
 
 export interface Took {
   readonly seconds: number

@@ -41,7 +41,7 @@ describe('colours', () => {
     expect(hasColours(environment, isTerminal)).toBe(expected)
   })
 
-  it('have one meaning each, and change no other character', () => {
+  it('have one meaning each, and change no character', () => {
     const text = reportText(REPORT, 80, coloured)
     expect(uncoloured(text)).toBe(reportText(REPORT, 80))
     const colourOf = (word: string) =>

@@ -1,4 +1,4 @@
-/** Every command as people and programs meet it: help, one JSON document, plain lines where there is no terminal. */
+/** Every command as people and programs see it: help, one JSON document, plain lines without a terminal. */
 
 import { cpSync, readFileSync, readdirSync, writeFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -15,12 +15,12 @@ import { signInTo } from '../helpers/s3-client.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 180_000 })
 
 describe('help', () => {
   it('lists every command within 80 characters; each names --json, --data-dir and --log-level, on stdout', async () => {
-    // In a process of its own, as people call it.
+    // In its own process, as people call it.
     const { stdout: all } = done(await runCli(['--help']))
     expect(Math.max(...all.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
     const names = [...all.matchAll(/^ {2}([a-z-]+)(?: \[| <|\s{2})/gm)].map(([, name = '']) => name)
@@ -70,7 +70,7 @@ describe('the stages one by one', () => {
   })
 })
 
-/** The warehouse of a site, opened by another program than the command line until the test ends. */
+/** The warehouse of a site, held open by another program until the test ends. */
 async function lockWarehouse(dataDir: string): Promise<void> {
   const path = join(dataDir, 'jobtide.duckdb')
   const holder = await openWarehouse({ path, mode: 'write' })
@@ -78,7 +78,7 @@ async function lockWarehouse(dataDir: string): Promise<void> {
 }
 
 describe('a run', () => {
-  it('prints a line for each stage to stderr; status, coverage, credits and rejects agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
+  it('prints a line for each stage to stderr; status, coverage, credits and rejects agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and exits with 8 without it', async () => {
     const site = await openSite({ companies: 3 })
     const empty = await site.call(['status'])
     expect([empty.exitCode, empty.stderr]).toEqual([10, ''])
@@ -242,7 +242,7 @@ describe('jobtide models', () => {
     )
     const { tables } = JSON.parse(nothingYet.stdout) as Listing
     const names = tables.map(({ name }) => name)
-    // Steps on the way: shown when they are asked for by name.
+    // Intermediate models are shown only by name.
     const core = readdirSync(join(sqlFolder, 'models', 'core')).map((file) =>
       basename(file, '.sql'),
     )
@@ -262,7 +262,7 @@ describe('jobtide models', () => {
   })
 })
 
-/** `models` after a run tells rows and column types, and one table in full. */
+/** `models` after a run shows rows and column types, and one table in full. */
 async function expectModels(site: Site): Promise<void> {
   const { tables } = await site.json<Listing>('models')
   const [counted] = await site.query<{ joiners: number }>('select count(*) as joiners from joiners')
@@ -290,7 +290,7 @@ interface Sample {
 }
 
 describe('plan --sample', () => {
-  it('exits with 4 over a budget of 50 credits, reads 3 of 5 batches and projects the bill; the next run buys the others, and no page twice', async () => {
+  it('exits with 4 over a budget of 50 credits, reads 3 of 5 batches and projects the bill; the next run buys the rest, and no page twice', async () => {
     const site = await openSite({ companies: 210, events: 9_000 })
     const args = ['plan', site.pipeline, '--sample', '3', '--data-dir', join(site.folder, 'other')]
     const broke = await site.call([...args, '--credits', '50'])
@@ -307,7 +307,7 @@ describe('plan --sample', () => {
     const { extract } = await site.json<{ extract: { credits: number } }>('extract', site.pipeline)
     const { credits, charged_pages: pages } = site.simulator.account()
     expect(credits - 50).toBe(sample.credits_spent_now + extract.credits)
-    // Which batches are read is drawn: that the bill is in the range 9 times of 10, projection.test.ts shows.
+    // The batches are drawn at random: projection.test.ts shows that 9 bills in 10 are within the range.
     expect(low).toBeLessThanOrEqual(sample.expected_credits)
     expect(high).toBeGreaterThanOrEqual(sample.expected_credits)
     expect(pages * 10).toBe(credits)

@@ -1,4 +1,4 @@
-/** The completion of real shells; without zsh its test is skipped, and says so. */
+/** Completion in real shells; the test of zsh is skipped where zsh is missing. */
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ it('bash completes commands, options, values, pipelines, tables and recipes', as
   mkdirSync(join(folder, 'pipelines'))
   writeFileSync(join(folder, 'pipelines', 'nightly.yaml'), '')
   writeFileSync(script, done(await callCli(['completion', 'bash'])).stdout)
-  // As if Tab were pressed behind the last word.
+  // As if Tab were pressed after the last word.
   const complete = (...words: readonly string[]) => {
     const given = words.map((word) => `'${word}'`).join(' ')
     const ask = `. ${script}; COMP_WORDS=(${given}); COMP_CWORD=${words.length - 1}; _jobtide; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -37,7 +37,7 @@ it('bash completes commands, options, values, pipelines, tables and recipes', as
   expect(await callCli(['completion', 'fish'])).toMatchObject({ exitCode: 2 })
 })
 
-it('zsh takes the script (skipped without it)', async () => {
+it('zsh accepts the script (skipped without zsh)', async () => {
   const { stdout } = done(await callCli(['completion', 'zsh']))
   expect(stdout).toContain('bashcompinit')
   if (spawnSync('zsh', ['-c', 'true']).status !== 0) return

@@ -80,7 +80,7 @@ describe('the proxies', () => {
   })
 
   it.each(['http://127.0.0.1:8787', 'http://localhost:1', 'http://[::1]:1', 'https://127.0.0.2'])(
-    'are not asked for a service on this machine (%s), whatever the variables say',
+    'are not used for a service on this machine (%s), whatever the variables say',
     (baseUrl) => {
       const environment = { HTTPS_PROXY: A, HTTP_PROXY: 'nonsense', http_proxy: B }
       expect(proxiesFrom(environment, baseUrl)).toBeUndefined()
@@ -92,7 +92,7 @@ describe('the proxies', () => {
     'http://',
     'socks5://user:geheim7@proxy:1080',
     'http://user:geheim7@proxy:99999',
-  ])('%s is refused: the variable is named, its value is not', (text) => {
+  ])('%s is refused by the name of its variable, without its value', (text) => {
     for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']) {
       expect(() => proxiesFrom({ [name]: text }, SERVICE)).toThrow(
         expect.objectContaining({ exitCode: 2, message: `${name} is not the address of a proxy` }),
@@ -148,13 +148,13 @@ describe('the API key', () => {
     expect(apiKeyFrom(environment)).toMatchObject({ isWide: true })
   })
 
-  it('with a blank or a line break, or too short to be kept out of logs, is refused without showing it', () => {
+  it('with a blank or a line break, or too short to be scrubbed from logs, is refused without showing it', () => {
     for (const key of ['two words', 'two\nlines', 'umläut', 'qwert']) {
       expect(() => apiKeyFrom({ JOBTIDE_API_KEY: key })).toThrow(
         /^(?!.*(words|lines|umläut|qwert))/s,
       )
     }
-    // The key itself may stand there by mistake.
+    // The value may be the key, by mistake.
     expect(() => apiKeyFrom({ JOBTIDE_API_KEY_FILE: 'sk-0123456789' })).toThrow(
       /^JOBTIDE_API_KEY_FILE names a file that cannot be read \(ENOENT\)$/,
     )
@@ -162,7 +162,7 @@ describe('the API key', () => {
   })
 
   it.each([`"from-shop"`, `'from-shop'`])(
-    '%s in quotes is refused, and the quotes are named',
+    '%s in quotes is refused, and the message names the quotes',
     (key) => {
       const file = join(temporaryFolder(), 'key')
       writeFileSync(file, `${key}\n`, { mode: 0o600 })
@@ -240,7 +240,7 @@ describe('other variables', () => {
     expect(sizeFrom({ JOBTIDE_MEMORY_LIMIT: text }, 'JOBTIDE_MEMORY_LIMIT')).toBe(bytes)
   })
 
-  it('the limit of disk space is written like that of memory', () => {
+  it('the limit of disk space has the same format as that of memory', () => {
     const temporary = (text: string) => sizeFrom({ JOBTIDE_TEMP_LIMIT: text }, 'JOBTIDE_TEMP_LIMIT')
     expect(temporary('40 GB')).toBe(40e9)
     expect(sizeFrom({}, 'JOBTIDE_TEMP_LIMIT')).toBeNull()

@@ -10,7 +10,9 @@ import { buyPage, ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 const byId = (value: string): OrganizationRef => ({ by: 'id', value })
 const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
 
-/** acme (its id learnt) and org_2 read twice with a gap of 8 days, org_3 without events, nobody refused. */
+/**
+ * acme (with a known id) and org_2 were read twice with a gap of 8 days, org_3 had no events, and `nobody` was refused.
+ */
 async function twoReads(): Promise<LedgerSite> {
   const site = ledgerSite(START + 6 * HOUR)
   const first = aBatch({ organizations: [byUrl('acme'), byId('org_2'), byId('org_3')] })
@@ -143,11 +145,11 @@ describe('coverage', () => {
     ])
     const { text, document } = await show(site, { prove: true })
     expect(document).toMatchObject({ pipeline: null, organizations: 4, with_gaps: 2 })
-    // Of the one that was refused nothing was looked at either.
+    // The refused one was not read either.
     expect(text).toMatch(/^not read: 6 stretches of 4 of 4 organisations/)
   })
 
-  it('shows questions separately: an organisation has its own row for its filters', async () => {
+  it('shows each question separately: an organisation has one row for each set of filters', async () => {
     const site = await twoReads()
     const filters = { title: 'Vice President', geo_city: 'London' }
     const batch = aBatch({ organizations: [byId('org_2')], filters })
@@ -178,7 +180,7 @@ describe('coverage', () => {
     expect(proved.text).toMatch(new RegExp(`^org_2 +${question.slice(0, 10)}`, 'm'))
   })
 
-  it('--prove says in one sentence that nothing was left out', async () => {
+  it('--prove says in one sentence that there is no gap', async () => {
     const site = await twoReads()
     const batch = aBatch({ organizations: [byId('org_3')] })
     await site.journal((writer) => {
@@ -194,7 +196,7 @@ describe('coverage', () => {
     expect(document['not_looked_at']).toEqual([])
   })
 
-  it('of a pipeline that never ran says that nothing was read; without a pipeline it shows nothing', async () => {
+  it('of a pipeline that never ran says that nothing was read; without a pipeline it is empty', async () => {
     const site = ledgerSite(START)
     const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
     const { text, document } = await show(site, {}, pipeline)

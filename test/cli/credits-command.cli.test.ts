@@ -93,7 +93,7 @@ describe('credits', () => {
     })
   })
 
-  it('says the same about a journal that was never loaded, without creating a warehouse', async () => {
+  it('is the same for a journal that was never loaded, and creates no warehouse', async () => {
     const site = await twoMonths()
     const before = await show(site)
     expect(existsSync(join(site.folder, 'jobtide.duckdb'))).toBe(false)
@@ -101,7 +101,7 @@ describe('credits', () => {
     expect(before).toEqual(await show(site))
   })
 
-  it('says what it leaves out if the warehouse is behind the journal', async () => {
+  it('says what is missing if the warehouse is behind the journal', async () => {
     const site = await twoMonths()
     await site.load()
     await site.journal((writer) => {
@@ -182,7 +182,7 @@ describe('the sums of every grouping', () => {
     if (kind === 'unanswered') sendRequest(writer, at, choices)
   }
 
-  it('are those of the journal, whatever was bought', async () => {
+  it('equal those of the journal, whatever was bought', async () => {
     const requestLists = fc.array(anyRequest, { minLength: 1, maxLength: 12 })
     const property = fc.asyncProperty(requestLists, async (requests) => {
       const site = ledgerSite(START + 80 * DAY)

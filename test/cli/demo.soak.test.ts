@@ -1,4 +1,4 @@
-/** The demo as a newcomer meets it, twice, refused and killed. */
+/** The demo as a newcomer runs it: twice, next to another one, and after a kill. */
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

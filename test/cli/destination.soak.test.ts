@@ -1,4 +1,7 @@
-/** Whose rows a destination shows: a data directory that is poorer, restored or new does not replace them unasked. */
+/**
+ * A data directory with fewer rows, a restored one or a new one does not replace what a destination shows unless asked
+ * to.
+ */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,11 +24,11 @@ async function figures(site: Site, destination: string) {
   return snapshots.map(({ rows, coverage }) => [rows, coverage.organizations])
 }
 
-// Each starts the command line several times.
+// Each test starts the command line several times.
 vi.setConfig({ testTimeout: 180_000 })
 
-describe('a data directory that is not the one a destination is fed from', () => {
-  it('ends with 7 before it buys, changes nothing there, and runs with --adopt-destination', async () => {
+describe('a data directory other than the one that feeds a destination', () => {
+  it('exits with 7 before it buys, changes nothing there, and runs with --adopt-destination', async () => {
     const { site, shared, pointer } = await publishedSite()
     const before = pointer()
     const [[rows]] = (await figures(site, shared)) as [[number, number]]
@@ -58,7 +61,7 @@ describe('a data directory that is not the one a destination is fed from', () =>
   })
 })
 
-describe('a data directory that holds less than it did', () => {
+describe('a data directory that holds less than before', () => {
   it('publishes silently if retention_days erased the rest', async () => {
     const site = await openSite({ companies: 3, pipelineLines: ['retention_days: 100'] })
     const shared = join(site.dataDir, 'snapshots')

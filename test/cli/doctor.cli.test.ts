@@ -1,4 +1,4 @@
-/** `doctor`: what it finds, what it says to do, and that it buys, makes and changes nothing. */
+/** `doctor`: what it finds and advises; it buys, creates and changes nothing. */
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -37,7 +37,7 @@ describe('jobtide doctor', () => {
     expect(existsSync(site.dataDir)).toBe(false)
   })
 
-  it('says what to do about a refused key, a clock a day off, an unreadable list and a file in place of the data directory, and exits with 2', async () => {
+  it('advises on a refused key, a clock a day off, an unreadable list and a file in place of the data directory, and exits with 2', async () => {
     const site = await openSite({ companies: 2 })
     site.advance(DAY)
     writeFileSync(site.dataDir, '')
@@ -115,7 +115,7 @@ describe('jobtide doctor', () => {
     )
   })
 
-  it('finds before the first run that a destination belongs to others, or that a bucket ignores conditions', async () => {
+  it('finds before the first run that a destination belongs to another journal, or that a bucket ignores conditions', async () => {
     const site = await openSite({ companies: 1 })
     const fresh = { env: { JOBTIDE_DATA_DIR: join(site.folder, 'fresh') } }
     const foreign = await site.call([

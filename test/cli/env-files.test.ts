@@ -6,7 +6,7 @@ import { withEnvFiles } from '../../src/cli/env-files.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-/** What a `.env` in the current folder says. */
+/** The settings of a `.env` in the current folder. */
 function readFiles(text: string, give: (file: string) => void = () => undefined) {
   const folder = temporaryFolder()
   const file = join(folder, '.env')
@@ -22,7 +22,7 @@ function readFiles(text: string, give: (file: string) => void = () => undefined)
 const read = (text: string) => readFiles(text).environment
 
 describe('a .env file', () => {
-  it('has one variable on each line, and may have those of other programs', () => {
+  it('has one variable on each line, and may contain those of other programs', () => {
     const text =
       'JOBTIDE_BASE_URL=https://api.example.com\nexport JOBTIDE_API_KEY="sk-1 2"\nMINE=a B=c\n'
     expect(read(text)).toEqual({

@@ -1,12 +1,14 @@
-/** What goes wrong for an operator: one sentence, what to do next, the exit code, and nothing lost. */
+/** What an operator sees when something fails: one sentence, what to do next and the exit code, and nothing is lost. */
 
-import { execFile } from 'node:child_process'
-import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openInbox } from '../../src/inbox/inbox.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { openWarehouse, withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { leaksOf } from '../helpers/canary.ts'
 import { selfSignedCertificate } from '../helpers/certificate.ts'
@@ -38,7 +40,7 @@ interface Expected {
 /** Checks a failed command that ran with `--json`: stderr for people, stdout for programs, no secret in either. */
 function expectProblem(result: CliResult, { exitCode, says, next }: Expected, secret = KEY): void {
   expect(result.exitCode, result.stderr).toBe(exitCode)
-  // Rows of failed checks may stand between.
+  // Rows of failed checks may come in between.
   const problem = /^jobtide: (?<sentence>.+)\n(?: {2}[^→].*\n)* {2}→ (?<next>.+)\n$/m.exec(
     result.stderr,
   )?.groups
@@ -54,7 +56,7 @@ function expectProblem(result: CliResult, { exitCode, says, next }: Expected, se
   expect(leaksOf(secret, { stdout: result.stdout, stderr: result.stderr })).toEqual([])
 }
 
-/** Checks a command without `--json`, or one that printed its report and then how it ended. */
+/** Checks a command without `--json`, or one that printed its report and then its error. */
 function expectWords(result: CliResult, { exitCode, says, next }: Expected): void {
   expect(result.exitCode, result.stderr).toBe(exitCode)
   expect(result.stderr).toMatch(says)
@@ -64,7 +66,7 @@ function expectWords(result: CliResult, { exitCode, says, next }: Expected): voi
 
 const COMPANIES = 3
 
-/** Everything that the service sent by now is in the warehouse, once all that was bought is loaded. */
+/** Loads all bought pages and checks that the warehouse has every event that the service has sent so far. */
 async function expectWholeWorld(site: Site): Promise<void> {
   expect((await site.call(['load'])).exitCode).toBe(0)
   const events = eventsOfTheWorld(COMPANIES)
@@ -72,8 +74,8 @@ async function expectWholeWorld(site: Site): Promise<void> {
   expect(await site.query('select count(*) as events from job_change_events')).toEqual([{ events }])
 }
 
-describe('the service says no', () => {
-  it('ends with 3 for a wrong key, asks once, and keeps the wrong key out of everything', async () => {
+describe('the service refuses', () => {
+  it('exits with 3 for a wrong key after 1 request, and shows the wrong key nowhere', async () => {
     const site = await openSite({ companies: 1 })
     const wrong = 'wrong+key/of=somebody'
     const env = { JOBTIDE_API_KEY: wrong }
@@ -92,13 +94,14 @@ describe('the service says no', () => {
     const site = await openSite({ companies: COMPANIES, faults: [{ status: 403, page: 3 }] })
     const result = await site.call(['extract', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
+    expect(result.stderr).toMatch(/^extract +\d+% {2}2 pages, 100 events, 20 credits\n/)
     done(await site.call(['extract', site.pipeline]))
     const charged = site.simulator.account().log.filter((entry) => entry.credits_used > 0)
     expect(charged.map(({ page }) => page)).toEqual(charged.map((_, index) => index + 1))
     await expectWholeWorld(site)
   })
 
-  it('quarantines an untracked company by name and goes on with the 3 others', async () => {
+  it('quarantines an untracked company by name and continues with the 3 others', async () => {
     const site = await openSite({ companies: COMPANIES })
     const ids = site.simulator.organizations().map((one) => one.organization_id)
     const untracked = 'https://network.example/company/nobody-tracks-this'
@@ -112,7 +115,7 @@ describe('the service says no', () => {
     await expectWholeWorld(site)
   })
 
-  it('exits with 5 and the time if the service asks for a pause of an hour, also at the next start', async () => {
+  it('exits with 5 and names the time if the service asks for a pause of an hour, also at the next start', async () => {
     const faults = [{ status: 503, headers: { 'Retry-After': '3600' }, page: 2 }]
     const site = await openSite({ companies: COMPANIES, faults })
     for (const requests of [2, 2]) {
@@ -146,7 +149,7 @@ describe('the service says no', () => {
     expect(pages).toEqual(pages.map((_, index) => index + 1))
   })
 
-  it('ends with 4 where the account is empty (402), after 1 refused request; the pages before it are loaded and published', async () => {
+  it('exits with 4 if the account is empty (402), after 1 refused request; the pages before it are loaded and published', async () => {
     const fault = { page: 3, status: 402, message: 'Not enough credits', times: 'always' } as const
     const site = await openSite({ companies: COMPANIES, faults: [fault] })
     const result = await site.call(['run', site.pipeline, '--concurrency', '1'])
@@ -163,7 +166,7 @@ describe('the service says no', () => {
   })
 })
 
-it('a service is read through HTTPS_PROXY with the certificate of NODE_EXTRA_CA_CERTS; the password is shown nowhere', async () => {
+it('a service is reached through HTTPS_PROXY with the certificate of NODE_EXTRA_CA_CERTS; the password is shown nowhere', async () => {
   const site = await openSite({ companies: 2 })
   const { cert, key } = selfSignedCertificate('service.test')
   const simulatorPort = Number(new URL(site.simulator.url).port)
@@ -188,6 +191,24 @@ it('a service is read through HTTPS_PROXY with the certificate of NODE_EXTRA_CA_
   expect(new Set(proxy.asked)).toEqual(new Set(['service.test:443']))
   expect(new Set(proxy.credentials)).toEqual(new Set(['crew:geheim/77']))
   expect(stdout + stderr).not.toMatch(/geheim/)
+})
+
+it('a proxy that answers 407 to CONNECT ends a first run with 5, says what it wants, and publishes nothing', async () => {
+  const site = await openSite({ companies: 1, pipelineLines: ['limits: { max_wait: 1s }'] })
+  const proxy = await startConnectProxy({ status: 407 })
+  const env = {
+    JOBTIDE_BASE_URL: 'https://service.test',
+    HTTPS_PROXY: `http://crew:geheim77@127.0.0.1:${proxy.port}`,
+  }
+  const result = await site.call(['run', site.pipeline], { env })
+  expect(result.exitCode, result.stderr).toBe(5)
+  expect(result.stderr).toMatch(
+    /the proxy answered 407: it wants a user name .*\n {2}→ Check .*HTTPS_PROXY/,
+  )
+  expect(result.stdout).toContain('published  nothing')
+  expect(result.stdout + result.stderr).not.toContain('geheim77')
+  expect(new Set(proxy.asked)).toEqual(new Set(['service.test:443']))
+  expect(readdirSync(join(site.dataDir, 'snapshots'))).not.toContain('latest.json')
 })
 
 describe('lists and pipeline files', () => {
@@ -248,7 +269,7 @@ describe('settings', () => {
   ] as const
   it.each(commandLines)('refuses %s', async (what, args, says) => {
     const env = { JOBTIDE_API_KEY: KEY }
-    // Once in a process of its own: stdout, stderr and exit code are then those of a process.
+    // Once in its own process, for its real stdout, stderr and exit code.
     const run = what === 'an unknown option' ? runCli : callCli
     const result = await run([...args, '--json'], { env, cwd: temporaryFolder() })
     expectProblem(result, { exitCode: 2, says, next: /jobtide|JOBTIDE_API_KEY/ })
@@ -258,7 +279,7 @@ describe('settings', () => {
 describe('the data directory', () => {
   const stages = [['load'], ['build'], ['publish', '--snapshot-to', 'snapshots'], ['replay']]
   it.each(stages.map((args) => ({ command: args[0], args })))(
-    'in which nothing was run ends $command with 2, and leaves nothing but its lock',
+    'without any run: $command exits with 2, and leaves nothing but its lock',
     async ({ args }) => {
       const folder = temporaryFolder()
       const result = await callCli([...args, '--json'], { cwd: folder })
@@ -269,7 +290,7 @@ describe('the data directory', () => {
   )
 
   const commands = ['load', 'replay', 'demo', 'extract'] as const
-  it.each(commands)('that is a file ends %s with exit 2 and 0 requests', async (command) => {
+  it.each(commands)('that is a file: %s exits with 2 and sends 0 requests', async (command) => {
     const site = await openSite({ companies: 1 })
     const args = command === 'extract' ? [command, site.pipeline] : [command]
     const result = await site.call([...args, '--data-dir', site.organizations, '--json'])
@@ -279,7 +300,7 @@ describe('the data directory', () => {
 })
 
 describe('a slow reader', () => {
-  it('of stderr gets all 120 kB of it, even if stdout was read before', async () => {
+  it('of stderr gets all 120 kB, even if stdout was read first', async () => {
     const folder = temporaryFolder()
     const word = 'x'.repeat(120_000)
     const script = '{ "$1" "$2" "$3" --json 2>&3 | cat >out; } 3>&1 | { sleep 1; cat >err; }'
@@ -293,7 +314,7 @@ describe('a slow reader', () => {
 })
 
 describe('the disk', () => {
-  it('that is read-only is exit 9 with one sentence, and nothing is sent', async () => {
+  it('that is read-only: exit 9 with one sentence, and nothing is sent', async () => {
     const disk = smallDisk(100)
     if (disk === null) {
       process.stdout.write('skipped: no small file system can be mounted here (read-only)\n')
@@ -311,7 +332,7 @@ describe('the disk', () => {
     ['warehouse', 700, /disk refused a write|disk is full/],
   ] as const
   it.each(disks)(
-    'a full disk below the %s loses nothing: with free space the run continues',
+    'that is full below the %s loses nothing: with free space the run continues',
     async (what, kilobytes, says) => {
       const disk = smallDisk(kilobytes)
       if (disk === null) {
@@ -325,19 +346,19 @@ describe('the disk', () => {
       const result = await site.call([first, ...pipeline, ...there, '--json'])
       expectProblem(result, { exitCode: 9, says, next: /Free space/ })
       const charged = site.simulator.account().charged_pages
-      // Half a warehouse is none: `status` says so in a sentence, and that the run failed.
+      // Half a warehouse does not count: `status` says so in a sentence, and that the run failed.
       const status = await site.call(['status', ...there])
       expect(status.exitCode, status.stderr).toBe(10)
       disk.enlarge()
       if (what === 'journal') done(await site.call(['extract', ...pipeline, ...there]))
       done(await site.call(['load', ...there]))
       const { charged_pages: pages, log } = site.simulator.account()
-      // Everything was bought before the warehouse filled the disk.
+      // All pages were bought before the warehouse filled the disk.
       if (what === 'warehouse') expect(pages - charged).toBe(0)
       const sql = 'select count(*) as events from job_change_events'
       const { stdout } = done(await site.call(['query', sql, '--json', ...there]))
       expect((JSON.parse(stdout) as { events: number }[])[0]?.events).toBeGreaterThan(500)
-      // The page that the disk refused had been bought, and was bought again.
+      // The page that the disk refused was bought twice.
       const bought = log.filter((entry) => entry.credits_used > 0)
       const twice = bought.length - new Set(bought.map(({ page }) => page)).size
       expect(twice).toBeLessThanOrEqual(1)
@@ -346,12 +367,12 @@ describe('the disk', () => {
 })
 
 describe('another program', () => {
-  it('has the warehouse open: the pages are bought, the run exits with 8, and the next load reads them', async () => {
+  it('holds the warehouse: the pages are bought, the run exits with 8, and the next load reads them', async () => {
     const site = await openSite({ companies: COMPANIES })
     const path = join(site.dataDir, 'jobtide.duckdb')
     await withWarehouse({ path, mode: 'write' }, () => Promise.resolve())
     const reader = await openWarehouse({ path, mode: 'read' })
-    // The other program is this one.
+    // This process is the other program.
     const result = await site.run(['run', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 8, says: /open in another program/, next: /Close it there/ })
     const { charged_pages: pages } = site.simulator.account()
@@ -363,7 +384,7 @@ describe('another program', () => {
 })
 
 describe('after the extraction', () => {
-  it('exits with 6 when a check fails: nothing is published, and the tables of the last build stay', async () => {
+  it('exits with 6 if a check fails: nothing is published, and the tables of the last build stay', async () => {
     const site = await openSite({ companies: 1 })
     done(await site.call(['run', site.pipeline]))
     const before = await site.query('select count(*) as joiners from joiners')
@@ -382,4 +403,20 @@ describe('after the extraction', () => {
     expect(snapshots?.n).toBe(1)
     expect((await site.call(['status'])).stdout).toMatch(/1 failed check\b/)
   })
+})
+
+it('what is no file in the inbox is named and left there, and the deliveries next to it are loaded', async () => {
+  const site = await openSite({ companies: 1 })
+  const inbox = join(site.dataDir, 'inbox')
+  const body = { event: 'person_activity', job_id: 's', changes: [{ event_id: 'e1' }] }
+  await openInbox(inbox, realClock).keep(JSON.stringify(body))
+  mkdirSync(join(inbox, 'x.ndjson'))
+  execFileSync('mkfifo', [join(inbox, 'y.ndjson')])
+  const loaded = done(await site.call(['load']))
+  for (const name of ['x', 'y'])
+    expect(loaded.stderr).toMatch(
+      new RegExp(`it is not a file: it holds no deliveries .*${name}[.]ndjson`),
+    )
+  expect(readdirSync(inbox).filter((name) => name.endsWith('.ndjson'))).toHaveLength(2)
+  expect(await site.query('select count(*)::int as n from answers')).toEqual([{ n: 1 }])
 })

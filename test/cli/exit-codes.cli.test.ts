@@ -1,4 +1,4 @@
-/** Each exit code of the table in docs/operations.md is reached by a command as its user runs it. */
+/** Commands reach each exit code of the table in docs/operations.md. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,6 +75,7 @@ const WAYS: Readonly<Record<string, () => Promise<CliResult>>> = {
     await site.call(['extract', site.pipeline], { env: { JOBTIDE_API_KEY: 'another-key' } })
     return site.call(['status', site.pipeline])
   },
+  129: () => stoppedBy('SIGHUP'),
   130: () => stoppedBy('SIGINT'),
   143: () => stoppedBy('SIGTERM'),
 }
@@ -87,7 +88,7 @@ const codes = [...rows.matchAll(/^\| (\d+) \| (.+?) \|/gm)].map(([, code = '', m
   means,
 }))
 
-it('the table has 13 exit codes', () => {
+it('the table has 14 exit codes', () => {
   expect(codes.map(({ code }) => String(code))).toEqual(Object.keys(WAYS))
 })
 

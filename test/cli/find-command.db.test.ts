@@ -1,4 +1,7 @@
-/** Searches by hand that the service refuses or does not answer: over HTTP, into a real warehouse, on a clock whose hours pass at once. */
+/**
+ * Searches by hand that the service refuses or does not answer: over HTTP, into a real warehouse, on a clock where
+ * hours pass instantly.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,12 +15,12 @@ import { onTestsFinished } from '../helpers/temporary-folder.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
 import { openService, type Reply, type ServedRequest } from './service-fixture.ts'
 
-// A dozen runs one after another.
+// A dozen complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 let replies: readonly Reply[] = []
 let service: Awaited<ReturnType<typeof openService>>
-// One data directory for all tests, because the first build takes longest: each asks with a keyword of its own.
+// One data directory for all tests, because the first build takes longest. Each test has its own keyword.
 const onEnd = onTestsFinished()
 beforeAll(async () => {
   const reply = ({ body }: ServedRequest) =>
@@ -27,7 +30,7 @@ beforeAll(async () => {
 
 let searches = 0
 
-/** Searches with a keyword of their own, of a service whose n-th page is the n-th of the answers given. */
+/** Searches with their own keyword; page n of the service is the n-th of the given answers. */
 function openSearches() {
   searches += 1
   const keyword = `c${searches}`
@@ -51,7 +54,7 @@ function openSearches() {
         (context) => findCommand(context, 'people', [`location=${location}`], isAsked),
         [reply],
       ),
-    /** Reads at most so many pages, or what a search of the last days found. */
+    /** Reads at most this many pages, or what a search of the last days found. */
     findPages: (pages: number, refreshDays: number, ...given: readonly Reply[]) =>
       asked((context) => {
         const limits = { ...isAsked, pages, refreshDays }
@@ -102,7 +105,7 @@ const OUTCOMES: readonly (readonly [what: string, Reply, exit: number, says: str
   ['200 and an error, each time', error(true), 5, 'the service has no answer yet'],
 ]
 const FEW = OUTCOMES.filter(([what]) => /^(?:400|503|200.* (?:items|error))/.test(what))
-// One that is refused, and one that is not to be had: what reads an answer decides before what asked for it.
+// A refused answer and an unavailable one: the reader of an answer decides before its caller.
 const TWO = IS_SOAK ? FEW : FEW.filter(([what]) => /^400|each time/.test(what))
 
 describe('find', () => {
@@ -123,7 +126,7 @@ describe('find', () => {
         expect(answer, what).toMatchObject({ exitCode, thrown: expect.stringContaining(says) })
         expect([site.list(), await site.found()], what).toEqual([list, rows])
       }
-      // What was begun is read on first.
+      // A started search is continued first.
       await site.find('companies', ...PAGES)
       site.clock.nowMs += 2 * DAY
       const again = await site.find('companies', page([4], 1))
@@ -132,7 +135,7 @@ describe('find', () => {
     },
   )
 
-  it('requests what was refused before at once, for free, and shows 2 rows of a list that ended after page 1', async () => {
+  it('sends a refused search again at once, for free, and shows 2 rows of a list that ended after page 1', async () => {
     const site = openSearches()
     const [first, second] = PAGES
     for (let times = 1; times <= 2; times += 1) {
@@ -143,7 +146,7 @@ describe('find', () => {
     expect(begun).toMatchObject({ exitCode: 2, requests: 2, thrown: null })
     expect(begun.document).toMatchObject({ credits: 5, output: null, found: [{}, {}] })
     expect(begun.text).toContain(`not written  ${site.output}`)
-    // The same command goes on: nothing else reads more.
+    // Only the same command reads more.
     expect(begun.text).not.toContain('not read')
     const whole = await site.find('companies', first, second)
     expect(whole).toMatchObject({ exitCode: 0, document: { found: [{}, {}, {}], credits: 10 } })
@@ -170,7 +173,7 @@ describe('find', () => {
     expect(all.text).not.toContain('not read')
   })
 
-  it('compares a list with itself: 0 new and 0 gone if names contain a tab, a semicolon and a #', async () => {
+  it('finds 0 new and 0 gone when it compares a list with itself, even if names contain a tab, a semicolon and a #', async () => {
     const site = openSearches()
     const names = ['Tab\tCo', 'Semi;Colon', '#1 Ltd', ' Blank', 'Plain']
     const items = names.map((name, id) => ({ id, name, network_url: `https://n.example/c/${id}` }))
@@ -220,7 +223,7 @@ describe('a pipeline over a search', () => {
     expect(rows).toHaveLength(3)
     for (const [what, reply] of TWO) {
       site.clock.nowMs += 2 * DAY
-      // What the service refuses is left out, and the run goes on without it.
+      // A refused search is skipped, and the run continues without it.
       expect([0, 5], what).toContain((await site.run(PAGES[0], reply)).exitCode)
       expect(await site.found(), what).toEqual(rows)
     }

@@ -1,4 +1,4 @@
-/** `forget` and `export-person`: what people see, and with what exit code. */
+/** The output and exit codes of `forget` and `export-person`. */
 
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
 import { siteWithPeople, type Person } from './people-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 describe('jobtide forget', () => {
@@ -22,7 +22,7 @@ describe('jobtide forget', () => {
     ['a note behind it', 'per_1\nper_2 # on Monday\n', 'people.txt:2: not a profile_id'],
     ['an invisible character', '\u200bper_1\n', 'people.txt:1: not a profile_id'],
     ['another end of line in between', 'per_1\rper_2\nper_3\n', ': not a profile_id'],
-  ])('refuses a list with %s, and erases nobody', async (_, text, message) => {
+  ])('refuses a list with %s, and erases no one', async (_, text, message) => {
     const site = await openSite({ companies: 1 })
     const list = join(site.folder, 'people.txt')
     writeFileSync(list, text)
@@ -32,7 +32,7 @@ describe('jobtide forget', () => {
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
   })
 
-  it('says what it would erase and changes nothing; with --yes erases and certifies it; then erases events by age', async () => {
+  it('shows what it would erase and changes nothing; with --yes erases and certifies it; then erases events by age', async () => {
     const { site, people } = await siteWithPeople()
     const [one, other] = people as [Person, Person]
     const texts = people.flatMap((person) => [person.profile_id, person.person_full_name])

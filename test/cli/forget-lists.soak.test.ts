@@ -1,4 +1,4 @@
-/** `forget --from`: a list of people, and names that nobody has. */
+/** `forget --from`: a list of people, with names that no one has. */
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

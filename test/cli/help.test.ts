@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
 import { callCli } from '../helpers/run-cli.ts'
 
-it('--help prints the text that the build laid out, which matches the commands', async () => {
+it('--help prints the text that the build wrote, which matches the commands', async () => {
   const { stdout } = await callCli(['--help'])
   expect(stdout).toContain('\n  titles [options] [file]')
   expect(readFileSync(join(packageRoot, 'dist', 'help.txt'), 'utf8')).toBe(stdout)

@@ -1,4 +1,6 @@
-/** Every command over names, titles, fields, messages and paths that try to act on a terminal. Nothing of it gets through. */
+/**
+ * Every command with names, titles, fields, messages and paths that try to control a terminal: none of it gets through.
+ */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +12,7 @@ import { HOSTILE, HOSTILE_ID, obeyedIn } from '../helpers/hostile-text.ts'
 import { done, openSite, pipelineText, type Site } from '../helpers/run-cli.ts'
 
 const PERSON = `p${HOSTILE_ID}`
-// A list takes no name with characters that nobody sees.
+// A list accepts no name with invisible characters.
 const ORGANIZATION = 'o1'
 
 function hostileWorld(events = 3): EventSource {
@@ -26,7 +28,7 @@ function hostileWorld(events = 3): EventSource {
       detection_lag_days: 0,
       title: { current: `${name}${n}`, previous: name, [`t${name}`]: 1 },
       person: {
-        // With control characters it is no id, and the event a reject.
+        // An id with control characters is invalid, and the event becomes a reject.
         profile_id: n === 2 ? `q${HOSTILE}` : PERSON,
         handle: name,
         full_name: name,
@@ -50,14 +52,14 @@ async function look(site: Site, args: readonly string[], how: How) {
   const isCsv = args.includes('csv')
   const options = { isTerminal: how === 'terminal' }
   const result = await site.call([...args, '--log-level', 'trace', ...json], options)
-  // Jobtide redraws the line of a stage and sets colours; the hostile text holds none of these colours.
+  // Jobtide redraws the line of a stage and sets colours; the hostile text contains none of these colours.
   // oxlint-disable-next-line no-control-regex
   const plain = (text: string) => text.replaceAll(/\u001b\[[1239]\d?m/g, '')
   const stderr = result.stderr.replaceAll('\r', '').replaceAll('\u001b[K', '')
   const outputs = isCsv && how === 'pipe' ? [stderr] : [stderr, result.stdout]
   for (const text of outputs.map(plain)) {
     expect(obeyedIn(text), `${args.join(' ')}: ${how}`).toBeNull()
-    // A cell of CSV may have lines of its own.
+    // A CSV cell may contain line breaks.
     if (!isCsv) expect(text).not.toMatch(/^(?:jobtide: forged| {2}→ rm)/m)
   }
   return result
@@ -105,7 +107,7 @@ describe('with hostile names everywhere', () => {
     expect(JSON.stringify(exported)).toContain(JSON.stringify(HOSTILE).slice(1, -1))
   }, 240_000)
 
-  it('neither does a refusal: of SQL, paths, names, lists, or by the service', async () => {
+  it('neither does an error about SQL, paths, names or lists, or from the service', async () => {
     const faults = [{ status: 403, message: HOSTILE, times: 'always' as const }]
     const site = await openSite({ source: hostileWorld(), faults })
     const list = join(site.folder, 'list.csv')

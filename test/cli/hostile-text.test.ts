@@ -1,4 +1,6 @@
-/** Whatever names, paths, messages and hints hold, what people see has no byte that a terminal obeys and no forged line. */
+/**
+ * Whatever names, paths, messages and hints contain, the output has no byte that a terminal obeys and no forged line.
+ */
 
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
@@ -15,7 +17,7 @@ import { rounds } from '../helpers/tier.ts'
 
 const numRuns = rounds('JOBTIDE_TEXTS', 200, 5_000)
 
-/** What an output writes to both streams, as a terminal or as none. */
+/** What an output writes to both streams, with or without a terminal. */
 function written(
   isTTY: boolean,
   json: boolean,
@@ -39,7 +41,7 @@ function written(
 const never = new AbortController().signal
 
 describe('output', () => {
-  it(`contains nothing that a terminal obeys, and fakes no line of a report (${numRuns} random texts)`, () => {
+  it(`contains nothing that a terminal obeys, and forges no line of a report (${numRuns} random texts)`, () => {
     fc.assert(
       fc.property(hostileText, fc.boolean(), fc.boolean(), (text, isTTY, json) => {
         const rows = [{ name: text }]

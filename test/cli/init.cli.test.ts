@@ -19,7 +19,7 @@ const FILES = [
 ]
 
 describe('jobtide init', () => {
-  it('writes 6 files in which `jobtide run nightly` reads the user’s list, readable as the umask says, and overwrites none', async () => {
+  it('writes 6 files with the modes of the umask, overwrites none, and `jobtide run nightly` reads the user’s list', async () => {
     const site = await openSite({ companies: 3 })
     const folder = join(site.folder, 'jobs', 'moves')
     const init = ['init', folder, '--organizations', site.organizations]
@@ -53,7 +53,7 @@ describe('jobtide init', () => {
     ])
   })
 
-  it('says of a CRM list with 1 of 4 rows without an address which line it skips, as do plan, doctor and each run', async () => {
+  it('names the line that it skips in a CRM list with 1 of 4 rows without an address, as do plan, doctor and each run', async () => {
     const site = await openSite({ companies: 3 })
     const [, ...urls] = readFileSync(site.organizations, 'utf8').trim().split('\n')
     const rows = urls.map((row, n) => `Customer ${n},${row}`)
@@ -88,7 +88,7 @@ describe('jobtide init', () => {
     ])
     writeFileSync(join(folder, 'organizations.csv'), 'acme\n')
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
-    // Each setting that is commented out is right when its `#`, and nothing else, is taken away.
+    // Each commented-out setting is valid once its `#` is removed.
     const pipeline = join(folder, 'pipelines', 'nightly.yaml')
     const lines = readFileSync(pipeline, 'utf8').replaceAll(/^( *)#(?! ?[A-Z])(?= *\w+:)/gm, '$1')
     expect(lines).toMatch(/^notify:\n {2}webhook:[^]*\n {2}email:[^]*\n {2}heartbeat:/m)
@@ -97,7 +97,7 @@ describe('jobtide init', () => {
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
   })
 
-  it('writes nothing if the list is not one, or into Jobtide’s own folder', async () => {
+  it('writes nothing if the list is invalid, or if the folder is Jobtide’s own', async () => {
     const folder = join(temporaryFolder(), 'new')
     const wrong = await callCli(['init', folder, '--organizations', '/nowhere.csv'])
     const own = await callCli(['init'], { cwd: packageRoot })
@@ -106,7 +106,7 @@ describe('jobtide init', () => {
   })
 })
 
-/** A new folder for the list of a site, with a `.env` of these lines. */
+/** A new folder with the list of a site and a `.env` of these lines. */
 async function folderWith(site: Site, lines: readonly string[], mode = 0o600) {
   const folder = join(site.folder, 'jobs')
   done(await callCli(['init', folder, '--organizations', site.organizations]))
@@ -152,7 +152,7 @@ describe('a file .env', () => {
     const extract = (more: object = {}) =>
       callCli(['extract', 'nightly'], { cwd: folder, env: { ...env, ...more } })
     const { stderr } = done(await extract())
-    // The key and the file that holds it are one setting.
+    // The key and the file with the key are one setting.
     const keyFile = join(site.folder, 'other.key')
     writeFileSync(keyFile, 'a-key-that-is-not-known\n', { mode: 0o600 })
     const ofFile = await extract({ JOBTIDE_API_KEY_FILE: keyFile })

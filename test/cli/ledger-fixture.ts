@@ -1,4 +1,4 @@
-/** A data directory written record by record, and the commands that show it, called as the command line calls them. */
+/** A data directory written record by record, and the commands that show it. */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder, type OnEnd } from '../helpers/temporary-folder.ts'
 import { aPage, handClock, segment, type PageChoices } from '../load/load-fixture.ts'
 
-/** What a command showed: for people, and for programs as it comes out of JSON. */
+/** The output of a command: text for people, and parsed JSON. */
 export interface Shown {
   readonly exitCode: ExitCode
   readonly text: string
@@ -23,7 +23,7 @@ export interface Shown {
 /** A data directory of a test. */
 export type LedgerSite = ReturnType<typeof ledgerSite>
 
-/** An empty data directory. @param nowMs milliseconds since 1970 UTC @param onEnd as of temporaryFolder */
+/** An empty data directory. @param nowMs milliseconds since 1970 UTC @param onEnd as for temporaryFolder */
 export function ledgerSite(nowMs: number, onEnd?: OnEnd) {
   const folder = temporaryFolder(onEnd)
   const clock = handClock(nowMs)
@@ -35,7 +35,7 @@ export function ledgerSite(nowMs: number, onEnd?: OnEnd) {
     clock,
     /** Adds a segment to the journal. */
     journal: (write: (writer: JournalWriter) => void) => segment(journal, write),
-    /** Brings the warehouse up to date. */
+    /** Loads the journal into the warehouse. */
     async load(): Promise<void> {
       await withWarehouse({ path: warehouse, mode: 'write', threads: 1 }, (open) =>
         load({ warehouse: open, journal }),
@@ -122,7 +122,7 @@ export function sendRequest(
   return requestId
 }
 
-/** Writes a request and the page that it brought. */
+/** Writes a request and its page. */
 export function buyPage(
   writer: JournalWriter,
   events: readonly unknown[],
@@ -133,7 +133,7 @@ export function buyPage(
   writer.write(record, body)
 }
 
-/** Writes that a request failed, perhaps after it was charged. */
+/** Writes a failed request, which may have been charged. */
 export function failRequest(
   writer: JournalWriter,
   at: number,

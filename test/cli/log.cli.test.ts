@@ -3,7 +3,7 @@ import { openSite, done } from '../helpers/run-cli.ts'
 
 type Line = Record<string, unknown>
 
-/** Every line of stderr; throws where one is no JSON. */
+/** Every line of stderr; throws if one is not JSON. */
 function linesOf(stderr: string): Line[] {
   return stderr
     .trimEnd()
@@ -59,7 +59,7 @@ describe('stderr', () => {
     })
   })
 
-  it('without either is text for people, including warnings; an unknown level is refused', async () => {
+  it('without either contains text for people, including warnings; an unknown level is refused', async () => {
     const site = await openSite({
       companies: 1,
       faults: [{ status: 503, headers: { 'Retry-After': '0' }, page: 1 }],

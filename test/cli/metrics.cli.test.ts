@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/support/assets.ts'
 import { parsePrometheus } from '../helpers/prometheus.ts'
 import { openSite, type Site } from '../helpers/run-cli.ts'
 
-/** Metrics, with the labels that stand behind each, in an expression of Prometheus. */
+/** The metrics in a Prometheus expression, each with its labels. */
 function namedIn(expression: string) {
   const found = expression.matchAll(/\b(jobtide_\w+)(?:\{([^}]*)\})?/g)
   return [...found].map(([, name = '', labels = '']) => {
@@ -31,7 +31,7 @@ function expressions(): string[] {
   return [...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)), ...alerts]
 }
 
-/** metrics.prom of the pipeline `test`: a figure by its name and further labels. */
+/** A figure of the pipeline `test` in metrics.prom, by its name and further labels. */
 function measured({ dataDir }: Site) {
   const found = parsePrometheus(readFileSync(join(dataDir, 'metrics.prom'), 'utf8'))
   return (name: string, more = '') =>
@@ -39,7 +39,7 @@ function measured({ dataDir }: Site) {
 }
 
 describe('metrics.prom', () => {
-  it('agrees with the ledger after a run that its budget ended and one with faults, and is private; a sample is not a run', async () => {
+  it('agrees with the ledger after a run that hit its budget and one with faults, and is private; a sample is not a run', async () => {
     const site = await openSite({
       companies: 6,
       pipelineLines: [
@@ -96,7 +96,7 @@ describe('metrics.prom', () => {
     expect(after('organizations_never_read')).toBe(1)
     expect(after('judgement', ',id="last_run_failed"')).toBe(0)
 
-    // The dashboard and the alerts ask for nothing that is not there.
+    // Every metric of the dashboard and the alerts exists.
     const text = readFileSync(join(site.dataDir, 'metrics.prom'), 'utf8')
     const served = parsePrometheus(text)
     for (const { name, labels } of expressions().flatMap(namedIn)) {
@@ -111,7 +111,7 @@ describe('metrics.prom', () => {
     expect(measured(site)('last_success_timestamp_seconds')).toBe(success / 1_000)
     expect(measured(site)('credits_total')).toBe(credits - doubt)
 
-    // The one that was never read costs something, whatever a day of the made-up world brings.
+    // The organisation that was never read costs something, whatever a day of the simulated world brings.
     site.simulator.setFaults([])
     const sample = ['plan', site.pipeline, '--days', 'all', '--sample', '2']
     const sampled = await site.call(sample)

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
 
-/** The figures of a made-up history, as a scraper reads them. */
+/** The figures of a made-up history, as Prometheus scrapes them. */
 function scraped(history: ReturnType<typeof emptyHistory>, exitCode: number | null = null) {
   const freshness = { history, pipelines: [], working: null, judgements: [], nowMs: NOON }
   const root = temporaryFolder()
@@ -47,7 +47,7 @@ describe('metrics', () => {
     expect(refused('last_success_timestamp_seconds')).toBe((NOON - 30 * HOUR) / 1_000)
   })
 
-  it('are valid text whatever a name contains; the parser of these tests refuses 8 invalid texts', () => {
+  it('are valid whatever a name contains; the parser of these tests refuses 8 invalid texts', () => {
     const odd = 'a"b\\c\nd{},= é'
     const metric: Metric = {
       name: 'pages',

@@ -10,7 +10,7 @@ import { startWebhook } from '../helpers/webhook.ts'
 const LINES = ['notify: { webhook: { url: "${HOOK_URL}" }, on: [failure, budget, stale, success] }']
 
 describe('notify', () => {
-  it('reports each run once, a failure with a hint; a message that the webhook refused comes with the next run, and the run keeps its exit code', async () => {
+  it('reports each run once, a failure with a hint; a message that the webhook refused is sent again by the next run, and the run keeps its exit code', async () => {
     const hook = await startWebhook()
     const site = await openSite({ companies: 2, pipelineLines: LINES })
     const env = { HOOK_URL: hook.url }
@@ -38,7 +38,7 @@ describe('notify', () => {
     expect(kinds()).toEqual(['budget', 'success', 'success'])
     expect(new Set(hook.got.map(({ key }) => key)).size).toBe(3)
 
-    // Neither the key nor the address is anywhere.
+    // The key and the address are nowhere.
     expect(leaksOf(KEY, { stderr: budget.stderr }, site.folder)).toEqual([])
     expect(leaksOf('geheim-4711', { stderr: budget.stderr }, site.folder)).toEqual([])
   })
@@ -140,7 +140,7 @@ describe('notify', () => {
     expect(hook.got.map(({ body }) => body['kind'])).toEqual(['failure', 'failure', 'success'])
   })
 
-  it('mails each address once, refused mails with the next run; reports recovery once, and sends a heartbeat only after success', async () => {
+  it('mails each address once, sends refused mails with the next run, reports recovery once, and sends a heartbeat only after success', async () => {
     const hook = await startWebhook()
     let answer: Error | null = new Error('come back later')
     const server = await startMailServer(
@@ -178,7 +178,7 @@ describe('notify', () => {
       'team@example.com Jobtide test: recovered',
     ])
     expect(new Set(server.mails.map(({ id }) => id)).size).toBe(2)
-    // Three attempts and the one of the run after; the webhook was told of no trouble, and so of none that is over.
+    // Three attempts, and one by the next run. The webhook received no failure, and so no recovery.
     expect([hook.beats, hook.got]).toEqual([4, []])
     for (const secret of ['geheim-4711', 'anna@example.com']) {
       const outputs = { stderr: budget.stderr + good.stderr }
@@ -219,7 +219,6 @@ describe('notify', () => {
     const mail = await digest('email')
     expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
     expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the period before\)/)
-    // The same window and list.
     const more = ['--days', '365', '--organizations', site.organizations]
     expect(done(await site.call(['digest', ...more])).stdout).toMatch(
       new RegExp(`^more +jobtide report ${more.join(' ')}$`, 'm'),

@@ -1,4 +1,4 @@
-/** Under a schedule that runs each minute: what it tells of a pipeline whose files come and go. */
+/** What a schedule that runs each minute reports about a pipeline whose files come and go. */
 
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,13 +26,13 @@ describe('schedule', () => {
     const schedule = site.start(['schedule', site.pipeline], { env })
     await pause(5_000)
     renameSync(list, `${list}.away`)
-    // The minute that comes next is due.
+    // The next minute is due.
     const until = async (kind: string) => {
       while (!hook.got.some(({ body }) => body['kind'] === kind)) await pause(200)
     }
     await until('failure')
     renameSync(`${list}.away`, list)
-    // It reads the files again after ten minutes.
+    // The schedule reads the files again after ten minutes.
     await until('recovered')
     schedule.process.kill('SIGTERM')
     const { stderr } = await schedule.ended

@@ -15,7 +15,7 @@ useFaultyDisk()
 
 const NOW = Date.UTC(2026, 10, 24)
 
-/** The state of a pipeline with a webhook, and how it is notified. */
+/** A pipeline with a webhook, and its notifications. */
 async function aPipeline() {
   const hook = await startWebhook()
   const site = ledgerSite(NOW)
@@ -45,7 +45,7 @@ it('sends two messages once each in 3 attempts on a full disk, and never again o
   expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
   disk.heal()
   await look()
-  // What is recorded now is no longer remembered by the process, as in another one.
+  // From here on the process no longer remembers what it recorded, as if it were another one.
   await look()
   expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
 })
@@ -61,7 +61,7 @@ it('says when a pipeline that was due and could not run is tried again', async (
   expect(hook.got.map(({ body }) => body)).toMatchObject([
     {
       text: 'nightly was due and could not run: no list',
-      // As often as a schedule reads its files.
+      // The interval at which a schedule reads its files.
       hint: expect.stringContaining('`jobtide schedule` runs it within ten minutes') as string,
     },
   ])

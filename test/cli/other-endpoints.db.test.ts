@@ -1,6 +1,6 @@
 /**
- * Pipelines over other endpoints whose service does not always answer well: over HTTP, into a real warehouse, day after day. What
- * cases of models prove as well is skipped outside `npm run test:soak`.
+ * Pipelines over other endpoints whose service sometimes fails: over HTTP, into a real warehouse, day after day. Tests
+ * that repeat cases of models are skipped outside `npm run test:soak`.
  */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -9,18 +9,18 @@ import { onTestsFinished } from '../helpers/temporary-folder.ts'
 import { IS_SOAK } from '../helpers/tier.ts'
 import { openServed, type Reply, type ServedRequest } from './service-fixture.ts'
 
-// A dozen runs one after another.
+// A dozen complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 let replyTo: (request: ServedRequest) => Reply
 let shared: Awaited<ReturnType<typeof openServed>>
-// One data directory for all tests, because the first build takes longest: each asks for things of its own.
+// One data directory for all tests, because the first build takes longest. Each test asks for its own items.
 const onEnd = onTestsFinished()
 beforeAll(async () => {
   shared = await openServed((request) => replyTo(request), onEnd)
 })
 
-/** The data directory, with a service that answers like this. */
+/** The data directory with a service that answers as `replyTo` says. */
 function served(reply: typeof replyTo) {
   replyTo = reply
   shared.requests()
@@ -132,7 +132,7 @@ describe('a pipeline over job postings', () => {
       await site.run(...lines)
       for (const id of ['301', '302']) gone.add(id)
       site.clock.nowMs += 7 * DAY
-      // What was found before may be gone: the list is right.
+      // A company found before may be gone: the new list counts.
       expect(await site.run(...lines)).toMatchObject({ exitCode: 0, thrown: null })
       expect(await states()).toEqual([
         { job_id: '301', state: 'CLOSED', is_gone: true },
@@ -150,7 +150,7 @@ describe('a pipeline over job postings', () => {
 })
 
 describe('a pipeline without for_each', () => {
-  it('names its request like one with for_each: 1 page of a company, 2 profiles of a signal', async () => {
+  it('names its request as one with for_each does: 1 page of a company, 2 profiles of a signal', async () => {
     const site = served(({ path, body }) =>
       path.endsWith('/company')
         ? [200, { message: { company_name: 'Acme' }, credit_used: 1 }]

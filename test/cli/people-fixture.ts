@@ -1,4 +1,4 @@
-/** A site whose people are to be forgotten. */
+/** A site for tests of `forget`. */
 
 import { expect } from 'vitest'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
@@ -8,7 +8,7 @@ export interface Person {
   person_full_name: string
 }
 
-/** A site after a run, and two people of it whose names nobody else has. */
+/** A site after a run, and two of its people with unique names. */
 export async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
   const site = await openSite({ companies: 2 })
   done(await site.call(['run', site.pipeline]))

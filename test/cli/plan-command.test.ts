@@ -12,7 +12,7 @@ import { ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 2)
 
-/** What `plan` says in this data directory, with a pipeline over organisations org_0, org_1 … */
+/** The output of `plan` in this data directory, for a pipeline over org_0, org_1 … */
 function plan(
   site: LedgerSite,
   organizations: number,
@@ -24,7 +24,10 @@ function plan(
   return site.show((context) => planCommand(context, pipeline, options))
 }
 
-/** Where these organisations were read for a year, up to a day ago; the even ones with 73 events each. */
+/**
+ * A data directory in which these organisations were read for a year, up to a day ago; the even ones have 73 events
+ * each.
+ */
 async function afterAYear(organizations: number): Promise<LedgerSite> {
   const site = ledgerSite(NOW)
   const at = NOW - DAY
@@ -84,7 +87,7 @@ describe('plan', () => {
     expect(document['skipped_lines']).toEqual([{ list: 'nightly.csv', count: 12, lines }])
   })
 
-  it('of 2 URLs next to 49 ids, in two batches, says when a company named both ways is bought once; of one batch says nothing', async () => {
+  it('of 2 URLs and 49 ids, in two batches, says when a company named both ways is bought once; for one batch it does not', async () => {
     const shown = (count: number) => {
       const site = ledgerSite(NOW)
       const urls = ['https://network.example/company/a', 'https://network.example/company/b']
@@ -98,7 +101,7 @@ describe('plan', () => {
     for (const ids of [48, 0]) expect((await shown(ids)).text).not.toContain('by URL')
   })
 
-  it('of a list that was read puts the 50 silent organisations into their own batch', async () => {
+  it('of a known list puts the 50 organisations without events into their own batch', async () => {
     const { text, document } = await plan(await afterAYear(100), 100)
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
     expect(document['windows']).toMatchObject([{ days_ago: 2, organizations: 100, batches: 2 }])
@@ -107,7 +110,7 @@ describe('plan', () => {
     expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
   })
 
-  it('of a killed run counts the bought pages, and forecasts only the rest', async () => {
+  it('of a killed run counts its bought pages, and forecasts only the rest', async () => {
     const site = ledgerSite(NOW)
     const { document: before } = await plan(site, 120)
     expect(before['open_run']).toBeNull()
@@ -142,7 +145,7 @@ describe('plan', () => {
     expect(text).toContain(`run ${RUN} is open: the next run reads 4 batches of it on;`)
     expect(text).toMatch(/^ {2}2 pages of them are bought\. All figures are of what is left$/m)
 
-    // A batch of 3 pages that is read to its end says how many the others have.
+    // A finished batch of 3 pages shows how many the others have.
     await write({ page: 1, batch: 1 }, { page: 2, batch: 1 }, { page: 3, batch: 1, hasMore: false })
     const known = await plan(site, 120)
     expect(known.document).toMatchObject({
@@ -158,7 +161,7 @@ describe('plan', () => {
     expect(known.document).toMatchObject({ expected_credits: credits, credits_range: null })
   })
 
-  it('says what is left of the month after 10 of 100 credits, and which limit may not be enough', async () => {
+  it('shows what is left of the month after 10 of 100 credits, and which limit may be too low', async () => {
     const site = await afterAYear(100)
     const { text, document } = await plan(site, 100, {}, '{credits_per_month: 100}')
     expect(text).toMatch(/^this month +90 of 100 credits left$/m)

@@ -6,7 +6,7 @@ import { redraws } from '../../src/config.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 
-/** What a display writes, on a terminal of `columns` columns or on none; a second passes with each step. */
+/** What a display writes, on a terminal of `columns` columns or without one; each step takes a second. */
 function written(
   columns: number | null,
   work: (display: ProgressDisplay, write: (text: string) => void) => void,
@@ -49,7 +49,7 @@ const publish = (phase: 'export' | 'upload', done: number): RunProgress => ({
 })
 
 describe('progress on a terminal', () => {
-  it('is one lasting bar for each stage, and a log line appears above the bar that it interrupts', () => {
+  it('is one bar for each stage that stays, and a log line appears above the bar that it interrupts', () => {
     const lines = written(80, (display, write) => {
       display.show(load(500, 1_000))
       display.makeRoom()
@@ -90,6 +90,16 @@ describe('progress of a stage', () => {
 })
 
 describe('progress', () => {
+  it('of a stage that fails is said without a terminal as well', () => {
+    const pages = { pages: 2, events: 100, credits: 20, projection: null } as const
+    const some = { stage: 'extract', fraction: 0.4, batchesDone: 0, batches: 1, ...pages } as const
+    const steps = (display: ProgressDisplay) => {
+      display.show(some as CommandProgress)
+      display.giveUp()
+    }
+    expect(written(null, steps)).toEqual(['extract   40%  2 pages, 100 events, 20 credits'])
+  })
+
   it('of a load of 25 s is a line each 10 s and one at the end', () => {
     const steps = Array.from({ length: 26 }, (_, second) => load(second * 100, 2_500))
     expect(linesOf(steps)).toEqual([

@@ -1,4 +1,7 @@
-/** `query`: what it prints, for readers that stop or stall, for people who stop it, and while another process writes. */
+/**
+ * `query`: what it prints, also for readers that stop or stall, when it is interrupted, and while another process
+ * writes.
+ */
 
 import { chmodSync, existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
@@ -18,13 +21,13 @@ import { insertEvents } from '../helpers/warehouse.ts'
 
 const ENDLESS = 'select * from range(100000000000)'
 const SILENT = 'select sum(a.range * b.range % 7) from range(1000000) as a, range(1000000) as b'
-// One call of one function over one list: the engine does not look for an interrupt inside of it.
+// One function call over one list, in which the engine checks for no interrupt.
 const DEAF =
   'select len(list_sort(list_transform(range(30000000), lambda x: hash(x)))) from range(3)'
 
 let empty: Buffer | null = null
 
-/** A data directory with a warehouse and nothing in it; the first one is made, the others are copies. */
+/** A data directory with an empty warehouse: a copy of the first one that was made. */
 async function emptyWarehouse(): Promise<string> {
   const { root, warehouse } = dataDirectory(temporaryFolder())
   if (empty !== null) writeFileSync(warehouse, empty)
@@ -38,7 +41,7 @@ async function query(args: readonly string[], root?: string) {
   return callCli(['query', ...args, '--data-dir', root ?? (await emptyWarehouse())])
 }
 
-/** Starts `query` in a process of its own, on an empty warehouse. */
+/** Starts `query` in its own process, on an empty warehouse. */
 async function start(args: readonly string[], env = {}): Promise<RunningCli> {
   return startCli(['query', ...args, '--data-dir', await emptyWarehouse()], { env })
 }
@@ -48,7 +51,7 @@ describe('query', () => {
     timestamptz '2026-01-02 03:04:05Z' as at, date '2026-01-02' as day, 1.50::decimal(9,2) as d,
     9007199254740993::bigint as big, [1, 2] as list`
 
-  it('reads the attached files and no other, changes none, and says which cannot be read', async () => {
+  it('reads only the attached files, changes none, and names those that cannot be read', async () => {
     const root = await emptyWarehouse()
     const csv = join(root, 'watch list.csv')
     writeFileSync(csv, 'organization_id,owner\norg_1,Kim\norg_2,Lee\n')
@@ -77,7 +80,7 @@ describe('query', () => {
     }
   })
 
-  it('reads an attached CSV file as lists are read: ids as text, in 3 encodings, cells trimmed', async () => {
+  it('reads an attached CSV file in the same way as a list: ids as text, in 3 encodings, cells trimmed', async () => {
     const root = await emptyWarehouse()
     const rows = [
       'id;account;since;amount;note',
@@ -147,7 +150,7 @@ describe('query', () => {
     expect((await query([sql, '--json'], root)).stdout).toBe(stdout)
   })
 
-  it('refuses everything but reading, says if there is no SQL, and names the tables only if one is not found', async () => {
+  it('refuses everything but reading, reports missing SQL, and names the tables only if one is not found', async () => {
     const root = await emptyWarehouse()
     const before = readdirSync(root)
     for (const statement of [
@@ -190,7 +193,7 @@ describe('query', () => {
       ['/* a */ explain /* b */ analyze create temp table t as select 7', 'it does not read'],
       ['create temp table t as select 7', 'it does not read'],
     ]) {
-      // In a process of its own: the engine ended it with SIGABRT.
+      // In its own process, because the engine once ended it with SIGABRT.
       const { exitCode, stdout, stderr } = await (statement?.startsWith(log) === true
         ? runCli(['query', statement, '--data-dir', root])
         : query([statement ?? ''], root))
@@ -216,7 +219,7 @@ describe('query', () => {
     expect((await query([pivoted], root)).stdout).toMatch(/^0 +1\n1 +1\n/)
   })
 
-  it('with --json prints one broken document without a second one if it fails late, or the error alone', async () => {
+  it('with --json prints one incomplete document if it fails late, else the error alone, and never two documents', async () => {
     const late = `select case when range > 900000 then error('boom') else 1 end as a from range(1000000)`
     const broken = await query([late, '--json'])
     expect(broken.exitCode).toBe(2)
@@ -298,7 +301,8 @@ describe('query that is stopped', () => {
   it.each([
     ['while it counts and has no row yet', SILENT, 'SIGINT', 130, 2_000],
     ['while nobody reads its rows', ENDLESS, 'SIGTERM', 143, 2_000],
-    // It ends by the signal itself.
+    ['when its terminal closes', ENDLESS, 'SIGHUP', 129, 2_000],
+    // The signal ends it.
     ['inside of a function that the engine does not leave', DEAF, 'SIGINT', null, 3_000],
   ] as const)('%s ends at once, and leaves no file', async (_, sql, signal, exitCode, withinMs) => {
     const root = await emptyWarehouse()
@@ -326,7 +330,7 @@ describe('query while another process writes the warehouse', () => {
   const NOTES = 'select answer, 9007199254740993::bigint as big from notes'
   const JSON_OF = (answer: number) => `[{"answer":${answer},"big":"9007199254740993"}]\n`
 
-  /** A warehouse that was copied 3 hours after its last change, when `answer` was 1, and says 2 by now. */
+  /** A warehouse in which `answer` is 2 now, and a copy made 3 hours after its last change, with `answer` 1. */
   async function copiedThenChanged(): Promise<DataDirectory> {
     const directory = dataDirectory(temporaryFolder())
     const write = (sql: string) =>
@@ -349,7 +353,7 @@ describe('query while another process writes the warehouse', () => {
   const ask = ({ root }: DataDirectory, ...args: string[]) =>
     runCli(['query', ...args, '--data-dir', root])
 
-  /** Makes the copy unreadable, and leaves its size and time as they are. */
+  /** Makes the copy unreadable without changing its size and time. */
   function spoil({ root }: DataDirectory): void {
     const path = join(root, 'analyst.duckdb')
     const { size, mtimeMs } = statSync(path)
@@ -361,7 +365,7 @@ describe('query while another process writes the warehouse', () => {
     expect(statSync(path).size).toBe(size)
   }
 
-  it('reads the copy, says its age on stderr, and prints the same JSON; also between the stages of a run', async () => {
+  it('reads the copy, prints its age to stderr, and prints the same JSON; also between the stages of a run', async () => {
     const directory = await copiedThenChanged()
     const free = await ask(directory, NOTES, '--json')
     expect([free.exitCode, free.stdout, free.stderr]).toEqual([0, JSON_OF(2), ''])

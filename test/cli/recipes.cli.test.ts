@@ -1,6 +1,6 @@
 /**
- * Questions on a made-up world: every recipe answers, and says what is wrong with its parameters; tables are read as known on a day,
- * by `query`, and by another program with the file that a build writes.
+ * Recipes on a simulated world: each answers, and reports wrong parameters. Tables are read as known on a day, by
+ * `query` and by another program with the file that a build writes.
  */
 
 import { readFileSync, statSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { onTestsFinished } from '../helpers/temporary-folder.ts'
 
-// The made-up world has no founders, and small companies have no layoffs.
+// The simulated world has no founders, and small companies have no layoffs.
 const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts', 'watch_misses'])
 
 // One run for both tests: its build takes longest.

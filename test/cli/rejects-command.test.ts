@@ -23,7 +23,7 @@ describe('rejects', () => {
   const later = { ...wireEvent(), detected_at: 'later,\n"still" later' }
   const nobody = { ...wireEvent(), person: null }
 
-  it('counts reasons without what was sent, and shows the newest events with place and reason', async () => {
+  it('counts reasons without the values sent, and shows the newest events with position and reason', async () => {
     const site = await siteWith([late, wireEvent(), later], [nobody])
     const { text, document } = await show(site, 2)
     const lines = text.split('\n')
@@ -32,10 +32,10 @@ describe('rejects', () => {
       '',
       'events  last (UTC)        reason',
       '     2  2026-03-01 00:00  detected_at: expected an ISO 8601 instant',
-      '     1  2026-03-01 00:01  person: Invalid input: expected object, received null',
+      '     1  2026-03-01 00:01  person: expected keys and values',
     ])
     expect(lines[6]).toMatch(/^received \(UTC\) +batch\/page\/place +reason +event$/)
-    expect(lines[7]).toMatch(/^2026-03-01 00:01 +0001\/2\/1 +person: Inval/)
+    expect(lines[7]).toMatch(/^2026-03-01 00:01 +0001\/2\/1 +person: expec/)
     expect(lines[8]).toMatch(/^2026-03-01 00:00 +0001\/1\/1 +detected_at: /)
     expect(lines.slice(9)).toEqual([
       '(the newest 2 of 3; more with --limit)',

@@ -61,7 +61,7 @@ describe('a report', () => {
     expect(reportText({ title: '0 results', sections: [[false], []] }, 80)).toBe('0 results')
   })
 
-  it('has its values and all rows of its tables for programs', () => {
+  it('contains its values and all rows of its tables as JSON', () => {
     expect(reportDocument(report)).toEqual({ schema_version: 2, count: 3, rows })
   })
 })

@@ -11,7 +11,7 @@ async function until(holds: () => boolean, about: () => string): Promise<void> {
 }
 
 describe('schedule', () => {
-  it('resumes a stopped run, stops it cleanly on SIGTERM and exits with 0; started again it finishes the run, and its health becomes 200', async () => {
+  it('resumes a stopped run, stops it cleanly on SIGTERM and exits with 0; when started again, finishes it and reports health 200', async () => {
     const slow = [{ slow: { delay_ms: 250 }, times: 'always' as const }]
     const site = await openSite({ companies: 4, faults: slow })
     appendFileSync(site.pipeline, 'schedule: "15 2 * * *"\n')
@@ -104,7 +104,7 @@ describe('schedule', () => {
     }
   })
 
-  it('warns about a pipeline whose list is missing, without saying that none has a schedule', async () => {
+  it('warns about a pipeline whose list is missing, but not that there is no schedule', async () => {
     const site = await openSite({ companies: 1 })
     const other = join(site.folder, 'other.yaml')
     const scheduled = `${readFileSync(site.pipeline, 'utf8')}schedule: "15 2 * * *"\n`
@@ -136,5 +136,10 @@ describe('schedule', () => {
     const site = await openSite({ companies: 1 })
     const { exitCode, stderr } = await site.call(['schedule'])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/no pipeline has a schedule/)])
+    mkdirSync(join(site.folder, 'pipelines'))
+    renameSync(site.pipeline, join(site.folder, 'pipelines', 'test.yaml'))
+    const mistyped = await site.call(['schedule', 'tes'])
+    expect(mistyped.exitCode).toBe(2)
+    expect(mistyped.stderr).toContain('there is no pipeline "tes"\n  → Did you mean test? ')
   })
 })

@@ -1,6 +1,6 @@
 /**
- * `jobtide schema` against what commands print, read by a validator that is not ours. That no command prints a key that is
- * not declared, test/helpers/run-cli.ts sees, in every test that asks for --json.
+ * Compares `jobtide schema` with what commands print, using a validator that is not ours. In every test with --json,
+ * test/helpers/run-cli.ts checks that no command prints an undeclared key.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js'

@@ -1,4 +1,7 @@
-/** A data directory, and a service over HTTP that answers each request as a test says, on a clock whose hours pass at once. */
+/**
+ * A data directory, and a service over HTTP that answers each request as a test says, on a clock where hours pass
+ * instantly.
+ */
 
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -17,20 +20,20 @@ import { START } from '../load/load-fixture.ts'
 import type { OnEnd } from '../helpers/temporary-folder.ts'
 import { ledgerSite } from './ledger-fixture.ts'
 
-/** What the service says to a request. */
+/** The answer of the service to a request. */
 export type Reply = readonly [
   status: number,
   body: unknown,
   headers?: Readonly<Record<string, string>>,
 ]
 
-/** A request: its path, and what it asks for. */
+/** A request: its path and its body. */
 export interface ServedRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Opens both. @param replyTo how the service answers @param onEnd as of temporaryFolder */
+/** Opens both. @param replyTo how the service answers @param onEnd as for temporaryFolder */
 export async function openService(
   replyTo: (request: ServedRequest) => Reply,
   onEnd: OnEnd = onTestFinished,
@@ -63,7 +66,7 @@ export async function openService(
     site,
     /** Requests since the last call. */
     requests: () => asked.splice(0),
-    /** Runs a command. What ends it is in `thrown`. */
+    /** Runs a command. Its error, if any, is in `thrown`. */
     ask: async (command: Parameters<typeof site.show>[0]) => {
       const shown = await site.show(command, environment).catch((error: unknown) => {
         if (error instanceof JobtideError) return error

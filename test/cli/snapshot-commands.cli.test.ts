@@ -1,4 +1,4 @@
-/** `snapshots`, `verify` and `restore`: what people and programs are told of what was published. */
+/** `snapshots`, `verify` and `restore`: what they report about published snapshots. */
 
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 const pipeline = 'nightly'
 
 describe('snapshots', () => {
-  /** A data directory whose pipeline publishes to `snapshots` in it, and what the command says there. */
+  /** A data directory that publishes to its folder `snapshots`, and what the command prints there. */
   function aSite(lines: readonly string[] = ['snapshot: {to: snapshots}']) {
     const site = ledgerSite(START)
     const named = site.pipeline('nightly', ['org_1'], lines)
@@ -102,7 +102,7 @@ describe('verify', () => {
   const verify = (url: string, site = ledgerSite(START)) =>
     site.show((context) => verifyCommand(context, url, { pipeline }))
 
-  it('exits with 0 and says how much was proved, or with 6 and the whole key of each finding', async () => {
+  it('exits with 0 and says how much was proved, or with 6 and the full key of each finding', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id } = await lake.manifest()
     const good = await verify(lake.root)
@@ -148,7 +148,7 @@ describe('verify', () => {
     })
   })
 
-  it('proves the snapshot even if the journal here has a loss: exit 9, or 6 if the snapshot has findings', async () => {
+  it('proves the snapshot even if the journal has a loss: exit 9, or 6 if the snapshot has findings', async () => {
     const lake = await publishedLake()
     const site = ledgerSite(START)
     await site.journal((writer) => sendRequest(writer, START))
@@ -176,7 +176,7 @@ describe('verify', () => {
 })
 
 describe('restore', () => {
-  it('creates the warehouse of the data directory, says what it lacks, and replaces none', async () => {
+  it('creates the warehouse of the data directory, says what is missing in it, and never replaces one', async () => {
     const lake = await publishedLake()
     const restore = (site: ReturnType<typeof ledgerSite>, url: string) =>
       site.show((context) => restoreCommand(context, url, { pipeline }))

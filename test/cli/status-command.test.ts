@@ -7,7 +7,7 @@ import { DAY, HOUR } from '../../src/support/units.ts'
 import { START, aBatch, finishBatch, startRun } from '../load/load-fixture.ts'
 import { ledgerSite } from './ledger-fixture.ts'
 
-/** A data directory that is the current folder, too, until the test ends. */
+/** A data directory that is also the current folder until the test ends. */
 function siteHere(nowMs: number) {
   const site = ledgerSite(nowMs)
   const back = process.cwd()
@@ -77,7 +77,7 @@ describe('status', () => {
     ])
   })
 
-  it('judges the pipelines that it is asked about, by their schedule and by an age, and says what to do', async () => {
+  it('judges the given pipelines by their schedule and by an age, and says what to do', async () => {
     const site = siteHere(START + 9 * HOUR)
     const batch = aBatch({ organizations: [{ by: 'id', value: 'org_1' }] })
     const at = START - 2 * DAY
@@ -121,7 +121,7 @@ describe('status', () => {
         },
       ],
     })
-    // No file with a schedule is in reach, and no age was asked for.
+    // There is no file with a schedule, and no age was given.
     expect(await show([])).toMatchObject({ exitCode: 0, document: { fresh: true, judgements: [] } })
     expect(await show([], { maxAge: 26 * HOUR })).toMatchObject({ exitCode: 10 })
     expect(await show([], { maxAge: 60 * HOUR })).toMatchObject({ exitCode: 0 })

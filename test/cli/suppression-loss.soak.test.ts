@@ -1,4 +1,4 @@
-/** A lost suppression list on the command line: exit 9, and nobody comes back. */
+/** A lost suppression list on the command line: exit 9, and no erased person comes back. */
 
 import { createHash } from 'node:crypto'
 import {
@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { done, openSite } from '../helpers/run-cli.ts'
 
-it('load, replay, run and restore end with 9 when the suppression list is lost, buy nothing, and leave the warehouse as it is', async () => {
+it('load, replay, run and restore exit with 9 if the suppression list is lost, buy nothing, and leave the warehouse unchanged', async () => {
   const site = await openSite({ companies: 2, events: 60 })
   expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
   const [person] = await site.query<{ id: string }>('select min(profile_id) as id from people')
@@ -39,7 +39,7 @@ it('load, replay, run and restore end with 9 when the suppression list is lost, 
     expect(state()).toEqual(before)
   }
 
-  // A restore asks the journal and the list of the data directory that it restores into.
+  // A restore checks the journal and the list of the data directory that it restores into.
   renameSync(warehouse, `${warehouse}.aside`)
   const restore = await site.call(['restore', snapshots])
   expect(restore.exitCode, restore.stderr).toBe(9)

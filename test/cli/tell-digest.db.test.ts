@@ -1,4 +1,4 @@
-/** Each change of the warehouse is told once, at whatever step the delivery was killed. */
+/** Each change in the warehouse is sent once, whatever step of the delivery is killed. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -28,7 +28,7 @@ interface Body {
   readonly hint: string | null
 }
 
-/** A webhook that drops what it has under its key; `posts` counts all. */
+/** A webhook that drops repeated keys; `posts` counts all messages. */
 async function startReceiver() {
   const receiver = { bodies: new Map<string, Body>(), posts: 0, url: '' }
   const server = createServer((request, response) => {
@@ -50,7 +50,7 @@ const NIGHTS = 6
 
 let directory: ReturnType<typeof dataDirectory>
 let context: Context
-// One build for all tests: each has an organisation of its own.
+// One build for all tests; each test has its own organisation.
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-digest-'))
   directory = dataDirectory(folder)
@@ -70,7 +70,7 @@ beforeAll(async () => {
 const inWarehouse = <T>(work: (warehouse: Warehouse) => Promise<T>) =>
   withWarehouse({ path: directory.warehouse, mode: 'write' }, work)
 
-/** What a build added of night `night`. */
+/** Adds the changes of night `night` and builds. */
 const show = (night: number) =>
   inWarehouse(async (warehouse) => {
     for (const table of TABLES) {
@@ -79,7 +79,7 @@ const show = (night: number) =>
     }
   })
 
-/** Who joined, left and rose at org_1 by the tables, as `change event_key`. */
+/** The joiners, leavers and promotions of org_1 in the tables, as `change event_key`. */
 const changesInTables = () =>
   inWarehouse(async (warehouse) => {
     const rows = await warehouse.all<{ name: string }>(
@@ -100,7 +100,10 @@ const joined = (person: string, more: Partial<GivenEvent> = {}): GivenEvent => (
   ...more,
 })
 
-/** Each night somebody joins, one is found who joined years ago, one rises, and one of the night before leaves. */
+/**
+ * Each night one person joins, another is found to have joined years ago, one is promoted, and one of the previous
+ * night leaves.
+ */
 function sixNights(): GivenEvent[] {
   return Array.from({ length: NIGHTS }, (_, at) => {
     const night = at + 1
@@ -152,7 +155,7 @@ const jobOver = (value: string) => ({
 const KILLED = new Error('killed')
 type Step = 'begin' | 'send' | 'sent'
 
-/** A destination and a ledger that end as a kill does, before or after a step. */
+/** A destination and a ledger that stop as if killed, before or after a step. */
 async function killedAt(
   step: Step,
   when: 'before' | 'after',
@@ -216,7 +219,7 @@ describe('a digest', () => {
       new Set(['joined', 'left', 'rose']),
     )
     expect(toldBy(receiver)).toEqual(tables)
-    // Some were sent twice, and told once.
+    // Some were sent twice, but each was accepted once.
     expect(posts).toBeGreaterThan(receiver.bodies.size)
     expect(receiver.posts).toBe(posts)
   })
@@ -266,7 +269,7 @@ describe('a digest', () => {
     await tellAll(`${receiver.url}another`, job)
     const told = toldBy(receiver)
     expect(told).toEqual([expect.stringContaining('kept'), expect.stringContaining('kept')])
-    // What it keeps names no person.
+    // The kept state names no person.
     const [destination] = destinationsOf(context, notifying(receiver.url))
     expect(openTold(destination?.folder ?? '').told()).toMatch(/^[\da-f]{16} [\da-f]{16}$/)
   })

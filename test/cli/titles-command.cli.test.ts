@@ -1,4 +1,4 @@
-/** `titles`: lists as people keep them in, one row for each out, as CSV or JSON. */
+/** `titles`: reads lists in the formats people have, and prints one row for each title as CSV or JSON. */
 
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -40,7 +40,10 @@ describe('a list of titles', () => {
     ['\n \n', 'list: there is no title in it'],
     ['title\n', 'list: there is no title in it'],
     ['id,title\n1,VP, Sales\n', 'list:2: 3 cells, but the first line names 2 columns'],
-    ['id,title\n1,"VP\n', 'list: not a list of rows: Quote Not Closed'],
+    [
+      'id,title\n1,"VP\n',
+      'not a list of rows: a quote before this line is opened and never closed',
+    ],
   ])('%j is refused: %s', (text, message) => {
     expect(() => parseTitles(Buffer.from(text), 'list')).toThrow(message)
   })
@@ -105,17 +108,17 @@ describe('jobtide titles', () => {
     expect(result.stderr).toMatch(/^titles +100% {2}20,000 titles in /m)
   })
 
-  it('ends with 130 at Ctrl-C while it waits for standard input', async () => {
+  it('exits with 130 at Ctrl-C while it waits for standard input', async () => {
     const child = spawn(process.execPath, [CLI, 'titles'], { stdio: ['pipe', 'pipe', 'pipe'] })
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-    // More than a pipe holds: it is all written when the command reads.
+    // More than a pipe holds: all of it is written once the command reads.
     await new Promise((resolve) => child.stdin.write('CEO\n'.repeat(100_000), resolve))
     child.kill('SIGINT')
     expect(await ended).toBe(130)
   })
 
   it.skipIf(!existsSync('/dev/full'))(
-    'ends with 9 when its output cannot be written (skipped without /dev/full)',
+    'exits with 9 if its output cannot be written (skipped without /dev/full)',
     () => {
       const full = openSync('/dev/full', 'w')
       const { status, stderr } = spawnSync(process.execPath, [CLI, 'titles'], {
@@ -143,7 +146,7 @@ describe('jobtide titles', () => {
     ])
   })
 
-  it('ends with 2 and says what to do about a missing file and an unknown ladder', async () => {
+  it('exits with 2 and says what to do about a missing file and an unknown ladder', async () => {
     const missing = await callCli(['titles', 'no-such-file.csv'])
     const ladder = await callCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])
     expect([missing.exitCode, ladder.exitCode]).toEqual([2, 2])

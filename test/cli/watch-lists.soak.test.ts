@@ -27,7 +27,7 @@ const hitsOf = (site: Site) =>
 const write = (site: Site, name: string, text: string) =>
   writeFileSync(join(site.folder, name), text)
 
-/** A site that was run once, and two people of it whose page and name nobody else has. */
+/** A site after one run, and two of its people with unique pages and names. */
 async function siteWithPeople() {
   const site = await openSite({ companies: 3, events: 400 })
   done(await site.call(['run', site.pipeline]))
@@ -89,7 +89,7 @@ describe('watch', () => {
     expect(await hitsOf(site)).toEqual(leavers)
   }, 120_000)
 
-  it('ends with 2 and sends nothing where a list is wrong', async () => {
+  it('exits with 2 and sends nothing if a list is wrong', async () => {
     const site = await openSite()
     write(site, 'test.yaml', pipelineText(['watch: [{ name: a, people: people.csv }]']))
     const missing = await site.call(['run', site.pipeline])
@@ -117,7 +117,7 @@ describe('forget', () => {
 
     done(await site.call(['forget', ada.profile_id, '--yes']))
     expect(await entries()).toEqual([{ listed_as: bob.name }])
-    // The user's own files name her still: an id is known to be erased, anything else hits nobody.
+    // The user's own files still name her: her id is known to be erased, and anything else matches no one.
     done(await site.call(['run', site.pipeline]))
     const ids = (await entries()).map(({ listed_as: text }) => text)
     expect(ids).not.toContain(ada.profile_id)

@@ -1,4 +1,4 @@
-/** A list that is not the user's own, or that names no organisation the service knows, does not end green. */
+/** A run does not succeed with a list that is not the user's own, or in which the service knows no organisation. */
 
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,17 +22,14 @@ describe('a pipeline or list that ships with Jobtide', () => {
     ['plan', 'nightly'],
     ['plan', 'nightly', '--sample', '2'],
     ['run', 'weekly', '--organizations', 'mine.csv'],
-  ])(
-    'is refused by `%s %s` at an address that is not on this machine: exit 2, and how to begin',
-    async (...args) => {
-      const folder = temporaryFolder()
-      writeFileSync(join(folder, 'mine.csv'), 'org_1')
-      const result = await inEmptyFolder(args.filter(Boolean), 'https://api.example.com', folder)
-      expect([result.exitCode, result.stdout]).toEqual([2, ''])
-      expect(result.stderr).toContain("is Jobtide's own example, for the organisations of the")
-      expect(result.stderr).toContain('→ Run `jobtide init`: ')
-    },
-  )
+  ])('is refused by `%s %s` for a service elsewhere: exit 2, and how to begin', async (...args) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'mine.csv'), 'org_1')
+    const result = await inEmptyFolder(args.filter(Boolean), 'https://api.example.com', folder)
+    expect([result.exitCode, result.stdout]).toEqual([2, ''])
+    expect(result.stderr).toContain("is Jobtide's own example, for the organisations of the")
+    expect(result.stderr).toContain('→ Run `jobtide init`: ')
+  })
 
   it('is accepted by the simulator, by a plan without an address, and anywhere as a copy in the user’s folder', async () => {
     const folder = temporaryFolder()
@@ -60,7 +57,7 @@ async function extract(site: Site, names: readonly string[], ...options: string[
 describe('a list without one organisation that the service knows', () => {
   const UNTRACKED = [1, 2, 3, 4, 5].map((n) => `https://network.example/company/nobody-${n}`)
 
-  it('ends with 2 when all 5 were refused now, and again when all 5 were refused before', async () => {
+  it('exits with 2 if all 5 were refused now, and again if all 5 were refused before', async () => {
     const site = await openSite()
     const first = await extract(site, UNTRACKED)
     expect(first.exitCode).toBe(2)
@@ -95,7 +92,7 @@ describe('a list without one organisation that the service knows', () => {
     expect(mixed.stderr).toContain('ever sent an event, 1 of them refused by the service')
   })
 
-  it('publishes nothing for 2 unknown ids, and what there is once another list has brought events', async () => {
+  it('publishes nothing for 2 unknown ids, and all there is once another list has brought events', async () => {
     const site = await openSite({ companies: 2 })
     const lists = [readFileSync(site.organizations, 'utf8'), 'org_nobody1\norg_nobody2']
     const run = async (list = '') => {
@@ -125,7 +122,7 @@ describe('a list without one organisation that the service knows', () => {
 })
 
 describe('a list that lost many lines', () => {
-  /** A CRM list in which the last `lost` of these organisations have no address any more. */
+  /** A CRM list in which the last `lost` of these organisations have lost their address. */
   function crm(site: Site, lost: number): void {
     const [, ...urls] = readFileSync(site.organizations, 'utf8').trim().split('\n')
     const rows = urls.map((row, n) => `Customer ${n},${n < urls.length - lost ? row : ','}`)
@@ -150,7 +147,7 @@ describe('a list that lost many lines', () => {
     done(await site.call(['plan', site.pipeline, '--organizations', list]))
   })
 
-  it('does not stop a night that asks for 19 of 20 as before; one that would ask for 8 exits with 2, and `status` says why', async () => {
+  it('does not stop a night that asks for 19 of 20 organisations; one that would ask for 8 exits with 2, and `status` says why', async () => {
     const site = await openSite({ companies: 30 })
     const list = join(site.folder, 'crm.csv')
     const extract = () => site.call(['extract', site.pipeline, '--organizations', list])
@@ -170,7 +167,7 @@ describe('a list that lost many lines', () => {
     expect(judgements).toContainEqual(expect.objectContaining({ id: 'list_damaged' }))
   })
 
-  it('from which 10 of 20 organisations were removed on purpose is read as it is', async () => {
+  it('from which 10 of 20 organisations were removed on purpose is accepted', async () => {
     const site = await openSite({ companies: 20 })
     const lines = readFileSync(site.organizations, 'utf8').trim().split('\n')
     done(await site.call(['extract', site.pipeline]))

@@ -3,7 +3,7 @@
 import { readRecipe, recipeNames, type Parameter } from '../../src/cli/recipes.ts'
 import { wrapped } from './tables-page.ts'
 
-/** A parameter of so many recipes is explained once, above them. */
+/** A parameter of this many recipes is explained once, above them. */
 const SHARED_BY = 2
 
 export function recipesList(): string {

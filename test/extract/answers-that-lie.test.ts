@@ -92,8 +92,8 @@ describe('a pager that is stuck on page 1', () => {
   })
 })
 
-describe('a page without any event of the organisations that were asked for', () => {
-  it('is not a page, and is requested again', async () => {
+describe('a page without any event of the requested organisations', () => {
+  it('does not count, and is requested again', async () => {
     const service = aService((asked) => honest(asked, asked.nth === 2 ? eventsOf('org_b') : EVENTS))
     const run = aRun(service)
     await run.extract()
@@ -102,7 +102,7 @@ describe('a page without any event of the organisations that were asked for', ()
     expect(run.ledger()).toMatchObject({ total: service.charged(), inDoubt: 10 })
   })
 
-  it('ends the run the second time, and nothing is covered', async () => {
+  it('ends the run if it comes twice, and nothing is covered', async () => {
     const service = aService((asked) => honest(asked, eventsOf('org_b')))
     const run = aRun(service)
     expect(await errorOf(run.extract())).toMatchObject({
@@ -149,7 +149,7 @@ describe('one page of a list that lies', () => {
     expect(service.account.map(({ page }) => page)).toEqual([1, 2, 3, 4, 4, 4])
   })
 
-  it('continues after it if it stays empty', async () => {
+  it('continues after that page if it stays empty', async () => {
     const odd = (asked: Asked) =>
       asked.page === 2
         ? { data: [], hasMore: true }
@@ -159,10 +159,10 @@ describe('one page of a list that lies', () => {
     expect(service.account.map(({ page }) => page)).toEqual([1, 2, 2, 2, 3])
   })
 
-  it('is counted by 25 events ends the run, and the next one reads it from page 1', async () => {
-    let isMended = false
+  it('whose page 1 has 25 events instead of 50 ends the run, and the next one reads it from page 1', async () => {
+    let isFixed = false
     const service = aService((asked) =>
-      asked.page === 1 && !isMended
+      asked.page === 1 && !isFixed
         ? { data: EVENTS.slice(0, 25), hasMore: true, limit: 25 }
         : honest(asked),
     )
@@ -173,7 +173,7 @@ describe('one page of a list that lies', () => {
         'page 2 is counted by 50 events, pages before it by 25',
       ) as string,
     })
-    isMended = true
+    isFixed = true
     await run.extract()
     expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
   })
@@ -205,7 +205,7 @@ describe('clocks that differ by 400 days', () => {
     expect(service.account.map(({ page }) => page)).toEqual([1, 2, 3])
   })
 
-  it('in turns end the run once page 1 was read 21 times', async () => {
+  it('that alternate end the run once page 1 was read 21 times', async () => {
     const service = aService((asked) => {
       const date = new Date(NOW - (asked.nth % 2) * 400 * DAY).toUTCString()
       return { ...honest(asked), headers: { date } }

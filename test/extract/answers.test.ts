@@ -1,4 +1,4 @@
-/** Answers that are not a page, that order a wait, or that report a time. */
+/** Answers that are not a page, ask for a wait, or report a time. */
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTransport } from '../../src/api/transport.ts'
@@ -38,10 +38,10 @@ function fifty(options: SimulatedOptions = {}) {
   return { service, run: aRun(service, batchesOf(FIFTY)) }
 }
 
-/** A service that answers each request with this. */
+/** A service that gives every request this answer. */
 const always = (status: number, message: string) => aService(() => ({ status, message }))
 
-it('takes a 200 with success: false and 0 credits for a free error: 0 credits in doubt, and the words of the service', async () => {
+it('treats a 200 with success: false and 0 credits as a free error: 0 credits in doubt, and the message of the service', async () => {
   const free = { success: false, message: 'upstream is away', data: null, credit_used: 0 }
   const service = aService(() => ({ takesMs: 200, text: JSON.stringify(free) }))
   const run = aRun(service, batchesOf(['org_1x']))
@@ -51,7 +51,7 @@ it('takes a 200 with success: false and 0 credits for a free error: 0 credits in
   expect(run.ledger()).toMatchObject({ total: 0, inDoubt: 0 })
 })
 
-describe('a refused key stops the run', () => {
+describe('a refused key ends the run', () => {
   it.each([
     { status: 401, key: 'wrong-key', concurrency: 1, most: 1 },
     { status: 403, key: 'poor-key', concurrency: 8, most: 8 },
@@ -78,7 +78,7 @@ describe('a refused key stops the run', () => {
     },
   )
 
-  it('422 is a refusal of the request, in the words of the service: 1 request, exit 2, 0 credits', async () => {
+  it('422 refuses the request, with the message of the service: 1 request, exit 2, 0 credits', async () => {
     const service = always(422, 'company_ids must be integers')
     const error = await errorOf(aRun(service).extract())
     expect(error).toMatchObject({ exitCode: 2, context: { status: 422 } })
@@ -148,7 +148,7 @@ function overHttp(simulator: TestSimulator): Service {
   return { ...transport, clock, account: [], charged: () => simulator.account().credits }
 }
 
-describe('a request that brings no whole page is sent again whole', () => {
+describe('a request that brings no complete page is sent again', () => {
   const cases: { name: string; fault: Fault; inDoubt: number }[] = [
     { name: 'status 500', fault: { status: 500 }, inDoubt: 0 },
     { name: 'status 504 in HTML', fault: { status: 504, body: '<html>' }, inDoubt: 0 },
@@ -181,7 +181,7 @@ describe('a request that brings no whole page is sent again whole', () => {
     },
   )
 
-  it('a fifth of all requests failing in every way loses no event and no credit', async () => {
+  it('no event and no credit is lost if a fifth of all requests fail in every way', async () => {
     const ids = FIFTY.slice(0, 6)
     const source = ids.flatMap((organization) => manyEvents(130, { organization }))
     const kinds: Fault[] = cases.map(({ fault }) => fault)
@@ -202,7 +202,7 @@ describe('a request that brings no whole page is sent again whole', () => {
 })
 
 describe('no worker sends before a time the service named', () => {
-  it('503 with Retry-After: 2 holds 8 workers back, even while the pause is being recorded', async () => {
+  it('503 with Retry-After: 2 stops 8 workers, even while the pause is being recorded', async () => {
     const faults = [{ nth: 1, status: 503, headers: { 'Retry-After': 2 } }]
     const events = FIFTY.map((organization) => anEvent({ organization }))
     const service = simulated(events, { takesMs: 60, faults })
@@ -218,7 +218,7 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
-  it('a run that was stopped during a pause waits for its end when it is resumed', async () => {
+  it('a run stopped during a pause waits for the end of the pause when it is resumed', async () => {
     const { run, service } = fifty({ faults: [{ status: 503, headers: { 'Retry-After': 2 } }] })
     const stop = new AbortController()
     void service.clock.sleep(400).then(() => stop.abort(new Error('stop')))
@@ -263,7 +263,7 @@ describe('no worker sends before a time the service named', () => {
     expect(run.events()).toHaveLength(50)
   })
 
-  it('a wait of 30 days counts as a mistake: exit 5 whatever max_wait is, no request for an hour, then all of them', async () => {
+  it('a wait of 30 days counts as a mistake: exit 5 for any max_wait, no request for an hour, then all of them', async () => {
     const { run, service } = fifty({
       faults: [{ nth: 3, status: 503, headers: { 'Retry-After': 30 * 86_400 } }],
     })
@@ -306,7 +306,7 @@ describe('a Date header that is wrong', () => {
       log: ['date_not_believed'],
     },
     {
-      // Events that the service may have left out at the other end are not covered.
+      // Events that the service may have left out at the other end of the window are not covered.
       what: 'in all pages, 30 days ahead: coverage ends at our clock, and no day is left out later',
       ahead: [30, 30, 30],
       coverage: [-335, 0],

@@ -132,10 +132,10 @@ describe('the budget of a run', () => {
     const service = simulated(manyEvents(400))
     const run = aRun(service)
     await errorOf(run.extract({ creditsLimit: 30 }))
-    // Without an end in the journal the budget does not reset, so the spending of a killed attempt counts.
+    // The budget does not reset without the end of a run in the journal, so the spending of a killed attempt counts.
     const error = await errorOf(run.extract({ creditsLimit: 50 }))
     expect(error).toMatchObject({ exitCode: 4, context: { limit: 50, spent: 50 } })
-    // The end of a run in the journal, as run/ writes it, resets the budget.
+    // The end of a run in the journal resets the budget.
     const end = { outcome: 'budget', exit_code: 4, message: null } as const
     await run.open().writer.append({ kind: 'run_finished', run_id: 'run_1', at: NOW, ...end })
     await run.extract({ creditsLimit: 50 })
@@ -150,13 +150,13 @@ const nights = fc.record({
   pages: fc.integer({ min: 1, max: 16 }),
   runLimit: fc.option(fc.integer({ min: 0, max: 170 })),
   monthLimit: fc.option(fc.integer({ min: 0, max: 170 })),
-  /** Spent in the month that ends, before the run. */
+  /** Credits spent before the run, in the month that ends. */
   spentBefore: fc.integer({ min: 0, max: 60 }),
   /** Before the end of the month. */
   secondsLeft: fc.integer({ min: 1, max: 40 }),
   /** Share of requests that fail in some way. */
   trouble: fc.constantFrom(0, 0.1, 0.4),
-  /** Milliseconds after which a process is killed, one after the other. */
+  /** Milliseconds after which each process in turn is killed. */
   kills: fc.array(fc.integer({ min: 1, max: 15_000 }), { maxLength: 2 }),
 })
 
@@ -174,7 +174,7 @@ function troubled(random: () => number): Answered {
     { takesMs, status: null, charge: 0 },
     { takesMs, status: 429, headers: { 'retry-after': '7' } },
     { takesMs, status: 503, headers: { 'retry-after': '2' } },
-    // An answer that takes longer than all others together.
+    // An answer slower than all others together.
     { takesMs: 50 * SECOND, data },
     { takesMs },
     { takesMs, status: 204, charge: 10 },
@@ -182,7 +182,7 @@ function troubled(random: () => number): Answered {
   return kinds[Math.floor(random() * kinds.length)] ?? { takesMs, status: 500 }
 }
 
-/** One run, killed and resumed, over the end of a month. */
+/** One run over the end of a month, killed and resumed. */
 async function spendNight(night: Night) {
   const clock = virtualClock(MONTH_END - night.secondsLeft * SECOND)
   const random = seededRandom(night.seed)
@@ -272,7 +272,7 @@ describe(`${NIGHTS} nights over the end of a month`, () => {
       }),
       { numRuns: NIGHTS },
     )
-    // The limits did bind, and pages were bought.
+    // The limits took effect, and pages were bought.
     expect(pages).toBeGreaterThan(2 * NIGHTS)
     expect(stopped).toBeGreaterThan(NIGHTS / 5)
   }, 120_000)

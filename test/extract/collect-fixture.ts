@@ -13,7 +13,7 @@ import {
   until,
 } from './extract-fixture.ts'
 
-/** A service whose company search shows this list, in pages of so many. A page with items costs 5. */
+/** A service whose company search shows this list, in pages of this size. A page with items costs 5. */
 export function aListService(
   pageSize: number,
   listAt: (asked: Asked) => readonly number[],
@@ -31,7 +31,7 @@ export function aListService(
 
 export type Collecting = ReturnType<typeof aCollection>
 
-/** A run that asks an endpoint for some things; by default for one, without options. */
+/** A run that asks an endpoint for some items; by default for one, without options. */
 export function aCollection(
   service: Service,
   endpoint: Endpoint,
@@ -63,14 +63,14 @@ export function aCollection(
       const bodies = this.bodies() as { data: { items: { id: number }[] } }[]
       return bodies.flatMap(({ data }) => data.items.map(({ id }) => id))
     },
-    /** Credits in the journal, with what is in doubt. */
+    /** Credits in the journal, including those in doubt. */
     ledger: () => journal.run().creditsCommitted,
-    /** From now on nothing is written and no answer arrives, until the run is resumed. */
+    /** Lets nothing be written and no answer arrive until the run is resumed. */
     kill() {
       process?.kill()
       gone.abort(new Error('the process was killed'))
     },
-    /** Runs, or resumes the run after the last call ended it. */
+    /** Runs, or resumes a run that the last call ended. */
     collect(overrides: Partial<CollectOptions> = {}): Promise<ExtractProgress> {
       process?.kill()
       process = journal.open(true)

@@ -13,13 +13,13 @@ import {
 
 const ORGANIZATIONS = ['org_a', 'org_b']
 
-/** So many events of two organisations; the same for the same `from`. */
+/** This many events of two organisations; the same for the same `from`. */
 const events = (count: number, from: number): JobChangeEvent[] =>
   Array.from({ length: count }, (_, i) =>
     anEvent({ person: `per_${from + i}`, organization: ORGANIZATIONS[i % 2]! }),
   )
 
-/** A run over two organisations of a service that answers so. */
+/** A run over two organisations of a service with these answers. */
 function readFrom(answer: (asked: Asked) => Answered) {
   const service = aService(answer)
   return { service, run: aRun(service, [batchOf(ORGANIZATIONS)]) }
@@ -31,7 +31,7 @@ const fresh = (count: number) => (asked: Asked) => ({
 })
 const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1)
 
-describe('a service whose pages do not end', () => {
+describe('a service whose pages never end', () => {
   const cases = [
     {
       what: 'the same full page for ever',
@@ -80,7 +80,7 @@ describe('a service whose pages do not end', () => {
     },
   ]
   it.each(cases)(
-    'sending $what: $credits credits, exit 5, and what was bought is kept',
+    'that sends $what: $credits credits, exit 5, and the bought pages are kept',
     async ({ answer, pages, credits, cause }) => {
       const { run, service } = readFrom(answer)
       const error = await errorOf(run.extract())
@@ -91,7 +91,7 @@ describe('a service whose pages do not end', () => {
       expect(service.charged()).toBe(credits)
       expect(run.ledger().total).toBe(credits)
       expect(run.events().length > 0).toBe(credits > 0)
-      // Resumed the next night, it is read from page 1, costs at most as much, and still does not finish.
+      // When resumed the next night, it is read from page 1, costs at most as much, and still does not finish.
       expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
       expect(service.charged()).toBeLessThanOrEqual(2 * credits + 10)
       expect(run.records('batch_finished')).toEqual([])
@@ -106,7 +106,7 @@ describe('a service whose pages do not end', () => {
   })
 })
 
-describe('a service with full pages of new events for ever', () => {
+describe('a service with full pages of new events forever', () => {
   const stable = ({ page }: Asked) => ({ data: events(50, page * 100), hasMore: true })
   const exceptOn =
     (
@@ -172,7 +172,7 @@ describe('a service with full pages of new events for ever', () => {
     },
   ].map((one) => ({ ...one, credits: one.pages * 10 }))
   it.each(cases)(
-    '$what, of $of organisations: $credits credits and exit 5, where it was $before',
+    '$what, of $of organisations: $credits credits and exit 5, before that $before',
     async ({ of, expected, answer, credits, again = 30, cause = endless }) => {
       const names = Array.from({ length: of }, (_, i) => ORGANIZATIONS[i] ?? `org_${i}`)
       const service = aService(answer)
@@ -183,14 +183,14 @@ describe('a service with full pages of new events for ever', () => {
       expect(service.charged()).toBe(credits)
       expectSameCredits(run, service)
       expect(run.records('batch_finished')).toEqual([])
-      // Resumed, it is read from page 1, after a probe that finds most of them.
+      // When resumed, it is read from page 1, after a probe that finds most of them.
       expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
       expect(service.charged()).toBeLessThanOrEqual(credits + again)
     },
   )
 })
 
-describe('a service whose pages are odd, and do end', () => {
+describe('a service with odd pages that do end', () => {
   const cases = [
     { what: 'two pages in a row are less than half full', sizes: [50, 40, 3, 20, 50, 20, 50, 5] },
     { what: 'all pages have room left', sizes: [49, 48, 30, 49, 47, 26, 49, 5] },

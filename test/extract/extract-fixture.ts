@@ -35,7 +35,7 @@ export function batchOf(
   return aBatch({ batch_id: '0001', organizations: named, days_ago: null, ...fields })
 }
 
-/** Batches of so many organisations each. */
+/** Batches of this many organisations each. */
 export function batchesOf(
   organizations: readonly (string | OrganizationRef)[],
   each = 1,
@@ -47,28 +47,28 @@ export function batchesOf(
   })
 }
 
-/** A request, as far as its answer depends on it. */
+/** The part of a request on which its answer depends. */
 export interface Asked {
   readonly path: string
   readonly page: number
   readonly limit: number
   readonly organizations: readonly string[]
   readonly daysAgo: number | null
-  /** From 1: how many requests there were. */
+  /** The number of the request, from 1. */
   readonly nth: number
-  /** Milliseconds since the service was made. */
+  /** Milliseconds since the service was created. */
   readonly afterMs: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
 /** How the service answers a request. By default an empty last page, at once. */
 export interface Answered {
-  /** Milliseconds until the answer is there. */
+  /** Milliseconds until the answer arrives. */
   readonly takesMs?: number
-  /** Default 200. Null breaks the connection, or with `obstacle` there is none. */
+  /** Default 200. Null breaks the connection; with `obstacle` there is no connection. */
   readonly status?: number | null
   readonly obstacle?: Obstacle
-  /** What comes instead of a page or an error in JSON. */
+  /** The body in place of a page or an error in JSON. */
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly message?: string
@@ -83,11 +83,11 @@ export interface Answered {
 
 /** A request in the service's account. */
 export interface AccountedRequest {
-  /** Our time when it left. */
+  /** Our time when it was sent. */
   readonly sentAt: number
   readonly page: number
   readonly body: Readonly<Record<string, unknown>>
-  /** Null while there is no answer, or if the connection broke. */
+  /** Null until it is answered, or if the connection broke. */
   status: number | null
   charged: number
 }
@@ -111,7 +111,7 @@ export function aService(
     account,
     charged: () => sum(account.map(({ charged }) => charged)),
     async send(path, question, signal) {
-      // As it would go over the wire.
+      // The answer as sent over the wire.
       const body = JSON.parse(JSON.stringify(question)) as Asked['body']
       const page = Number(body['page'] ?? 1)
       const entry: AccountedRequest = { sentAt: clock.now(), page, body, status: null, charged: 0 }
@@ -152,7 +152,7 @@ function toAnswer(
   return { status, headers, body: Buffer.from(json), receivedAt }
 }
 
-/** How the simulator answers, and how long it takes. */
+/** Answers as the simulator does, after this time. */
 export interface SimulatedOptions extends Partial<ServiceOptions> {
   readonly clock?: VirtualClock
   readonly takesMs?: number
@@ -190,8 +190,8 @@ export function simulated(
 }
 
 /**
- * A journal without a disk. `open` begins a process that writes; after `kill` nothing of it arrives. `onWrite` is
- * called before each record that is appended.
+ * A journal in memory. `open` begins a process that writes; after `kill` none of its writes arrive. `onWrite` is called
+ * before each record that is appended.
  */
 export function memoryJournal(
   batches: readonly BatchRecord[],
@@ -242,7 +242,7 @@ export function memoryJournal(
 
 const never = new AbortController().signal
 
-/** What buying needs, with defaults: no pace, waits of 15 minutes at most. */
+/** The arguments for buying, with defaults: no pace, waits of at most 15 minutes. */
 export function buyingOptions(
   service: Service,
   writer: JournalWriter,
@@ -306,9 +306,9 @@ export function aRun(
   return {
     ...journal,
     log,
-    /** From now on nothing is written and no answer arrives, until the next extraction begins. */
+    /** Lets nothing be written and no answer arrive until the next extraction begins. */
     kill,
-    /** What the last extraction worked with. */
+    /** The parts of the last extraction. */
     live: () => latest,
     /** The events of all pages in the journal, in order. */
     events,
@@ -321,7 +321,7 @@ export function aRun(
       const charged = sum(pages.map(({ credits_used: credits }) => credits))
       return { charged, inDoubt: total - charged, total }
     },
-    /** Runs, or resumes the run after the last call ended it. */
+    /** Runs, or resumes a run that the last call ended. */
     async extract(overrides: Partial<ExtractOptions> = {}): Promise<ExtractProgress> {
       process?.kill()
       process = journal.open(true)
@@ -341,7 +341,7 @@ export function aRun(
   }
 }
 
-/** What makes an event, and which version of it, itself. */
+/** Identifies an event and its version. */
 export function nameOf({ person, organization, ...event }: JobChangeEvent): string {
   return [
     person.profile_id,
@@ -371,7 +371,9 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & Record
   throw new Error('expected an error, got none')
 }
 
-/** Buys everything in the source, in batches of so many organisations, expects it to be complete, and counts pages. */
+/**
+ * Buys everything in the source, in batches of this many organisations, expects it to be complete, and counts pages.
+ */
 export async function buyAll(
   source: EventSource,
   perBatch: number,
@@ -387,7 +389,7 @@ export async function buyAll(
   return service.account.filter(({ charged }) => charged > 0).length
 }
 
-/** A transport without answers once `gone` is aborted, as when the process is killed. */
+/** A transport that gives no answers once `gone` is aborted, as if the process were killed. */
 export function until(gone: AbortSignal, service: Transport): Transport {
   return {
     ...service,

@@ -20,7 +20,10 @@ import {
 
 const ROUND_TRIP_MS = 200
 
-/** So many organisations with so many pages each, each in a batch, on a service that answers after 200 ms. */
+/**
+ * This many organisations with this many pages each, one batch per organisation, on a service that answers after 200
+ * ms.
+ */
 function severalBatches(count: number, pages: number, options: SimulatedOptions = {}) {
   const ids = Array.from({ length: count }, (_, i) => `org_${i}`)
   const events = ids.flatMap((organization) => manyEvents(pages * 50, { organization }))
@@ -41,13 +44,13 @@ describe('extract buys every event once', () => {
       anEvent({ organization: 'org_b' }),
       anEvent({ person: 'per_later', detectedDaysAgo: -1 }),
     ]
-    // Fields that it does not know are kept, too.
+    // Unknown fields are kept as well.
     const wanted = manyEvents(events).map((event) => ({ ...event, colour: 'red' }))
     const service = simulated([...others, ...wanted])
     const run = aRun(service)
     const report = await run.extract({ concurrency: 1 })
     expect(report).toMatchObject({ pages, events, credits, batches: 1, batchesDone: 1 })
-    // Without an event one request was needed to know that.
+    // One request was needed to learn that there is no event.
     expect(service.account).toHaveLength(Math.max(1, pages))
     expect(run.events()).toEqual(wanted)
     expectSameCredits(run, service)
@@ -97,7 +100,7 @@ describe('extract buys every event once', () => {
     ])
   })
 
-  it('leaves no listener on its signals after 200 pages by 8 workers in a budget that is just enough', async () => {
+  it('leaves no listener on its signals after 200 pages by 8 workers within a budget that just suffices', async () => {
     const { run } = severalBatches(100, 2)
     const stop = new AbortController()
     const abort = new AbortController()
@@ -109,7 +112,7 @@ describe('extract buys every event once', () => {
   })
 })
 
-describe('batches are read side by side, the pages of each in order', () => {
+describe('batches are read in parallel, the pages of each in order', () => {
   it.each([
     // One more request after 8 pages of a batch, and another one after 64; both are free.
     { batches: 1, workers: 1, seconds: 20.4, first: [1, 2, 3, 4, 5, 6] },
@@ -171,7 +174,7 @@ describe('a run that stops is resumed', () => {
     expect(finished()).toEqual(['0000', '0001'])
   })
 
-  it('closes a batch that was bought completely but not closed, without a request', async () => {
+  it('closes a batch that was bought completely but never closed, without a request', async () => {
     const service = simulated(manyEvents(10))
     let isKilled = false
     const run = aRun(service, undefined, ({ kind }) => {
@@ -192,7 +195,7 @@ describe('a batch with more pages than the service counts', () => {
     const source = others.flatMap((organization) => manyEvents(150, { organization }))
     const all = simulated(source)
     const { clock } = all
-    /** org_a has events without end, but not on one day. */
+    /** org_a has endless events, but not on one day. */
     const endless = ({ page }: Asked) => ({
       data: manyEvents(50, { organization: 'org_a' }).map((event, i) => ({
         ...event,
@@ -215,7 +218,7 @@ describe('a batch with more pages than the service counts', () => {
     expect(finished.toSorted()).toEqual(['0001.1.2', '0001.2'])
     const bought = run.bought()
     expect(source.filter((event) => !bought.has(nameOf(event)))).toEqual([])
-    // Found by probing free pages behind the end instead of after 10,000 pages.
+    // Found by probing free pages past the end instead of after 10,000 pages.
     expect(service.charged() / 10).toBeLessThanOrEqual(210)
     expectSameCredits(run, service)
   })
@@ -236,12 +239,12 @@ function repeatingEvents(): JobChangeEvent[] {
   return all
 }
 
-describe('a list where keys repeat, because corrections stand beside what they correct', () => {
+describe('a list in which keys repeat, because corrections stand next to the corrected events', () => {
   it.each([1, 2, 4, 8])('of 40 pages costs 40 pages, with %i workers', async (workers) => {
     expect(await buyAll(sourceOf(repeatingEvents()), 5, workers)).toBe(40)
   })
 
-  it('of 5 organisations in a batch each costs 8 or 9 pages for each, with 8 workers', async () => {
+  it('of 5 organisations, one batch each, costs 8 or 9 pages per batch, with 8 workers', async () => {
     expect(await buyAll(sourceOf(repeatingEvents()), 1, 8)).toBeLessThanOrEqual(42)
   })
 })

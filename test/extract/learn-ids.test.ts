@@ -37,7 +37,7 @@ it.each<[what: string, asked: string, pages: unknown[][], id: string | undefined
   expect(ids.learn(batch)).toEqual(id === undefined ? [] : [{ organization, organization_id: id }])
 })
 
-it('the only id in a batch is learnt for a company that was requested alone under another slug', () => {
+it('the only id in a batch is learnt for a company requested alone under another slug', () => {
   const ids = new IdLearner()
   const batch = batchOf([url('acme-old-name')])
   ids.look(batch, [acme].map(eventFacts))
@@ -68,7 +68,7 @@ it.each<[what: string, asked: (string | OrganizationRef)[], id: string | undefin
   expect(learnt.map(({ organization_id }) => organization_id)).toEqual(id === undefined ? [] : [id])
 })
 
-it('a company given as URL in one batch and as id in another is bought once, even by a run that was killed in between', async () => {
+it('a company given as URL in one batch and as id in another is bought once, even if the run is killed in between', async () => {
   const firms = ['a', 'b', 'c'].map((name) => ({
     organization: `org_${name}`,
     slug: `firm-${name}`,

@@ -1,4 +1,4 @@
-/** Lists whose order changes between two requests: when they are read again, and at what cost. */
+/** Lists whose order changes between two requests: when they are read again, and for how many credits. */
 
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/simulator/random.ts'
@@ -18,7 +18,7 @@ type Event = ReturnType<typeof anEvent>
 
 const ORGANIZATIONS = ['org_a', 'org_b', 'org_c', 'org_d']
 
-/** So many events, of the days before, newest first. */
+/** This many events of the days before, newest first. */
 const events = (count: number, days: number): Event[] =>
   Array.from({ length: count }, (_, nth) =>
     anEvent({
@@ -28,7 +28,7 @@ const events = (count: number, days: number): Event[] =>
     }),
   )
 
-/** A service that puts its list in order for each request. */
+/** A service that sorts its list for each request. */
 function service(
   order: (list: readonly Event[], nth: number) => readonly Event[],
   list: Event[],
@@ -64,7 +64,7 @@ function missingOf(run: ReturnType<typeof aRun>, list: readonly Event[]): string
   return list.map(nameOf).filter((name) => !bought.has(name))
 }
 
-it('an unchanged list is read once, and a list that grew, at the top or in the middle, costs the added page', async () => {
+it('an unchanged list is read once, and a list that grew at the top or in the middle costs the added page', async () => {
   const list = events(300, 300)
   const still = service((all) => all, list)
   expect((await outcomeOf(still)).error).toBe('')
@@ -150,7 +150,7 @@ it('if the budget ends with the first reading, the batch stays open, and a later
   expect(run.records('batch_finished')).toHaveLength(0)
 })
 
-describe('a service of three machines, of which one is two hours behind and lacks 60 events', () => {
+describe('a service of three machines, one of them two hours behind and without 60 events', () => {
   const list = [...events(60, 1), ...events(300, 300).slice(60)].map((event, nth) => ({
     ...event,
     detected_at: nth < 60 ? new Date(NOW - nth * MINUTE).toISOString() : event.detected_at,
@@ -168,7 +168,7 @@ describe('a service of three machines, of which one is two hours behind and lack
     }, clock)
   }
 
-  it('is asked again for each page of that machine, and every event is there', async () => {
+  it('is asked again for each page of that machine, and no event is missing', async () => {
     const asked = machines((nth) => nth % 3 === 2)
     const { run, error } = await outcomeOf(asked)
     expect(error).toBe('')

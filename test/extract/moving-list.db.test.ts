@@ -1,7 +1,6 @@
 /**
  * A list that moves while it is read in two nights: events arrive anywhere (even hours after their detection), are
- * corrected, and leave the window, while processes are killed or stopped by their budget. Nothing is missing
- * afterwards.
+ * corrected and leave the window, while processes are killed or hit their budget. No event is missing afterwards.
  */
 
 import fc from 'fast-check'
@@ -26,7 +25,7 @@ interface Version {
   readonly visibleAt: number
   /** When a correction takes its place; Infinity for never. */
   readonly goneAt: number
-  /** What the list is ordered by: fresh events first. */
+  /** The sort key of the list: fresh events first. */
   readonly lagDays: number
 }
 
@@ -67,16 +66,16 @@ const schedules = fc.record({
   seed: fc.integer({ min: 1, max: 1_000_000_000 }),
   daysAgo: fc.constantFrom<(number | null)[]>(null, 1, 2, 3, 7, 30),
   events: fc.oneof(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 90, max: 320 })),
-  /** Most milliseconds that a request takes each way. */
+  /** The longest time of a request in each direction, in milliseconds. */
   latency: fc.constantFrom<number[]>(1, 40, 400, 1_500),
   concurrency: fc.integer({ min: 1, max: 6 }),
   arrivals: fc.integer({ min: 0, max: 25 }),
-  /** Events that come in together, next to each other in time. */
+  /** Events that arrive together, close in time. */
   burst: fc.constantFrom<number[]>(1, 1, 3, 60, 160),
   corrections: fc.integer({ min: 0, max: 6 }),
   keepsVersions: fc.boolean(),
   leaving: fc.integer({ min: 0, max: 8 }),
-  /** How attempts end before the one that finishes. */
+  /** How the attempts before the last one end. */
   stops: fc.array(
     fc.record({
       how: fc.constantFrom('kill' as const, 'budget' as const),
@@ -89,7 +88,7 @@ const schedules = fc.record({
 
 type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never
 
-/** The versions of all events that a schedule speaks of. */
+/** The versions of all events in a schedule. */
 function versionsOf(schedule: Schedule, startMs: number): Version[] {
   const random = seededRandom(schedule.seed)
   const between = (from: number, to: number) => from + random() * (to - from)
@@ -97,7 +96,7 @@ function versionsOf(schedule: Schedule, startMs: number): Version[] {
   const gapsMs = sum(schedule.stops.map(({ gapMs }) => gapMs))
   const pages = Math.ceil(schedule.events / 50) + 2
   const activeMs = pages * schedule.latency * 2
-  // Events happen while pages are read, rather than between reads.
+  // Events happen while pages are read instead of between reads.
   const instant = () =>
     startMs + (random() < 0.7 ? between(0, activeMs) : between(0, gapsMs + activeMs))
   const versions: Version[] = []
@@ -175,7 +174,7 @@ async function readNight(
   return { run, beganAt: finished[0]?.covered_to ?? 0, endedAt: service.clock.now() + aheadMs }
 }
 
-/** Read again, the journal has the state of the process that wrote it. */
+/** When read again, the journal gives the state of the process that wrote it. */
 function expectSameState(run: TestRun): void {
   const standing = ({ batches }: RunHistory) =>
     [...batches.values()].map(({ state, pages, hasMore, read }) => ({
@@ -190,7 +189,7 @@ function expectSameState(run: TestRun): void {
 const namesOf = (versions: readonly Version[]) =>
   versions.map((version) => nameOf(eventOf(version)))
 
-/** Versions that were in the list all the time and count as covered, but were not bought. */
+/** Versions that were always in the list and count as covered, but were not bought. */
 function missed({ run, beganAt, endedAt }: Night, versions: readonly Version[]): string[] {
   const [finished] = run.records('batch_finished')
   const from = finished?.covered_from ?? 0
@@ -205,7 +204,7 @@ function missed({ run, beganAt, endedAt }: Night, versions: readonly Version[]):
 
 /** Reads two nights and expects that nothing is missing. */
 async function twoNights(schedule: Schedule): Promise<void> {
-  // Every other run reads over midnight, and every third service's clock is ahead.
+  // Every second run reads over midnight, and every third service has a clock that is ahead.
   const clock = virtualClock(Date.UTC(2026, 10, 19, 23, schedule.seed % 2 === 0 ? 0 : 59, 58))
   const aheadMs = schedule.seed % 3 === 0 ? 1.5 * HOUR : 0
   const versions = versionsOf(schedule, clock.now() + aheadMs)
@@ -246,7 +245,7 @@ const quiet: Schedule = {
 const late = { seed: 67682430, daysAgo: 30, events: 202, latency: 1500, leaving: 4 }
 const empty = { seed: 864549484, events: 102, latency: 40, arrivals: 0, leaving: 2 }
 
-// Found by the property, and shrunk, while the protocol was wrong.
+// Counterexamples that the property once found, shrunk.
 const cases: readonly (readonly [string, Partial<Schedule>])[] = [
   [
     'events leave in the second in which seven pages are read',
@@ -278,14 +277,14 @@ describe('a list that moves while its pages are read', () => {
 
   it(`${SCHEDULES} schedules of arrivals, corrections, kills and resumes: every event is there after the next night`, async () => {
     const property = fc.asyncProperty(schedules, (schedule) => twoNights(schedule))
-    // The same ones every time: other seeds, rather than a release, look for a rare schedule that defeats the protocol.
+    // Always the same schedules: other seeds look for a rare one that defeats the protocol.
     await fc.assert(property, { numRuns: SCHEDULES, seed: 20_261_120 })
   }, 300_000)
 })
 
 describe('a list of 100 pages that moves once while it is read', () => {
   const ROUND_TRIP_MS = 200
-  /** 5,000 events, and this one; every one that is there all the time is read. Returns what it cost. */
+  /** Reads 5,000 events and this one, and expects every event that was always there. Returns the cost. */
   async function creditsOf(moved: (clock: VirtualClock) => Version): Promise<number> {
     const clock = virtualClock()
     const recent = Array.from({ length: 5_000 }, (_, id) => ({

@@ -1,7 +1,7 @@
 /**
- * Lists of searches that move while their pages are read: items come and go anywhere, while processes are killed or
- * stopped by their budget. Items that were there from the first request to the last are bought, and no page is
- * requested again without a reason.
+ * Search lists that move while their pages are read: items come and go anywhere, while processes are killed or hit
+ * their budget. Items present from the first request to the last are bought, and no page is requested again without a
+ * reason.
  */
 
 import fc from 'fast-check'
@@ -22,10 +22,10 @@ import { simulated } from './extract-fixture.ts'
 const PAGE = 5
 const MANY = 1_000
 
-/** How a list changes before its request of that number: so many items go (below 0) or come, at places from 0 to 1. */
+/** How a list changes before the request of that number: how many items go (below 0) or come, at places from 0 to 1. */
 type Moves = Readonly<Record<number, { readonly by: number; readonly at: number }>>
 
-/** Reads a list of so many items. Items that were there all the time must be bought, unless `mayMiss`. */
+/** Reads a list of this many items. Items that were always there must be bought, unless `mayMiss`. */
 async function read(items: number, moves: Moves, pages = MANY, mayMiss = false) {
   const list = Array.from({ length: items }, (_, id) => id)
   const always = new Set(list)
@@ -103,10 +103,10 @@ async function readMoving({ seed, items, changes, most, stops }: Schedule): Prom
   let direction = { answers: -1, isGoing: false }
   const moved: number[] = []
   const service = aListService(PAGE, () => {
-    // Between two answers the list either shrinks or grows: its length does not reveal both at once.
+    // Between two answers the list only shrinks or only grows: its length would not reveal both at once.
     const answers = run.answers().length
     if (direction.answers !== answers) direction = { answers, isGoing: random() < 0.6 }
-    // It comes to rest, so that it can be read to its end.
+    // The list settles, so that it can be read to its end.
     if (answers === 0 || answers > 40 || random() >= changes) return list
     const by = 1 + Math.floor(random() * most)
     moved.push(by)
@@ -138,7 +138,7 @@ async function readMoving({ seed, items, changes, most, stops }: Schedule): Prom
   expect(run.ledger()).toBeGreaterThanOrEqual(service.charged())
   expect(run.ledger()).toBeLessThanOrEqual(service.charged() + 10 * stops.length)
   if (stops.length === 0) expect(run.ledger()).toBe(service.charged())
-  // Each change leaves one gap at most, which all of them widen.
+  // Each change opens at most one gap, and all of them widen it.
   const again = run.answers().length - new Set(run.answers().map(({ page }) => page)).size
   expect(again).toBeLessThanOrEqual(moved.length * (1 + Math.ceil(sum(moved) / PAGE)))
   if (moved.length === 0) expect(again).toBe(0)

@@ -1,4 +1,4 @@
-/** A service that fails: by chance, for one page, for minutes, for hours, or before it was ever reached. */
+/** A service that fails: at random, for one page, for minutes, for hours, or from the beginning. */
 
 import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
@@ -25,7 +25,7 @@ const aPage: Answered = { takesMs: 300, data: [{}], hasMore: true }
 const html: Answered = { takesMs: 200, charge: 0, text: '<html>Please wait' }
 const broken: Answered = { takesMs: 200, status: null, charge: 10 }
 
-/** A service with these answers, and buyers of its pages at 5 requests a second. */
+/** A service with these answers, and a run that buys its pages at 5 requests a second. */
 function aShop(answerTo: (asked: Asked) => Answered) {
   const service = aService(answerTo)
   const { clock, account } = service
@@ -69,7 +69,7 @@ function aShop(answerTo: (asked: Asked) => Answered) {
   }
 }
 
-/** A service that answers with `storm` for the time given, and with pages before and after. */
+/** A service that answers with `storm` for the given time, and with pages before and after it. */
 const aStorm = (storm: Answered, fromMs: number, lastsMs: number) =>
   aShop(({ afterMs }) => (afterMs < fromMs || afterMs >= fromMs + lastsMs ? aPage : storm))
 
@@ -84,7 +84,7 @@ const kinds: Answered[] = [
   html,
 ]
 
-/** A service that fails by chance, the same each time. */
+/** A service that fails at random, in the same way each time. */
 function flaky(seed: number, share: number, of: readonly Answered[]) {
   const random = seededRandom(seed)
   return aShop(() => (random() < share ? of[Math.floor(random() * of.length)]! : aPage))
@@ -92,7 +92,7 @@ function flaky(seed: number, share: number, of: readonly Answered[]) {
 
 const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
 
-describe('a service that takes requests and does not answer', () => {
+describe('a service that accepts requests and never answers', () => {
   it('is reported as silent after 5 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
     const service = aService(({ nth }) => (nth <= 4 ? { takesMs: 30 * SECOND, status: null } : {}))
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c', 'org_d']))
@@ -111,7 +111,7 @@ describe('a service that takes requests and does not answer', () => {
   })
 })
 
-describe('a service that fails by chance slows a run down and does not end it', () => {
+describe('a service that fails at random slows a run down but does not end it', () => {
   it.each([
     { workers: 1, minutes: 15 },
     { workers: 8, minutes: 8 },
@@ -125,7 +125,7 @@ describe('a service that fails by chance slows a run down and does not end it', 
         expect(shop.account.length).toBeLessThanOrEqual(520)
         // 80 s at 5 requests a second, and the waits.
         expect(shop.tookMs()).toBeLessThanOrEqual(minutes * MINUTE)
-        // To the credit: a connection that broke and HTML are counted as if they were billed.
+        // Exact to the credit: broken connections and HTML count as billed.
         const doubtful = shop.account.filter(
           (one) => !shop.isPage(one) && (one.status === null || one.status === 200),
         )
@@ -149,7 +149,7 @@ describe('a page that always fails while others are answered', () => {
     ['500: 20 attempts, 0 credits in doubt', { takesMs: 200, status: 500 }, 20, 0],
     ['a broken connection: 6 attempts, 60 credits in doubt', broken, 6, 60],
     ['HTML with 200: 6 attempts, 60 credits in doubt', html, 6, 60],
-  ] as const)('%s; then exit 5 names it', async (_, answer, attempts, inDoubt) => {
+  ] as const)('%s; then exit 5 names the page', async (_, answer, attempts, inDoubt) => {
     const shop = aShop(({ page }) => (page === 17 ? answer : { ...aPage, takesMs: 3_000 }))
     const error = await errorOf(shop.buy(1_000, { workers: 2 }))
     expect(error).toMatchObject({ exitCode: 5 })
@@ -211,14 +211,14 @@ describe('a service that cannot be reached', () => {
     },
   )
 
-  it('for 5 s, as while a service starts, does not end it', async () => {
+  it('for 5 s, as while a service starts, does not end the run', async () => {
     const shop = aShop(({ afterMs }) => (afterMs < 5 * SECOND ? noWay('refused') : aPage))
     await shop.buy(20)
     expect(shop.pages()).toBe(20)
   })
 
   it.each(['refused', 'certificate'] as const)(
-    'for 10 min after a page came (%s) is an outage like any other: the run goes on',
+    'for 10 min after a page (%s) is an outage like any other: the run continues',
     async (obstacle) => {
       const shop = aStorm(noWay(obstacle), 2 * SECOND, 10 * MINUTE)
       await shop.buy(100)
@@ -245,7 +245,7 @@ describe('an outage', () => {
   ]
 
   it.each(storms)(
-    '$name for 10 min: 100 pages are bought with a probe each 30 s, 21 at most, and the 8 in flight more; after it none fails',
+    '$name for 10 min: 100 pages are bought with a probe every 30 s, at most 21, and the 8 in flight; after it none fails',
     async ({ answer }) => {
       const shop = aStorm(answer, 2 * SECOND, 10 * MINUTE)
       const endsAt = shop.clock.now() + 2 * SECOND + 10 * MINUTE
@@ -256,7 +256,7 @@ describe('an outage', () => {
       const after = shop.account.filter(({ sentAt }) => sentAt >= endsAt)
       expect(after.filter(({ status }) => status !== 200)).toEqual([])
       expect((after[0]?.sentAt ?? Infinity) - endsAt).toBeLessThanOrEqual(125 * SECOND)
-      // To the credit, what was lost on its way is counted.
+      // Exact to the credit, including answers lost on the way.
       expect(shop.journal.run().creditsCommitted).toBe(shop.service.charged())
     },
   )

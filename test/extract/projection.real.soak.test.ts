@@ -1,6 +1,6 @@
 /**
- * The range that `plan --sample` gives the first run of a list, on random lists of the 39,163 organisations of 131,811 real
- * events: the bill is within it in 9 cases of 10. Skipped where ../shared/data is absent.
+ * The range of `plan --sample` for the first run of a list, on random lists from the 39,163 organisations of 131,811
+ * real events: it contains the bill in 9 cases of 10. Skipped where ../shared/data is absent.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -77,7 +77,7 @@ describe.skipIf(!isHere)('the range of a first run from a sample, on real lists'
 })
 
 describe.skipIf(!isHere)('without a sample', () => {
-  it('needs more than the length of a list: 9 of 10 active lists of 500 cost 3 times what 9 of 10 random ones do', () => {
+  it('cannot follow from the length of a list: 9 in 10 active lists of 500 cost 3 times as much as 9 in 10 random ones', () => {
     const counts = eventCounts()
     const random = seededRandom(8)
     const ids = [...counts.keys()]

@@ -7,7 +7,7 @@ import { batchOf } from './extract-fixture.ts'
 
 const DRAWS = rounds('JOBTIDE_DRAWS', 300, 2_000)
 
-/** A batch that has, or will have, so many events. */
+/** A batch that has, or will have, this many events. */
 function aBatch(events: number, state: BatchHistory['state'], expected?: number): BatchHistory {
   const fields = expected === undefined ? {} : { expected_pages: expected }
   const pages = state === 'finished' ? Math.ceil(events / 50) : 0
@@ -19,7 +19,7 @@ function aBatch(events: number, state: BatchHistory['state'], expected?: number)
   }
 }
 
-/** In how many of the draws the bill of all batches was within the range, when `read` of them were read. */
+/** The share of draws in which the bill of all batches was within the range after `read` of them were read. */
 function heldIn(counts: readonly number[], read: number, batches: number): number {
   const random = seededRandom(read * 1_000 + batches)
   let held = 0
@@ -58,7 +58,7 @@ describe('the 90 % range of a projection', () => {
 })
 
 describe('a projection', () => {
-  it('narrows with every batch read, and is the bill when all are', () => {
+  it('narrows with every batch read, and equals the bill once all are', () => {
     const events = Array.from({ length: 12 }, (_, i) => 120 + ((i * 37) % 90))
     const ranges = [2, 4, 8, 11, 12].map((read) => {
       const all = events.map((count, i) => aBatch(count, i < read ? 'finished' : 'planned'))
@@ -81,7 +81,7 @@ describe('a projection', () => {
   })
 })
 
-/** A batch with so many pages read. */
+/** A batch with this many pages read. */
 const begun = (expected: number, pages: number, state: BatchHistory['state'] = 'planned') => ({
   ...newBatchHistory(batchOf(['org_a'], { expected_pages: expected })),
   state,

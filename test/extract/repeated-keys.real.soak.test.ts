@@ -7,7 +7,7 @@ import { buyAll } from './extract-fixture.ts'
 
 const FILE = resolve(import.meta.dirname, '../../../shared/cases/repeated-keys.ndjson.gz')
 
-describe('29,822 real events of 15 organisations, of which 7 % repeat a key', () => {
+describe('29,822 real events of 15 organisations, 7 % of them with a repeated key,', () => {
   it('cost 597 pages with any number of workers (skipped without ../shared/cases)', async (context) => {
     if (!existsSync(FILE)) context.skip('../shared/cases is absent')
     const source = await readEventsFile(FILE)

@@ -1,4 +1,4 @@
-/** Items that are never answered, among others that are: how a run treats each, and with how many requests. */
+/** Items that are never answered among items that are: how a run treats them, and with how many requests. */
 
 import { describe, expect, it } from 'vitest'
 import { companySearch } from '../../src/api/endpoints/company-search.ts'
@@ -15,7 +15,7 @@ const found = (id: unknown): Answered => ({
   charge: 1,
 })
 
-/** A run over postings 1 to `count`, of which some are answered with `bad` for ever. */
+/** A run over postings 1 to `count`; some of them always get the answer `bad`. */
 function postings(count: number, isBad: (id: number) => boolean, bad: Answered) {
   const service = aService(({ body }) =>
     isBad(Number(body['job_id']))
@@ -45,7 +45,7 @@ const NEVER: readonly (readonly [
   ['a connection that breaks', { status: null }, 5, 'connection reset', 5],
 ]
 
-describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
+describe.each(NEVER)('%s forever', (_, bad, exitCode, says, most) => {
   it.each([1, 4])(
     `by 1 of 19 postings, requested first by %i workers: the other 18 are answered, and it is requested ${most} times and recorded`,
     async (concurrency) => {
@@ -76,7 +76,7 @@ describe.each(NEVER)('%s for ever', (_, bad, exitCode, says, most) => {
     }
   })
 
-  it(`by all of 40: exit ${exitCode}, with the words of the service, after 20 of them at most`, async () => {
+  it(`by all of 40: exit ${exitCode}, with the message of the service, after at most 20 of them`, async () => {
     const { run, service } = postings(40, () => true, bad)
     const error = await errorOf(run.collect({ concurrency: 1 }))
     expect(error).toMatchObject({ exitCode })
@@ -106,7 +106,7 @@ it('does not say that the service named a time where a run of 20 s would wait fo
   expect(hint).toContain('Run the same command again later')
 })
 
-it('an outage of 8 minutes in the middle of 30 postings is waited for: all are answered', async () => {
+it('a run waits for the end of an outage of 8 minutes in the middle of 30 postings: all are answered', async () => {
   const service = aService(({ body, afterMs }) =>
     afterMs > SECOND && afterMs < 8 * MINUTE
       ? { status: 500, message: 'down' }
@@ -118,7 +118,7 @@ it('an outage of 8 minutes in the middle of 30 postings is waited for: all are a
   expect(quarantined).toEqual([])
 })
 
-it('an outage without end in the middle of 60 postings ends the run with exit 5', async () => {
+it('an endless outage in the middle of 60 postings ends the run with exit 5', async () => {
   const service = aService(({ body, afterMs }) =>
     afterMs > SECOND
       ? { status: 500, message: 'down' }
@@ -151,7 +151,7 @@ it.each<[string, Answered, string]>([
   ['fails for ever', { status: 502, message: 'no' }, '502: no'],
   ['is for later for ever', { text: JSON.stringify(LATER) }, 'the service has no answer yet'],
 ])(
-  'page 2 of 1 of 3 lists %s: the others are read, exit 5, and the run that goes on buys no page again',
+  'page 2 of 1 of 3 lists %s: the others are read, exit 5, and the resumed run buys no page again',
   async (_, bad, says) => {
     let isWell = false
     const service = aService(({ page, body }) => {

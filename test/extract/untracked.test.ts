@@ -20,7 +20,7 @@ const byUrl = (slugs: readonly string[]): OrganizationRef[] =>
 const slugsOf = (organizations: readonly OrganizationRef[]) =>
   organizations.map(({ value }) => value.slice(value.lastIndexOf('/') + 1)).toSorted()
 
-/** So many of the fifty, anywhere. */
+/** This many of the fifty, anywhere. */
 function anySet(count: number, seed = 7): string[] {
   const random = seededRandom(seed)
   const places = FIFTY.map((slug) => ({ slug, place: random() }))
@@ -36,7 +36,7 @@ const ODD_PAGE = {
   credit_used: 10,
 }
 
-/** A service that tracks all of these companies except the bad ones, and a run that asks for 50 in a batch. */
+/** A service that tracks all of these companies but the bad ones, and a run that asks for 50 in a batch. */
 function aService(
   bad: readonly string[],
   options: SimulatedOptions = { unknownNames: 'none' },
@@ -68,7 +68,7 @@ function expectFound({ run, service, bad, tracked }: ReturnType<typeof aService>
   expectSameCredits(run, service)
 }
 
-describe('50 companies, of which some are not tracked: the others are read once in one batch', () => {
+describe('50 companies, some of them not tracked: the others are read once in one batch', () => {
   it.each([
     // The batch that was refused, free probes, and the page of the others.
     { names: 'none' as const, count: 0, most: 1 },
@@ -106,7 +106,7 @@ describe('a message about companies', () => {
       companies: ['target', 'not', 'request', 'gone'],
       bad: ['gone'],
     },
-  ])('$what blames none but the bad one', async ({ companies, bad }) => {
+  ])('$what blames only the bad one', async ({ companies, bad }) => {
     const message = `request not tracked, one of our target: ${companies.join(', ')}`
     const world = aService([], { faults: refusing(bad, message) }, companies)
     await world.run.extract()
@@ -116,17 +116,20 @@ describe('a message about companies', () => {
   it.each([
     ['repeats the question', 'bad days_ago for acme-00, acme-01'],
     ['has a slug in another word', 'days_ago is out of range'],
-  ])('that is about something else and %s ends the run and blames nobody', async (_, message) => {
-    const companies = ['acme-00', 'acme-01', 'ge']
-    for (const asked of [companies, companies.slice(0, 2), ['ge'], ['acme-00']]) {
-      const { run, service } = aService([], { faults: refusing(asked, message) }, asked)
-      expect((await errorOf(run.extract())).message).toContain(message)
-      expect(service.account).toHaveLength(1)
-      expect(run.records('organization_quarantined')).toEqual([])
-    }
-  })
+  ])(
+    'that is about something else and %s ends the run and blames no company',
+    async (_, message) => {
+      const companies = ['acme-00', 'acme-01', 'ge']
+      for (const asked of [companies, companies.slice(0, 2), ['ge'], ['acme-00']]) {
+        const { run, service } = aService([], { faults: refusing(asked, message) }, asked)
+        expect((await errorOf(run.extract())).message).toContain(message)
+        expect(service.account).toHaveLength(1)
+        expect(run.records('organization_quarantined')).toEqual([])
+      }
+    },
+  )
 
-  it('in one batch is known to the next: the untracked ones of 2 event types are searched once', async () => {
+  it('in one batch is known to the next: the untracked companies of 2 event types are searched once', async () => {
     const bad = ['acme-03', 'acme-21', 'acme-40']
     const { service } = aService(bad)
     const batches = (['joined', 'left'] as const).map((type) =>
@@ -140,7 +143,7 @@ describe('a message about companies', () => {
 })
 
 describe('a search', () => {
-  it('that is stopped in the middle continues in the next attempt and finds the rest', async () => {
+  it('stopped in the middle continues in the next attempt and finds the rest', async () => {
     const world = aService(anySet(4))
     const stop = new AbortController()
     void world.service.clock.sleep(100).then(() => stop.abort(new Error('stop')))

@@ -1,4 +1,4 @@
-/** Answers of the service, byte by byte as they come over the wire: through the transport into an extraction. */
+/** Raw answers of the service, byte by byte, through the transport into an extraction. */
 
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
@@ -133,13 +133,13 @@ export async function openAnswers() {
 function checkAnswer({ status, headers, body }: Answer, input: Buffer): void {
   claim(!body.includes(KEY), 'the key is in the body')
   const isAsSent = headers['content-encoding'] ?? headers['transfer-encoding']
-  // Taken out in any case, also with invisible bytes in it, so that the body is another one.
+  // Always removed, even with invisible bytes in it, so the body differs.
   const visible = input.toString('latin1').replaceAll(/[^\x21-\x7e]/g, '')
   const hasKey = visible.toLowerCase().includes(KEY)
   claim(isAsSent !== undefined || hasKey || input.includes(body), 'other bytes')
   const stated = headers['content-length']
   const isShort = isAsSent === undefined && stated !== undefined && Number(stated) > body.length
-  // Of an order to wait the headers hold alone: a body that was cut is left out, whole.
+  // For an order to wait only the headers count: a truncated body is ignored.
   const isLeftOut = body.length === 0 && (status === 429 || status >= 500)
   claim(!isShort || hasKey || isLeftOut, 'a cut body passed for whole')
   claim(!/[\p{Cc}\p{Bidi_Control}]/u.test(errorMessage(body)), 'a message a terminal obeys')
@@ -158,7 +158,7 @@ function checkAnswer({ status, headers, body }: Answer, input: Buffer): void {
   }
 }
 
-/** An extraction whose first request is answered so, and each other one with an empty last page. */
+/** An extraction whose first request gets this answer, and every other one an empty last page. */
 async function extractWith(first: Answer | NoAnswerError): Promise<void> {
   const service = aService(() => ({}))
   let asked = 0

@@ -1,7 +1,7 @@
 /**
- * Whatever comes from outside is read, or refused in one of our own errors, within a second, and is never taken for what it is
- * not: answers of the service, the journal's bytes, manifests, pipeline files, lists, titles. An input that was not is written
- * to corpus/ and read again by every run of the tests from then on. JOBTIDE_FUZZ says how many inputs, JOBTIDE_FUZZ_SEED which.
+ * Everything from outside is read, or refused with one of our own errors, within a second, and never misread: answers
+ * of the service, the journal's bytes, manifests, pipeline files, lists, titles. An input that fails is written to
+ * corpus/, and every later run of the tests reads it again. JOBTIDE_FUZZ says how many inputs, JOBTIDE_FUZZ_SEED which.
  */
 
 import { createHash } from 'node:crypto'
@@ -41,7 +41,7 @@ function kept(name: string): Buffer[] {
   return readdirSync(folder).map((file) => readFileSync(join(folder, file)))
 }
 
-/** Why an input is not read as it should be; null where it is. */
+/** Why an input is misread; null if it is not. */
 async function faultOf(target: Target, input: Buffer): Promise<string | null> {
   const before = process.cpuUsage()
   watchdog.begin(input, pathOf(target.name, input))
@@ -52,13 +52,13 @@ async function faultOf(target: Target, input: Buffer): Promise<string | null> {
   } finally {
     watchdog.rest()
   }
-  // Not the time on the wall: the machine may have other work.
+  // CPU time, because the machine may have other work.
   const { user, system } = process.cpuUsage(before)
   const tookMs = (user + system) / 1_000
   return tookMs > LONGEST_MS ? `took ${Math.round(tookMs)} ms` : null
 }
 
-/** As `faultOf`; of a slow reading the quickest of three counts: a collection of garbage may have come upon it. */
+/** Like `faultOf`, but a slow reading is repeated and the quickest of three counts, because of garbage collection. */
 async function provenFaultOf(target: Target, input: Buffer): Promise<string | null> {
   let fault = await faultOf(target, input)
   for (let again = 0; again < 2 && fault?.startsWith('took ') === true; again += 1) {
@@ -91,7 +91,7 @@ describe.each(['answers', 'journal', 'seals', 'manifests', 'pipelines', 'lists',
           writeFileSync(path, input)
           throw new Error(`seed ${SEED}, input ${nth}, kept as ${path}: ${fault}`)
         }
-        // The test runner wants to be answered now and then.
+        // Lets the test runner respond.
         if (nth % 200 === 0) await otherWork()
       }
       process.stdout.write(`fuzz: ${inputs} ${name}, seed ${SEED}\n`)

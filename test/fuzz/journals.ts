@@ -40,7 +40,7 @@ async function writtenSegments(folder: string): Promise<Buffer[]> {
   return segments
 }
 
-/** What each record in some bytes says, header and payload. */
+/** The header and payload of each record in some bytes. */
 function contentsOf(bytes: Buffer): { readonly end: number; readonly content: string }[] {
   const contents: { end: number; content: string }[] = []
   for (let at = 0; at < bytes.length;) {
@@ -72,7 +72,7 @@ function sameStart(a: Buffer, b: Buffer): number {
   return at
 }
 
-/** Makes the segments, and a folder to read them in. */
+/** Creates the segments, and a folder to read them in. */
 export async function openJournals() {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
   const segments = await writtenSegments(folder)
@@ -113,7 +113,7 @@ export async function openJournals() {
     )
   }
 
-  /** A segment that was listed with other bytes. */
+  /** A segment listed with other bytes. */
   function checkListed(input: Buffer): void {
     const [original = Buffer.alloc(0)] = segments
     put(original)
@@ -173,7 +173,7 @@ export async function openJournals() {
   }
 }
 
-/** Lists of seals, and each state in which the lines of one segment, or one of them, put it. */
+/** Lists of seals, and the state that the lines of one segment give it. */
 function writtenLists(folder: string): [Buffer[], Set<string>] {
   const sealed = (segment: string, bytes: number) => ({ segment, bytes, sha256: 'a'.repeat(64) })
   const segments = ['01', '02', '03'].map((name, nth) => [

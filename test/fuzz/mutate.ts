@@ -1,14 +1,14 @@
-/** Inputs that are nearly right: those of a corpus, changed at random. The same seed makes the same inputs. */
+/** Nearly valid inputs: those of a corpus, changed at random. The same seed gives the same inputs. */
 
 import { pick, type Random } from '../../src/simulator/random.ts'
 
-/** Larger than a journal segment of these tests, smaller than what makes a slow reader out of a quick one. */
+/** Larger than a journal segment of these tests, but small enough for a quick reader. */
 export const LARGEST_INPUT = 128 * 1024
 
 const NUMBERS = [
   '0 -1 00 1e400 -1e308 9007199254740993 2147483648 4294967296 99999999999 0x10 .5 1. NaN Infinity',
 ].flatMap((text) => text.split(' '))
-// Signs that end, open, turn, hide or combine, and bytes that are no UTF-8.
+// Characters that end, open, reverse, hide or combine, and bytes that are not UTF-8.
 const ODDITIES = [
   ['\0', '\n', '\r\n', '\t', ' ', '\u0085', '\u2028', '\u202e', '\u200d', '\ufeff', '\ufffd'],
   ['"', "'", '`', '\\', '/', '//', '../', ',', ';', ':', '- ', '#', '&a ', '*a', '%', '<<: '],
@@ -62,7 +62,7 @@ const nest: Change = (input, random) => {
   const put = pick(random, NESTING)
   return replaced(input, upTo(random, input.length), 0, Buffer.alloc(deep * put.length, put))
 }
-/** Another number in the place of one that is there. */
+/** Replaces a number with another one. */
 const renumber: Change = (input, random) => {
   const numbers = [...input.toString('latin1').matchAll(/\d+/g)]
   if (numbers.length === 0) return input
@@ -72,7 +72,7 @@ const renumber: Change = (input, random) => {
   return replaced(input, index, number.length, Buffer.from(put))
 }
 
-/** An input of the corpus with 1 to 5 changes; words of `dictionary` and parts of other inputs among them. */
+/** An input of the corpus with 1 to 5 changes, including words of `dictionary` and parts of other inputs. */
 export function mutated(
   random: Random,
   corpus: readonly Buffer[],

@@ -1,20 +1,20 @@
-/** What a target of fuzzing is, and what its checks say. */
+/** The type of a fuzzing target, and its result. */
 
 import { JobtideError } from '../../src/support/errors.ts'
 
-/** Something that reads what others wrote. */
+/** A reader of foreign input. */
 export interface Target {
   readonly name: string
-  /** Of all inputs. */
+  /** The share of all inputs. */
   readonly share: number
-  /** Inputs that are right. */
+  /** Valid inputs. */
   readonly corpus: readonly Buffer[]
   readonly dictionary: readonly string[]
-  /** Reads an input; throws where it is not read as it should be. */
+  /** Reads an input; throws if it is misread. */
   check(input: Buffer): void | Promise<void>
 }
 
-/** What it gives; null where it throws an error that was promised. */
+/** The result; null if it throws an expected error. */
 export function unlessRefused<T>(read: () => T, promised: typeof JobtideError = JobtideError) {
   try {
     return read()

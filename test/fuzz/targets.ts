@@ -1,4 +1,4 @@
-/** What is fuzzed: inputs that are right, words that matter to their reader, and what must hold of whatever is read. */
+/** The fuzzing targets: valid inputs, words that matter to their reader, and what must hold for the result. */
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -156,7 +156,7 @@ function pipelines(): Target {
       claim((limits.requests_per_second ?? 1) > 0, 'it asks at no pace')
       claim(typeof window === 'string' || (window >= 1 && window <= 365), `window ${window}`)
       const text = JSON.stringify(spec)
-      // What aliases and quotes stand for may be longer than a file may be.
+      // Expanded aliases and quotes may exceed the size limit of a file.
       if (text.length > 16_384) return
       const again = parsePipeline(text, 'test.yaml')
       claim(stableJson(again) === stableJson(spec), 'written and read, it is another one')
@@ -193,7 +193,7 @@ function lists(): Target {
       const list = unlessRefused(() => parseOrganizations(input, 'list.csv'))
       if (list === null) return
       const { organizations } = list
-      // A slug that is written as an id in another line is another name.
+      // A slug that another line has as an id is another name.
       const names = new Set(organizations.map(({ by, value }) => `${by} ${value}`))
       claim(names.size > 0 && names.size === organizations.length, 'empty, or one twice')
       const values = organizations.map(({ value }) => value)
@@ -213,7 +213,7 @@ function lists(): Target {
 }
 
 function titles(): Target {
-  // Two titles, one in a line, as the pairs of the labelled changes have them.
+  // Two titles, one per line, as in the pairs of labelled changes.
   const pairs = linesOf('test/titles/labelled/pairs.dev.csv', 120)
     .slice(1)
     .map((line) => line.replaceAll('"', '').split(',').slice(0, 3).join('\n'))
@@ -270,7 +270,7 @@ function titles(): Target {
   }
 }
 
-/** All targets; those with a server or a folder are closed in the end. */
+/** All targets; those with a server or a folder are closed at the end. */
 export async function openTargets() {
   const answers = await openAnswers()
   const journals = await openJournals()

@@ -1,12 +1,12 @@
 /**
- * Ends a process whose code does not come back: nothing inside it could. A thread beside it has the input that is being read,
- * and writes it to a file before.
+ * Ends a process whose code never returns, from another thread. That thread has the current input and first writes it
+ * to a file.
  */
 
 import { Worker } from 'node:worker_threads'
 import { LARGEST_INPUT } from './mutate.ts'
 
-// Much longer than what counts as a hang: that is measured, and again, where the code comes back.
+// Much longer than a slow reading, which is measured and repeated once the code returns.
 const LONGEST_MS = 30_000
 
 const WATCH = `
@@ -24,7 +24,8 @@ const WATCH = `
 
 /** Starts watching. Call `begin` with each input and the path that it would be kept at, `rest` when none is being read. */
 export function watch() {
-  // How many inputs began; bytes of this one and 1, or 0 for none; bytes of its path; what the thread waits on.
+  // The number of inputs begun; bytes of the current one plus 1, or 0 for none; bytes of its path; the value that the
+  // thread waits on.
   const state = new Int32Array(new SharedArrayBuffer(16))
   const bytes = new Uint8Array(new SharedArrayBuffer(LARGEST_INPUT + 4_096))
   const workerData = { state, bytes, longestMs: LONGEST_MS }

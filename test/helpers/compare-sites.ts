@@ -7,7 +7,7 @@ import { quoteText } from '../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from './warehouse.ts'
 
-// Between two runs of the same question, only the time and run of a sighting may differ.
+// Two runs of the same question may differ only in the time and run of a sighting.
 const NOT_COMPARED = [
   'attributes_seen_at',
   'first_seen_at',
@@ -19,8 +19,8 @@ const NOT_COMPARED = [
 ]
 
 /**
- * Compares every table of `main`, `ops.coverage`, and every table of the newest snapshot below `<data dir>/snapshots`. Gives
- * how many rows differ, by table, and how many were compared.
+ * Compares every table of `main`, `ops.coverage`, and every table of the newest snapshot below `<data dir>/snapshots`.
+ * Returns how many rows differ, by table, and how many were compared.
  */
 export async function compareDataDirs(one: string, other: string) {
   const engine = await memoryWarehouse()
@@ -30,7 +30,7 @@ export async function compareDataDirs(one: string, other: string) {
       await engine.run(`attach ${path} as ${name} (read_only)`)
       await engine.run(`create schema ${name}_snapshot; set schema = 'memory.${name}_snapshot'`)
       const folder = join(dataDir, 'snapshots')
-      // Views ask for the variable whenever they are read, and one connection has one of it.
+      // Views read the variable each time, and a connection has only one value.
       await engine.run(viewsOf(folder).replaceAll("getvariable('root')", quoteText(folder)))
     }
     const found: Record<string, number> = {}

@@ -13,7 +13,7 @@ export async function startConnectProxy(
 ) {
   // Such as `api.example.com:443`.
   const asked: string[] = []
-  // What came with it, decoded; null for none.
+  // The credentials of the request, decoded; null for none.
   const credentials: (string | null)[] = []
   const sockets = new Set<Socket>()
   const server = createServer((_request, response) => {

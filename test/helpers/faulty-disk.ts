@@ -11,11 +11,11 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 const HEALTHY = {
   /** Bytes that still fit, over all writes; a longer write is cut short, and the next one fails. */
   roomBytes: Number.POSITIVE_INFINITY,
-  /** The most bytes one write call takes: short writes are no failure. */
+  /** The most bytes that one write call accepts: a short write is not a failure. */
   longestWrite: Number.POSITIVE_INFINITY,
   /** The error code of the next fsyncs and fdatasyncs, or null. */
   syncFails: null as string | null,
-  /** Of folders alone. */
+  /** The error code for folders only. */
   folderSyncFails: null as string | null,
   renameFails: null as string | null,
   linkFails: null as string | null,
@@ -24,7 +24,7 @@ const HEALTHY = {
   syncs: 0,
 }
 
-/** What the disk does next; `heal` takes all faults away. */
+/** What the disk does next; `heal` removes all faults. */
 export const disk = { ...HEALTHY, heal: (): void => void Object.assign(disk, HEALTHY) }
 
 /** An error as Node's file system throws it. */
@@ -32,7 +32,7 @@ export function systemError(code: string, syscall: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(`${code}: made up, ${syscall}`), { code, syscall })
 }
 
-/** Replaces functions of a built-in module, including its named imports, until the file's tests have ended. */
+/** Replaces functions of a built-in module, including its named imports, until the tests of the file have ended. */
 export function replaceBuiltins<M extends object>(module: M, replacements: Partial<M>): void {
   const names = Object.keys(replacements) as (keyof M)[]
   const real = Object.fromEntries(names.map((name) => [name, module[name]]))

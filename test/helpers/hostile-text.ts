@@ -1,4 +1,4 @@
-/** Texts that try to act on a terminal, and what of them would. */
+/** Texts that try to control a terminal, and a search for what would. */
 
 import fc from 'fast-check'
 
@@ -41,13 +41,13 @@ const PARTS = [
   '=HYPERLINK("http://x.example")',
 ]
 
-/** One of everything. */
+/** One character of each kind. */
 export const HOSTILE = `Ann${PARTS.join('a')}Bee`
 
-/** The same without control characters, as an id may be. */
+/** The same without control characters, which ids may contain. */
 export const HOSTILE_ID = HOSTILE.replaceAll(/[\p{Cc}\s,"]/gu, '')
 
-/** Such texts at random, with plain words between. */
+/** Random texts of this kind, with plain words in between. */
 export const hostileText = fc.string({
   unit: fc.oneof(fc.constantFrom(...PARTS), fc.constantFrom('Ann', ' ', 'Zoë', '"', '\\')),
   maxLength: 12,

@@ -29,7 +29,7 @@ export function startMachine(nowMs: number, onFailure: () => void) {
   let boot = randomUUID()
   const now = () => realClock.now() + aheadMs
 
-  /** Lets time pass until then; scheduled events happen at their time. */
+  /** Lets time pass until then; scheduled events happen on time. */
   async function passUntil(until: number, signal?: AbortSignal): Promise<void> {
     for (;;) {
       signal?.throwIfAborted()
@@ -56,7 +56,7 @@ export function startMachine(nowMs: number, onFailure: () => void) {
   return {
     clock,
     passUntil,
-    /** @throws what the first thing threw that happened and failed */
+    /** @throws the error of the first event that failed */
     throwIfFailed() {
       const [failure] = failures
       if (failure !== undefined) throw failure
@@ -74,11 +74,11 @@ export function startMachine(nowMs: number, onFailure: () => void) {
       bootedAt = now()
       boot = randomUUID()
     },
-    /** NODE_OPTIONS for a process of this machine that begins now. */
+    /** NODE_OPTIONS for a process that starts on this machine now. */
     nodeOptions: () => `--import=data:text/javascript,${encodeURIComponent(preload())}`,
   }
 
-  // Before any of our code runs, so that it finds this in place.
+  // Loaded before any of our code runs.
   function preload(): string {
     const upFor = (now() - bootedAt) / SECOND
     return `

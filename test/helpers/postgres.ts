@@ -20,16 +20,16 @@ import { join } from 'node:path'
 const BIN = '/usr/lib/postgresql'
 const bin = existsSync(BIN) ? join(BIN, readdirSync(BIN).at(-1) ?? '', 'bin') : ''
 
-/** Whether there is a server to start; its client may be here alone. */
+/** Whether a server is installed; there may be only a client. */
 export const hasPostgres = existsSync(join(bin, 'initdb'))
 
 export const PASSWORD = 'loopback-secret'
 
 export interface Server {
   readonly port: number
-  /** The folder of its socket, which asks no password. */
+  /** The folder of its socket, which needs no password. */
   readonly folder: string
-  /** With the password in it. */
+  /** Includes the password. */
   readonly url: string
   /** Runs SQL as its owner and returns what psql prints, unaligned. */
   ask(sql: string): string
@@ -42,8 +42,8 @@ export interface Server {
 }
 
 /**
- * Starts one; `stop` ends it and removes its folder with `remove`. Only the account that owns its files may run it, and
- * root may not.
+ * Starts a server; `stop` ends it and removes its folder with `remove`. Only the owner of its files may run it, but not
+ * root.
  */
 export async function startPostgres(): Promise<Server & { remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-postgres-'))

@@ -1,4 +1,4 @@
-/** A run as a history keeps it. */
+/** A run as the history keeps it. */
 
 import type { History } from '../../src/journal/history.ts'
 import type { RunFinished } from '../../src/journal/records.ts'

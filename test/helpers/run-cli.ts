@@ -1,6 +1,6 @@
 /**
  * Runs the real command line in its own process: `node dist/cli.js …`, with its output and exit code. A simulator in
- * the test's process serves it. Of the test's environment it gets only PATH, and every folder is a new one.
+ * the test's process serves it. It gets only PATH from the test's environment, and every folder is new.
  */
 
 import { spawn } from 'node:child_process'
@@ -26,7 +26,7 @@ export const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.js')
 
 /** How a command ended. */
 export interface CliResult {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
@@ -35,12 +35,12 @@ export interface CliResult {
   readonly tookMs: number
 }
 
-/** A command that runs. */
+/** A running command. */
 export type RunningCli = ReturnType<typeof startCli>
 
 /** Where and how a command runs. */
 export interface CliOptions {
-  /** Added to PATH; undefined leaves a variable out. */
+  /** Added to PATH; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Current folder; default the system's folder for temporary files, where there is no pipelines/. */
   readonly cwd?: string
@@ -79,7 +79,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}) {
   return {
     process: child,
     ended,
-    /** What it wrote so far. */
+    /** Its output so far. */
     stderr: () => written.stderr,
     stdout: () => written.stdout,
   }
@@ -94,7 +94,7 @@ let last: Promise<unknown> = Promise.resolve()
 
 /**
  * Runs a command to its end in this process, in a twentieth of the time, for tests that are not about signals, locks or
- * file modes. One at a time, because the current folder is the process's.
+ * file modes. Only one at a time, because the process has one current folder.
  */
 export function callCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const result = last.then(() => callAlone(args, options))
@@ -131,8 +131,8 @@ async function callAlone(args: readonly string[], options: CliOptions): Promise<
 }
 
 /**
- * Checks every `--json` output against the schema of the command, so that no document has an undeclared key. A document
- * that was cut off is ignored.
+ * Checks every `--json` output against the schema of the command, so that no document has an undeclared key. A
+ * truncated document is ignored.
  */
 function expectDocument(args: readonly string[], stdout: string): void {
   const schema = DOCUMENTS[args[0] ?? '']
@@ -140,11 +140,11 @@ function expectDocument(args: readonly string[], stdout: string): void {
   if (schema === undefined || document === null) return
   const { data, error } = z.union([schema, failure]).safeParse(document)
   expect(error?.message, `${args.join(' ')}: ${stdout.slice(0, 2_000)}`).toBeUndefined()
-  // A key that is not declared is left out of what was parsed.
+  // Parsing drops undeclared keys.
   expect(data).toEqual(document)
 }
 
-/** A command that ended with 0. */
+/** A command that exited with 0. */
 export function done(result: CliResult): CliResult {
   expect(result.exitCode, result.stderr).toBe(0)
   return result
@@ -156,14 +156,14 @@ export const KEY = 'canary+key/for=tests-5f2c9d'
 /** A service, a list of its organisations, a pipeline that reads it, and a data directory. */
 export type Site = Awaited<ReturnType<typeof openSite>>
 
-/** What a site may choose. */
+/** The options of a site. */
 export interface SiteOptions extends Partial<SimulatorOptions> {
   /** Organisations of the made-up world; default 8. */
   readonly companies?: number
   readonly events?: number
   /** Further lines of the pipeline file. */
   readonly pipelineLines?: readonly string[]
-  /** As of temporaryFolder. */
+  /** As for temporaryFolder. */
   readonly onEnd?: OnEnd
 }
 
@@ -179,7 +179,10 @@ export function worldOf({ companies = 8, events }: Pick<SiteOptions, 'companies'
   }
 }
 
-/** How many distinct events of the world of `openSite({ companies })` the service has seen by now, counted from the world itself. */
+/**
+ * How many distinct events of the world of `openSite({ companies })` the service has detected so far, counted from the
+ * world.
+ */
 export function eventsOfTheWorld(companies = 8): number {
   const keys = new Set<string>()
   for (const { event } of worldSightings(worldOf({ companies }))) {
@@ -191,7 +194,7 @@ export function eventsOfTheWorld(companies = 8): number {
   return keys.size
 }
 
-/** Opens a site that closes with the test, or where `onEnd` says. */
+/** Opens a site that closes with the test, or as `onEnd` says. */
 export async function openSite(options: SiteOptions = {}) {
   const { companies, events, pipelineLines = [], onEnd = onTestFinished, ...others } = options
   const world = { ...(companies && { companies }), ...(events && { events }) }
@@ -228,14 +231,14 @@ export async function openSite(options: SiteOptions = {}) {
     env,
     /** Runs a command in this process, with the data directory and the service's address and key; see callCli. */
     call: (args: readonly string[], more?: CliOptions) => callCli(args, withEnv(more)),
-    /** Runs a command in a process of its own, with the same. */
+    /** Runs a command in its own process, with the same. */
     run: (args: readonly string[], more?: CliOptions) => runCli(args, withEnv(more)),
-    /** Starts a command in a process of its own, with the same. */
+    /** Starts a command in its own process, with the same. */
     start: (args: readonly string[], more?: CliOptions) => startCli(args, withEnv(more)),
     json,
     /** Rows of a query on the warehouse. */
     query: <Row>(sql: string) => json<Row[]>('query', sql),
-    /** Moves the service's time, not that of the command line. */
+    /** Moves the time of the service only. */
     advance: (ms: number) => clock.advance(ms),
   }
 }

@@ -17,13 +17,13 @@ export type S3Operation =
   | 'CompleteMultipartUpload'
   | 'AbortMultipartUpload'
 
-/** How a bucket differs from one of AWS. */
+/** How a bucket differs from an AWS bucket. */
 export interface BucketQuirks {
   /** If-Match and If-None-Match on writes do nothing. */
   readonly ignoreConditions?: boolean
   /** Only an If-Match without quotes can match, as in radosgw up to release 18. */
   readonly bareEtagOnly?: boolean
-  /** Object lock: versions are kept, and deleting a named one is refused. */
+  /** Object lock: keeps versions, and refuses to delete one by its id. */
   readonly isLocked?: boolean
   /** How far the server's clock is ahead of this machine's; a request signed 15 minutes off is refused. */
   readonly aheadMs?: number
@@ -41,7 +41,7 @@ export interface S3Request {
   readonly body: Buffer
 }
 
-/** What is sent back. */
+/** The response. */
 export interface S3Response {
   readonly status: number
   readonly headers?: Readonly<Record<string, string | number>>
@@ -60,7 +60,7 @@ export class S3Error extends Error {
   }
 }
 
-/** As asked for with an object; nothing is encrypted. */
+/** As requested for an object; nothing is encrypted. */
 interface Attributes {
   /** Such as `aws:kms test-key`; empty for none. */
   readonly encryption: string
@@ -72,15 +72,18 @@ export interface StoredObject extends Attributes {
   readonly body: Buffer
   /** With its quotes, as S3 sends it. */
   readonly etag: string
-  /** The SHA-256 that the client sent, in base64; of an upload in parts the one of its parts' and their number. */
+  /**
+   * The SHA-256 that the client sent, in base64; for an upload in parts, the hash of the hashes of its parts, and their
+   * number.
+   */
   readonly sha256: string | undefined
   readonly lastModified: Date
 }
 
-/** One version of an object: its content, or a marker that says it was removed. */
+/** One version of an object: its content or a delete marker. */
 export interface ObjectVersion {
   readonly versionId: string
-  /** Undefined: a marker. */
+  /** Undefined for a delete marker. */
   readonly object: StoredObject | undefined
 }
 
@@ -109,17 +112,17 @@ const texts = (body: Buffer | string, name: string) =>
 const digest = (algorithm: string, bytes: Buffer) => createHash(algorithm).update(bytes)
 const etagOf = (body: Buffer) => `"${digest('md5', body).digest('hex')}"`
 
-/** The answer that is an error document. */
+/** The response with an error document. */
 export function refusal(status: number, code: string): S3Response {
   return { status, body: xml('Error', xml('Code', code)) }
 }
 
-/** One bucket; it begins without keeping versions. */
+/** One bucket, at first without versions. */
 export class Bucket {
   readonly uploads = new Map<string, OpenUpload>()
   keepsVersions = false
   readonly #quirks: BucketQuirks
-  // Of each key: what is kept, oldest first. The last one decides what is there.
+  // The kept versions of each key, oldest first. The last one is current.
   readonly #history = new Map<string, ObjectVersion[]>()
   #count = 0
 
@@ -127,7 +130,7 @@ export class Bucket {
     this.#quirks = quirks
   }
 
-  /** Everything that is there, by key. */
+  /** All current objects, by key. */
   objects(): Map<string, StoredObject> {
     return new Map(
       [...this.#history].flatMap(([key, versions]) => {
@@ -137,7 +140,7 @@ export class Bucket {
     )
   }
 
-  /** What is kept of a key, newest first. */
+  /** The kept versions of a key, newest first. */
   versionsOf(key: string): ObjectVersion[] {
     return (this.#history.get(key) ?? []).toReversed()
   }
@@ -322,7 +325,7 @@ export class Bucket {
     return document('CompleteMultipartUploadResult', xml('Key', key), xml('ETag', etag))
   }
 
-  /** Writes an object, or removes it where there is none given. */
+  /** Writes an object, or removes it if none is given. */
   #write(key: string, object: StoredObject | undefined): void {
     if (!this.keepsVersions && object === undefined) {
       this.#history.delete(key)

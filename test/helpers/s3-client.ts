@@ -4,7 +4,7 @@ import { CreateBucketCommand, PutBucketVersioningCommand, S3Client } from '@aws-
 import { randomUUID } from 'node:crypto'
 import { vi } from 'vitest'
 
-/** Where a bucket is and who may use it. */
+/** The address of a bucket and its credentials. */
 export interface S3Target {
   readonly endpoint: string
   readonly bucket: string

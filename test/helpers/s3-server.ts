@@ -1,7 +1,7 @@
 /**
- * An S3 server for tests: one bucket in memory on 127.0.0.1, path-style addresses, with faults. It does what Jobtide needs,
- * compares SHA-256 checksums but no signatures, and knows nothing else; `test/s3/radosgw.sh` runs the shared suite of
- * stores on a real server.
+ * An S3 server for tests: one bucket in memory on 127.0.0.1, path-style addresses, with faults. It does only what
+ * Jobtide needs, and compares SHA-256 checksums but no signatures; `test/s3/radosgw.sh` runs the shared suite of stores
+ * on a real server.
  */
 
 import { once } from 'node:events'
@@ -44,9 +44,9 @@ interface S3LogEntry {
   readonly operation: S3Operation | 'Unknown'
   /** Empty for operations on the bucket. */
   readonly key: string
-  /** The status sent; 0 if the connection was dropped instead. */
+  /** The status sent; 0 if the connection was dropped. */
   readonly status: number
-  /** The region that it was signed for. */
+  /** The region of its signature. */
   readonly region: string | undefined
 }
 
@@ -81,7 +81,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
     })
 
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // The body is always read first, because an answer in the middle of an upload looks like a broken connection.
+    // Always reads the body first, because a response in the middle of an upload looks like a broken connection.
     const request = await requestOf(incoming)
     const serverNow = Date.now() + (quirks.aheadMs ?? 0)
     const isSkewed = Math.abs(signedAt(incoming) - serverNow) > MOST_SKEW_MS
@@ -103,7 +103,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
       ...(response.status === 204 ? {} : { 'content-length': sent.length }),
       ...response.headers,
     })
-    // Data sent before a reset may never arrive, so the half is flushed first.
+    // Data sent before a reset may never arrive, so the first half is flushed.
     if (isCut) outgoing.write(sent.subarray(0, sent.length / 2), () => outgoing.socket?.destroy())
     else outgoing.end(incoming.method === 'HEAD' ? undefined : sent)
   }
@@ -121,9 +121,9 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
     accessKeyId: 'TESTACCESSKEYID',
     secretAccessKey: 'very/secret+access/key0',
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** The objects as they are now, by key. */
+    /** The current objects, by key. */
     objects: () => bucket.objects(),
-    /** What is kept of a key, newest first: one version, unless the bucket keeps more. */
+    /** The kept versions of a key, newest first: one, unless the bucket keeps more. */
     versionsOf: (key: string) => bucket.versionsOf(key),
     /** The open uploads in parts, oldest first. */
     uploads: () => [...bucket.uploads.values()],
@@ -131,7 +131,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
     log: () => [...log],
     /** Replaces all faults; counting starts again. */
     setFaults,
-    /** Forgets objects, uploads, log and faults. */
+    /** Clears objects, uploads, log and faults. */
     reset() {
       bucket.clear()
       log.length = 0
@@ -149,14 +149,14 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
   }
 }
 
-/** When the client says that it signed a request. */
+/** The time at which the client says it signed a request. */
 function signedAt({ headers }: IncomingMessage): number {
   const parts = /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/.exec(String(headers['x-amz-date'])) ?? []
   const [, year, month, dayAndHour, minute, second] = parts
   return Date.parse(`${year}-${month}-${dayAndHour}:${minute}:${second}`)
 }
 
-/** A request to the bucket, decoded; null for what this server does not know. */
+/** A request to the bucket, decoded; null if this server does not support it. */
 async function requestOf(incoming: IncomingMessage): Promise<S3Request | null> {
   const chunks: Buffer[] = []
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
@@ -186,7 +186,8 @@ function operationOf(method: string, key: string, query: URLSearchParams): S3Ope
   return method === 'DELETE' && has('uploadId') ? 'AbortMultipartUpload' : null
 }
 
-// Faults act in the order they were set; the first that ends the request decides. No response: the connection is reset.
+// Faults apply in the order in which they were set; the first that ends the request wins. Without a response the
+// connection is reset.
 async function answer(
   request: S3Request | null,
   bucket: Bucket,

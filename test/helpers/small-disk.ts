@@ -10,7 +10,7 @@ const LARGE = '2g'
 /** A disk whose size can be changed. */
 export interface SmallDisk {
   readonly folder: string
-  /** Leaves room for so many kilobytes. */
+  /** Leaves this many kilobytes free. */
   leave(kilobytes: number): void
   enlarge(): void
   makeReadOnly(): void
@@ -18,8 +18,8 @@ export interface SmallDisk {
 
 /**
  * A file system that is removed with the test; null if this machine does not let us mount one.
- * @param kilobytes its size; absent: large
- * @param folder where it is mounted; absent: a new folder
+ * @param kilobytes its size; default: large
+ * @param folder where it is mounted; default: a new folder
  */
 export function smallDisk(
   kilobytes: number | null = null,

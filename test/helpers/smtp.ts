@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
-/** A mail as the server has it. */
+/** A mail on the server. */
 export interface Mail {
   readonly to: string
   readonly id: string
   readonly subject: string
-  /** All of it, as it was sent. */
+  /** The whole message as sent. */
   readonly raw: string
 }
 

@@ -1,14 +1,14 @@
-/** A folder that is gone after the test. */
+/** Folders that are removed after the test. */
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
 
-/** Calls what it is given when a test ends, or all tests of a file that share something. */
+/** Registers a callback for the end of a test, or of all tests of a file that share something. */
 export type OnEnd = (end: () => Promise<void> | void) => void
 
-/** Calls it when all tests of this file, or of this `describe`, have ended. */
+/** Calls it once all tests of this file, or of this `describe`, have ended. */
 export function onTestsFinished(): OnEnd {
   const ends: Parameters<OnEnd>[0][] = []
   afterAll(async () => {

@@ -1,4 +1,4 @@
-/** Stands between an object and who calls it. */
+/** Intercepts the calls of an object. */
 
 type Call = (name: string, first: unknown, work: () => unknown) => Promise<unknown>
 

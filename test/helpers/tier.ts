@@ -4,8 +4,8 @@
 export const IS_SOAK = process.env['JOBTIDE_SOAK'] === '1'
 
 /**
- * The rounds of a suite: `soak` of them in `npm run test:soak`, else `usual`. The environment variable `name` overrides
- * both, for a long run by hand.
+ * The number of rounds of a suite: `soak` in `npm run test:soak`, else `usual`. The environment variable `name`
+ * overrides both, for a long run by hand.
  */
 export function rounds(name: string, usual: number, soak: number): number {
   const asked = process.env[name]

@@ -3,11 +3,11 @@
 import { onAbort } from '../../src/support/abort.ts'
 import type { Clock } from '../../src/support/clock.ts'
 
-/** A clock that only moves when it is told to. */
+/** A clock that moves only on request. */
 export interface VirtualClock extends Clock {
   /** Lets `ms` milliseconds pass: every sleeper due by then wakes at its own time, in order. */
   advance(ms: number): Promise<void>
-  /** Lets time pass until nobody sleeps any more. */
+  /** Lets time pass until there are no more sleepers. */
   runUntilIdle(): Promise<void>
   /**
    * Lets time pass until `work` has settled, and returns its result. Work on real files or sockets is awaited in real
@@ -16,7 +16,7 @@ export interface VirtualClock extends Clock {
   run<T>(work: Promise<T>): Promise<T>
   /** Sets the wall clock forward (or back) without time passing, as an operator or NTP would. */
   jump(ms: number): void
-  /** How many sleep now. */
+  /** The number of sleepers now. */
   sleepers(): number
 }
 

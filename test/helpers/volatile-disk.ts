@@ -1,17 +1,17 @@
 /**
- * A disk that keeps only synced data: {@link useVolatileDisk} puts it in the place of `node:fs` for one file of tests.
+ * A disk that keeps only synced data: {@link useVolatileDisk} puts it in place of `node:fs` for one test file.
  *
- * Below the folder that is named to `begin`, the content of a file lasts from its fsync on, and a new, removed or
- * renamed name from the fsync of its folder on. Until then all of it is there for every process, as in the page cache.
- * `powerLoss` drops what was not synced at random: sectors of content are as written, as before, or zero; changes of
- * names are done or undone, each as a whole, in whatever order. A failed fsync of a file is final: its bytes stay
- * readable and count as written, so that no later fsync writes them.
+ * Below the folder given to `begin`, the content of a file is durable once the file was fsynced, and a new, removed or
+ * renamed name once its folder was. Until then every process sees all of it, as in the page cache. `powerLoss` drops
+ * what was not synced at random: sectors of content are as written, as before, or zero; changes of names are done or
+ * undone, each as a whole, in any order. A failed fsync of a file is final: its bytes stay readable and count as
+ * written, so that no later fsync writes them.
  *
- * `cutAt` ends the process at a call, in the middle of what it does: from there on every call fails and changes
- * nothing. Then `powerLoss`, or `restart`, which loses nothing: the process was killed.
+ * `cutAt` ends the process in the middle of a call: from then on every call fails and changes nothing. Then
+ * `powerLoss`, or `restart`, which loses nothing: the process was killed.
  *
- * Files that are not written through `node:fs`, such as those of DuckDB, are left as they are. Nothing is really
- * synced, so that a thousand crashes take seconds.
+ * Files that are not written through `node:fs`, such as those of DuckDB, stay unchanged. Nothing is really synced, so a
+ * thousand crashes take seconds.
  */
 
 import fs from 'node:fs'
@@ -21,7 +21,7 @@ import type { Random } from '../../src/simulator/random.ts'
 import { replaceBuiltins, systemError } from './faulty-disk.ts'
 
 const real = { ...fs, promises: { ...fs.promises } }
-/** What a disk writes whole or not at all. */
+/** The unit that a disk writes completely or not at all. */
 const SECTOR = 512
 
 /** The target of a name: a file by its inode, a folder, or nothing. */
@@ -34,14 +34,14 @@ interface StoredFile {
   givenUp: Buffer | null
 }
 
-/** Thrown by every call of a process that was killed or lost its power. */
+/** Thrown by every call of a process that was killed or lost power. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded'
 }
 
 export class VolatileDisk {
   #root: string | null = null
-  /** A link to every file, so that none is gone, nor its inode used again, while a power cut can bring it back. */
+  /** A link to every file, so that no inode is reused while a power cut can bring the file back. */
   #links = ''
   readonly #files = new Map<number, StoredFile>()
   /** Unsynced changes of names, oldest first, and the targets of these names before them. */
@@ -52,22 +52,25 @@ export class VolatileDisk {
   #isEnded = false
   #endsAt = Number.POSITIVE_INFINITY
   #failsAt = Number.POSITIVE_INFINITY
-  /** Called before each change, with what is done of it when the process ends in it; throws what the call is to throw. */
+  /**
+   * Called before each change, with the part of it that is done if the process ends in it; throws the error for the
+   * call.
+   */
   onStep: (partly?: () => void) => void = () => undefined
-  /** How long an fsync takes that is waited for. */
+  /** The duration of an awaited fsync. */
   syncTakes: () => Promise<void> = () => Promise.resolve()
   /** Calls that change the disk, and those of them that sync, since `begin`. */
   calls = 0
   syncs = 0
 
-  /** From now on `root`, an empty folder, is on this disk. Earlier content is forgotten. */
+  /** Puts `root`, an empty folder, on this disk. Earlier content is dropped. */
   begin(root: string): void {
     this.end()
     this.#root = resolve(root)
     this.#links = real.mkdtempSync(`${this.#root}-links-`)
   }
 
-  /** Takes the disk away; the files stay. */
+  /** Removes the disk; the files stay. */
   end(): void {
     if (this.#root === null) return
     this.restart()
@@ -101,7 +104,7 @@ export class VolatileDisk {
     return this.#isEnded
   }
 
-  /** The next process: all that was written is there. */
+  /** Starts the next process, with everything that was written. */
   restart(): void {
     for (const file of this.#open) real.closeSync(file)
     this.#open.clear()
@@ -111,7 +114,7 @@ export class VolatileDisk {
     this.#failsAt = Number.POSITIVE_INFINITY
   }
 
-  /** The next process after a power cut: unsynced data is there, missing, or partial. */
+  /** Starts the next process after a power cut: unsynced data is present, missing or partial. */
   powerLoss(random: Random): void {
     this.restart()
     const root = this.#root
@@ -140,7 +143,10 @@ export class VolatileDisk {
     this.#root = root
   }
 
-  /** Before a call that changes the disk. @param partly what is done of it when the process ends in it */
+  /**
+   * Called before each change of the disk.
+   * @param partly the part of it that is done if the process ends in it
+   */
   step(partly?: () => void): void {
     if (this.#isEnded) throw new ProcessEnded()
     this.calls += 1
@@ -171,7 +177,7 @@ export class VolatileDisk {
     this.#openFolders.delete(file)
   }
 
-  /** What names lead to, before a call that may change them: to be given to `changed` after it. */
+  /** The targets of names before a call that may change them, for `changed` after the call. */
   look(paths: readonly string[]): Map<string, Place> {
     const inside = paths.filter((path) => this.covers(path)).map((path) => resolve(path))
     return new Map(inside.map((path) => [path, this.#placeOf(path, null)]))
@@ -204,7 +210,7 @@ export class VolatileDisk {
     if (folder !== undefined) this.#settleNames(folder)
   }
 
-  /** The names in a folder, or all, are certain. */
+  /** Makes the names in a folder, or all names, durable. */
   #settleNames(folder?: string): void {
     const isIn = (path: string) => folder === undefined || dirname(path) === folder
     for (const names of [...this.#changes, this.#before]) {
@@ -227,14 +233,14 @@ export class VolatileDisk {
   #put(path: string, place: Place): void {
     if (this.#placeOf(path, null) === place) return
     real.rmSync(path, { recursive: true, force: true })
-    // A name in a folder that is gone is gone with it.
+    // A removed folder takes its names along.
     if (place === null || !real.existsSync(dirname(path))) return
     if (place === 'folder') real.mkdirSync(path)
     else real.linkSync(join(this.#links, String(place)), path)
   }
 }
 
-/** Which share of something survives: nothing, all, or any part of it. */
+/** The part of something that survives: nothing, all, or any part. */
 function fate(random: Random): number {
   const kind = Math.floor(random() * 3)
   return kind === 2 ? random() : kind
@@ -253,7 +259,8 @@ function survivors(durable: Buffer, written: Buffer, random: Random): Buffer {
 }
 
 /**
- * The content on the disk after an fsync: everything except data that an earlier fsync lost and that was not rewritten.
+ * The content on the disk after an fsync: everything except data that an earlier failed fsync lost and that was not
+ * rewritten.
  */
 function synced(durable: Buffer, written: Buffer, givenUp: Buffer | null): Buffer {
   if (givenUp === null) return written
@@ -273,7 +280,7 @@ function waysTo(path: string): string[] {
   return above === path ? [path] : [...waysTo(above), path]
 }
 
-/** A path, and all that is below it. */
+/** A path and everything below it. */
 function treeOf(path: string): string[] {
   if (real.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path]
   const below = real.readdirSync(path, { recursive: true }) as string[]
@@ -292,7 +299,7 @@ export function useVolatileDisk(): VolatileDisk {
     position?: number,
   ) => number
 
-  /** A call that may change the names that `names` gives of its arguments. */
+  /** A call that may change the names that `names` finds in its arguments. */
   const naming = <C extends Call<unknown>>(call: C, names: (...args: string[]) => string[]) =>
     ((...args: Parameters<C>) => {
       const paths = names(...(args as string[]).map(String)).filter((path) => disk.covers(path))
@@ -331,7 +338,7 @@ export function useVolatileDisk(): VolatileDisk {
       await disk.syncTakes()
       return disk.sync(file)
     }
-    // The code syncs by promise only.
+    // The code syncs only through promises.
     return Object.assign(call.bind(fs), { [promisify.custom]: instead }) as typeof fs.fsync
   }
   const syncing = (call: typeof fs.fsyncSync) => onFile(call, (file) => disk.sync(file))

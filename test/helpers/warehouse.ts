@@ -28,7 +28,7 @@ export async function askEveryEndpoint(warehouse: Warehouse): Promise<void> {
   })
 }
 
-/** The columns a test may name; what it leaves out has a default. Times are ISO 8601, UTC. */
+/** The columns a test may set; the others have defaults. Times are ISO 8601, UTC. */
 export interface GivenEvent {
   readonly profile_id: string
   readonly organization_id: string
@@ -58,9 +58,7 @@ const SOME_EVENT: GivenEvent = {
 }
 const RECEIVED_AT = '2024-12-01T02:15:00Z'
 
-/**
- * Inserts events and records their people, as a load does; each is detected when it changed unless it says otherwise.
- */
+/** Inserts events and records their people, as a load does. By default an event is detected when it took effect. */
 export async function insertEvents(
   warehouse: Warehouse,
   given: readonly Partial<GivenEvent>[],
@@ -78,7 +76,10 @@ export async function insertEvents(
   await warehouse.append('ops.changed_people', { profile_id: events.map((one) => one.profile_id) })
 }
 
-/** The columns of events and of their versions. @param seenAt when one was received that does not say it */
+/**
+ * The columns of events and of their versions.
+ * @param seenAt the default time of receipt
+ */
 export function columnsOf(
   events: readonly GivenEvent[],
   seenAt: (event: GivenEvent) => string,
@@ -109,7 +110,7 @@ export function columnsOf(
   }
 }
 
-/** When the service detected an event: when it changed, unless it says otherwise. */
+/** When the service detected an event: by default when it took effect. */
 export function detectedAt({ detected_at: detected, changed_at: changed }: GivenEvent): string {
   return detected ?? changed
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** A message that was taken. */
+/** An accepted message. */
 export interface Got {
   readonly key: string | undefined
   readonly body: Record<string, unknown>

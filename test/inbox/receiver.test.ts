@@ -1,4 +1,4 @@
-/** The receiver of deliveries: what it takes, what it refuses, and that what it acknowledges is on the disk. */
+/** The receiver of deliveries: what it accepts and refuses, and that everything it acknowledges is on the disk. */
 
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -96,7 +96,7 @@ describe('a receiver', () => {
     [undefined, 16 * MIB],
     [1_000, 1_000],
   ])(
-    'with a limit of %s accepts a body of %i bytes, and answers 413 to one byte more, announced or not',
+    'with a limit of %s accepts a body of %i bytes, and answers 413 to one more byte, announced or not',
     async (mostBytes, limit) => {
       const { post, url, kept } = await receiving(mostBytes === undefined ? {} : { mostBytes })
       const bodyOf = (bytes: number) => `{"text":"${'x'.repeat(bytes - '{"text":""}'.length)}"}`
@@ -109,7 +109,7 @@ describe('a receiver', () => {
     },
   )
 
-  it('answers 503 while 4 of the longest bodies are in flight, and 200 when they are done', async () => {
+  it('answers 503 while 4 of the longest bodies are in flight, and 200 once they are done', async () => {
     const { post, url } = await receiving({ mostBytes: 1_000 })
     const begun = Array.from({ length: 4 }, () => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -123,7 +123,7 @@ describe('a receiver', () => {
     await expect.poll(statusOfNext).toBe(200)
   })
 
-  it('records how many it refused and why the last one, and adds to earlier counts', async () => {
+  it('records how many it refused and why it refused the last one, and adds to earlier counts', async () => {
     const { folder } = await receiving()
     const clock = handClock(Date.UTC(2026, 2, 1))
     const sleep = (ms: number) => {
@@ -215,7 +215,7 @@ describe('a receiver with a secret', () => {
   })
 })
 
-it('says with exit 2 that a host is of no network here, and what to name instead', async () => {
+it('exits with 2 for a host that no network of this machine has, and says what to use', async () => {
   const server = createServer()
   await expect(listenAt(server, '192.0.2.1', 0)).rejects.toMatchObject({
     exitCode: 2,

@@ -1,4 +1,4 @@
-/** Random histories of clocks, and what holds in all of them: a few in every test run, many in the soak. */
+/** Random histories of clocks, and what holds in all of them: a few in every test run, many in the soak tier. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const anyStep = fc.oneof(
   fc.constantFrom(400 * DAY, -400 * DAY, HOUR, -HOUR, 3_650 * DAY),
 )
 
-/** What happens to clocks before a night: a step of one, or a Date that lies in all pages or in one. */
+/** What happens to clocks before a night: one clock jumps, or a Date is wrong on all pages or on one. */
 const trouble = fc.oneof(
   fc.constant({ kind: 'none' as const, ms: 0 }),
   fc.record({ kind: fc.constantFrom('service', 'ours', 'ours-right', 'lie', 'lies'), ms: anyStep }),
@@ -27,14 +27,14 @@ const nights = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-// Our clock was set back by 10 hours, and then a Date lies by 11: only what was remembered of the service is right.
+// Our clock was set back by 10 hours, and then a Date is wrong by 11: only the remembered time of the service is right.
 const lieUnderASlowClock = [
   { passed: 4 * HOUR, trouble: { kind: 'ours' as const, ms: -36_003_001 }, pages: 1, liar: 0 },
   { passed: 4 * HOUR, trouble: { kind: 'lies' as const, ms: -39_603_002 }, pages: 1, liar: 0 },
   { passed: 439_197_001, trouble: { kind: 'none' as const, ms: 0 as const }, pages: 1, liar: 0 },
 ]
 
-/** Declares the properties, with so many histories each, which may take `timeoutMs` each. */
+/** Declares the properties, each with this many histories and `timeoutMs`. */
 export function clockHistories(numRuns: number, timeoutMs: number): void {
   const property = <T>(what: string, any: fc.Arbitrary<T>, holds: (of: T) => void, known?: T) =>
     it(
@@ -61,7 +61,7 @@ export function clockHistories(numRuns: number, timeoutMs: number): void {
   })
 }
 
-/** Clocks that are ahead together by `days`, for `nights` nights of which each is a fraction of that after the one before. */
+/** Clocks that are all ahead by `days`, for `nights` nights, each a fraction of that after the previous one. */
 const episodes = fc.array(
   fc.record({
     days: fc.integer({ min: 2, max: 60 }),
@@ -132,7 +132,7 @@ function oneLiar(history: readonly EpisodeOf<typeof nights>[]): void {
   world.pass(DAY)
   world.night(RIGHT)
   let liedBefore = false
-  // Time that comes twice at the service is known by our clock alone, which then has to stand.
+  // Only our clock shows that a time came twice at the service, so our clock must be right.
   let wentBack = false
   let oursMoved = false
   for (const { passed, trouble: what, pages, liar } of history) {
@@ -145,14 +145,14 @@ function oneLiar(history: readonly EpisodeOf<typeof nights>[]): void {
     wentBack ||= what.kind === 'service' && isStep && what.ms < 0
     oursMoved ||= what.kind === 'ours'
     world.pass(passed - half)
-    // Nor can a lie be told that says the very time of our wrong clock.
+    // Nor can a wrong Date be detected if it equals the time of our wrong clock.
     const isTold = Math.abs(what.ms + world.serviceAhead - world.oursAhead) > HOUR
     const isLie: boolean = ['lie', 'lies'].includes(what.kind) && isTold && !liedBefore
     const lies = Array.from({ length: pages }, (__, page) => ({
       lie: isLie && (what.kind === 'lies' || page === liar % pages) ? what.ms : 0,
     }))
     world.night(lies)
-    // The clock of one side cannot be known to have moved before the other side is asked: the night after it reads on.
+    // A jump of one clock shows only once the other side is asked: the next night continues from there.
     if (what.kind === 'none' || isLie) expect(world.missed()).toBe(0)
     liedBefore = isLie
   }

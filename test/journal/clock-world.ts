@@ -15,26 +15,28 @@ export const NOW = Date.UTC(2028, 1, 28, 2)
 
 const QUESTION = aQuestion({ initialWindow: 3, overlapHours: 0 })
 
-/** How time passes: a machine that sleeps stops its monotonic clock, one that is frozen (a virtual machine) all three. */
+/**
+ * How time passes: a sleeping machine stops its monotonic clock, and a frozen virtual machine stops all three clocks.
+ */
 export type Passing = 'awake' | 'asleep' | 'frozen'
 
 /** A page of a night. */
 export interface NightPage {
-  /** How far its `Date` is from the service's clock; null where it has none. */
+  /** How far its `Date` is from the service's clock; null without a `Date`. */
   readonly lie: number | null
-  /** What passes before it. */
+  /** The time before the page. */
   readonly after?: { readonly ms: number; readonly how: Passing }
 }
 
 export class ClockWorld {
-  /** Milliseconds that pass for everybody. */
+  /** Milliseconds that pass for all clocks. */
   time = NOW
   serviceAhead = 0
   oursAhead = 0
   history: History = emptyHistory()
   /** When events happened, and the service's time then. */
   readonly events: { readonly at: number; readonly stamp: number; got: boolean }[] = []
-  /** What was logged, in order. */
+  /** The log, in order. */
   readonly log: string[] = []
   #nights = 0
   #monotonic = 0
@@ -65,7 +67,7 @@ export class ClockWorld {
     let inAll: typeof this.events | null = null
     for (const [index, { lie, after }] of pages.entries()) {
       this.pass(3 * SECOND)
-      // The list is as it was at the first page: what comes later stands above.
+      // The list stays as it was at the first page: later events come above it.
       inAll ??= [...this.events]
       if (after !== undefined && index > 0) this.pass(after.ms, after.how)
       const start = needed === 'all' ? -Infinity : this.time + this.serviceAhead - needed * DAY
@@ -99,7 +101,7 @@ export class ClockWorld {
     return this.events.filter(({ at, got }) => !got && at >= from).length
   }
 
-  /** Events since `from` that were not read, and that coverage says were. */
+  /** Events since `from` that were not read but are in the coverage. */
   claimed(from = NOW): number {
     const covered = this.history.coverage.get('org_1') ?? []
     return this.events.filter(

@@ -15,7 +15,7 @@ describe('addInterval', () => {
     { maxLength: 25 },
   )
 
-  /** Whether each half minute of -1 to 60 is covered. */
+  /** Whether each half minute from -1 to 60 is covered. */
   function points(list: readonly CoveredInterval[], types: string): boolean[] {
     return Array.from({ length: 122 }, (_, i) => i / 2 - 1).map((at) =>
       list.some(
@@ -25,7 +25,7 @@ describe('addInterval', () => {
     )
   }
 
-  it('covers what its intervals cover and nothing else, sorted and apart, for any of them in any order', () => {
+  it('covers exactly what its intervals cover, sorted and disjoint, for any intervals in any order', () => {
     fc.assert(
       fc.property(intervals, (drawn) => {
         const added = drawn.map(({ eventTypes, from, length }) => ({
@@ -65,7 +65,7 @@ describe('addSightings', () => {
     expect(RATE_HALF_LIFE_MS).toBe(90 * DAY)
   })
 
-  it('gives the same for any order of 20 observations', () => {
+  it('gives the same result for any order of 20 observations', () => {
     const observation = fc.record({
       total: fc.nat(50),
       lastAt: fc.nat(400).map((days) => days * DAY),

@@ -18,7 +18,7 @@ import type { PageReceived } from '../../src/journal/records.ts'
 import { appendSeal } from '../../src/journal/seals.ts'
 import { aJournal, aPage, aRequest, aBatch, aStart, contentOf } from './journal-fixture.ts'
 
-/** A page body is a list of words here: the journal does not know what is in it. */
+/** Here a page body is a list of words: the journal does not interpret it. */
 const cut: CutPage = (body) => {
   const words = body.toString().split(' ')
   const places = words.flatMap((word, place) => (word === 'ada' ? [place] : []))
@@ -53,7 +53,7 @@ function erase(journal: Journal) {
 }
 
 describe('eraseFromSegment', () => {
-  it('rewrites the 2 of 3 segments that hold it, and not a byte of the third', async () => {
+  it('rewrites the 2 of 3 segments that hold it, and changes no byte of the third', async () => {
     const journal = await journalOf(['ada bob', 'eve'], ['bob eve'], ['eve ada ada'])
     const paths = journal.segments().map((name) => join(journal.folder, name))
     const untouched = readFileSync(paths[1]!)
@@ -72,7 +72,7 @@ describe('eraseFromSegment', () => {
     expect(readdirSync(journal.folder)).toEqual(journal.segments())
   })
 
-  it('keeps what was billed in the header, counts what is gone, and empties the keys of it', async () => {
+  it('keeps the charge in the header, counts the erased events, and empties their keys', async () => {
     const journal = await journalOf(['ada bob eve'])
     const pageOf = () =>
       contentOf(journal).find(({ record }) => record.kind === 'page_received')
@@ -84,7 +84,7 @@ describe('eraseFromSegment', () => {
     expect(decodeMarks(pageOf().keys!)).toEqual([{ ...marks[0], key: 0 }, ...marks.slice(1)])
   })
 
-  it('takes the words of a refusal that names them out of header and body', async () => {
+  it('removes the message of a refusal that names them from header and body', async () => {
     const journal = aJournal()
     const writer = journal.writer()
     const { run_id, batch_id, page, at, requested_at, request_id } = aPage(1)
@@ -131,7 +131,7 @@ describe('eraseFromSegment', () => {
     expect(after.runs.get(aStart().run_id)?.events).toBe(before.runs.get(aStart().run_id)?.events)
   })
 
-  it('killed between list of seals and rename, gives the same bytes when it is called again', async () => {
+  it('killed between the list of seals and the rename, gives the same bytes when called again', async () => {
     const whole = await journalOf(['ada bob'], ['eve ada'])
     erase(whole)
     const journal = await journalOf(['ada bob'], ['eve ada'])
@@ -153,12 +153,12 @@ describe('eraseFromSegment', () => {
     erase(journal)
     journal.check('bytes')
     expect(contentOf(journal)).toEqual(contentOf(whole))
-    // From here on only the new segment is the one that was sealed.
+    // From here on only the new segment counts as sealed.
     writeFileSync(path, old)
     expect(() => journal.check()).toThrow(`has ${old.length} bytes, not the ${rewritten.length}`)
   })
 
-  it('refuses a segment that may still be written to', async () => {
+  it('refuses a segment that is still open', async () => {
     const journal = await journalOf(['ada bob'])
     appendFileSync(join(journal.folder, journal.segments()[0]!), 'J2 ')
     expect(() => erase(journal)).toThrow(/is not closed/)

@@ -5,7 +5,7 @@ import type { JournalRecord } from '../../src/journal/records.ts'
 import { MIB } from '../../src/support/units.ts'
 import { aPage } from './journal-fixture.ts'
 
-/** Any header: what a record may hold in JSON, with texts of every kind. */
+/** Any header: everything that a record may hold in JSON, with texts of every kind. */
 const anyRecord = fc
   .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
   .map((fields) => ({ ...aPage(1), ...fields, kind: 'page_received' }) as JournalRecord)
@@ -15,7 +15,7 @@ const anyPayload = fc.oneof(
 )
 
 describe('a frame', () => {
-  it('gives any record and payload back, wherever it stands in a buffer', () => {
+  it('returns any record and payload, wherever it is in a buffer', () => {
     fc.assert(
       fc.property(
         anyRecord,
@@ -48,7 +48,7 @@ describe('a frame', () => {
     expect(bytes.length).toBeLessThan(MIB)
   })
 
-  it('is never taken as whole after a flip of any single bit in it', () => {
+  it('is never accepted after a flip of any single bit', () => {
     const bytes = encodeFrame(aPage(12), 'a body with some text in it')
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const changed = Buffer.from(bytes)
@@ -69,12 +69,12 @@ describe('a frame', () => {
     expect(decodeFrame(bytes, 0)).toEqual({ kind: 'broken', reason: 'no record begins here' })
   })
 
-  it('of format 3 is known as newer, not as damage', () => {
+  it('of format 3 counts as newer, not as damaged', () => {
     const bytes = Buffer.from(`J3 120 4000 0 89abcdef\n${' '.repeat(99)}`)
     expect(decodeFrame(bytes, 0)).toEqual({ kind: 'newer', version: 3 })
   })
 
-  it('is not written when it is too large to be read back', () => {
+  it('is not written if it is too large to be read back', () => {
     const record = aPage(1, { body_sha256: 'x'.repeat(65 * MIB) })
     expect(() => encodeFrame(record)).toThrow('a page_received record is over')
   })

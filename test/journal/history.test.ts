@@ -56,7 +56,7 @@ const stopped = (outcome: RunFinished['outcome'] = 'budget'): Entry => [
   { kind: 'run_finished', run_id: RUN, at: 9, outcome, exit_code: 4, message: null },
 ]
 const resumed: Entry = [{ kind: 'run_resumed', run_id: RUN, at: 10 }]
-// Of the pages that a batch was read by, losses.test.ts knows.
+// losses.test.ts covers the pages of a batch.
 const finished = (covered_from: number | null, covered_to: number, run_id = RUN): Entry => [
   aFinish({ run_id, at: covered_to, covered_from, covered_to }),
 ]
@@ -80,7 +80,7 @@ const learnt: Entry = [
 ]
 
 describe('a run', () => {
-  it('pays for a page that came twice, and counts it once in its batch', async () => {
+  it('pays twice for a page that came twice, and counts it once in its batch', async () => {
     const again = page(2, { request_id: 'again', server_at: 9 })
     const run = await runOf(...page(1), ...page(2), ...again)
     expect(run).toMatchObject({ pages: 3, creditsCommitted: 30 })
@@ -94,7 +94,7 @@ describe('a run', () => {
     expect(faulty).toMatchObject({ unanswered: 0, creditsCommitted: 10 })
   })
 
-  it('keeps its counts but no batches once it is done, and its batches while it can be resumed', async () => {
+  it('keeps its counts but no batches once it is done, and keeps its batches while it can be resumed', async () => {
     for (const [outcome, batches] of [['done', 0] as const, ['budget', 1] as const]) {
       const run = await runOf(finished(null, 5), stopped(outcome))
       expect([run.batchesPlanned, run.batchesDone, run.batches.size]).toEqual([1, 1, batches])
@@ -152,7 +152,7 @@ describe('what runs leave behind', () => {
     ])
   })
 
-  it('is the latest time the service named, and how far it was ahead of this machine at its last page', async () => {
+  it('is the latest time that the service named, and how far it was ahead of this machine at its last page', async () => {
     const paused = (not_before: number): Entry => [
       { kind: 'paused', run_id: RUN, at: 1, not_before, reason: '503' },
     ]
@@ -232,7 +232,7 @@ describe('an organisation asked for by URL whose id becomes known', () => {
     expect(canonicalName(ids, { by: 'id', value: 'acme' })).toBe('acme')
   })
 
-  it('joins what is known of the id already', async () => {
+  it('merges with what is known under the id', async () => {
     const byId = aBatch({ organizations: [{ by: 'id', value: 'org_9' }] })
     const { coverage } = await historyOf(
       begin,
@@ -245,7 +245,7 @@ describe('an organisation asked for by URL whose id becomes known', () => {
   })
 })
 
-describe('a journal that cannot be understood', () => {
+describe('a journal of an older version', () => {
   it.each([
     [
       'a run without its beginning',

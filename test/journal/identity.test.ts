@@ -9,7 +9,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 const NOW = Date.UTC(2026, 10, 22)
 
 describe('the identity of a journal', () => {
-  it('is made once, moves with the folder, and is lost with it', () => {
+  it('is created once, moves with the folder, and is lost with it', () => {
     const folder = temporaryFolder()
     const journal = join(folder, 'journal')
     const identity = journalIdentity(journal, NOW)
@@ -23,7 +23,7 @@ describe('the identity of a journal', () => {
   })
 
   it.each(['', 'garbage', '01M82GZFCDS2H9RXZ13JAAZES'])(
-    'is not guessed where the file holds %j: exit 9',
+    'is not guessed if the file contains %j: exit 9',
     (text) => {
       const folder = temporaryFolder()
       writeFileSync(join(folder, IDENTITY_FILE), text)

@@ -1,4 +1,4 @@
-/** Records with defaults, and a journal in a folder that is gone after the test. */
+/** Records with defaults, and a journal in a temporary folder. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,7 +75,7 @@ export function aPage(page: number, fields: Partial<PageReceived> = {}): PageRec
   }
 }
 
-/** A batch that was read to its end; no pages are named, so that none are missed. */
+/** A finished batch. It names no pages, so none are missing. */
 export function aFinish(fields: Partial<BatchFinished> = {}): BatchFinished {
   return {
     kind: 'batch_finished',
@@ -95,7 +95,7 @@ export function aJournal(segmentBytes?: number, clock: Clock = virtualClock()): 
   return openJournal(join(temporaryFolder(), 'journal'), clock, segmentBytes)
 }
 
-/** A record, and what is its payload as JSON; a text is its payload as it is. */
+/** A record and its payload: JSON, or a text as it is. */
 export type Entry = readonly [JournalRecord, unknown?]
 
 /** Adds a segment with these records, and returns its path. */
@@ -109,7 +109,7 @@ export async function writeRecords(journal: Journal, entries: readonly Entry[]):
   return join(journal.folder, journal.segments().at(-1)!)
 }
 
-/** Every record of a journal but its seals, with its payload as text. */
+/** Every record of a journal except its seals, with its payload as text. */
 export function contentOf(journal: Journal): { record: JournalRecord; payload: string }[] {
   return journal
     .segments()
@@ -129,14 +129,14 @@ export function pagesOf(journal: Journal): number[] {
   )
 }
 
-/** Takes all segments off the list of seals: as if their processes were killed before they were closed. */
+/** Removes all segments from the list of seals, as if their processes had been killed before closing them. */
 export function unlist(folder: string): void {
   rewriteSeals(folder, [])
 }
 
 /**
- * The only segment of a journal: its path, and its bytes to read and to change. Changed, it is not on the list of seals
- * any more: as a killed process left it.
+ * The only segment of a journal: its path, and its bytes to read and change. A changed segment leaves the list of
+ * seals, as if its process had been killed.
  */
 export function onlySegment(journal: Journal) {
   const [name, ...others] = journal.segments()

@@ -27,7 +27,7 @@ const AT = Date.UTC(2026, 10, 20, 2)
 const bodyOf = (page: number) =>
   Array.from({ length: 32 }, (_, i) => sha256Hex(`${page} ${i}`)).join('')
 
-/** Pages of a batch: each is asked for, costs 10 and holds 50 events. */
+/** Pages of a batch: each is requested, costs 10 and holds 50 events. */
 function pages(batchId: string, ...numbers: readonly number[]): Entry[] {
   return numbers.flatMap((page): Entry[] => {
     const names = { batch_id: batchId, request_id: `${batchId}.${page}` }
@@ -52,7 +52,7 @@ const end: Entry = [
   { kind: 'run_finished', run_id: RUN, at: AT + 2, outcome: 'done', exit_code: 0, message: null },
 ]
 
-/** A run that was killed after 6 pages and went on in a second segment: two batches, of 5 and 3 pages. */
+/** A run that was killed after 6 pages and continued in a second segment: two batches, of 5 and 3 pages. */
 async function twoSegments() {
   const journal = aJournal()
   const first = await segment(journal, [begin, ...pages('s1', 1, 2, 3, 4), ...pages('s2', 1, 2)])
@@ -67,19 +67,19 @@ async function twoSegments() {
   return { journal, first, second }
 }
 
-/** Cuts a file in the middle of the body of its last whole page, so that `left` of its records are whole. */
+/** Truncates a file in the middle of the body of its last whole page, so that `left` records stay whole. */
 function cutTo(journal: Journal, path: string, records: number): void {
   const name = path.slice(journal.folder.length + 1)
   truncateSync(path, ([...journal.read(name)][records - 1]?.end ?? 0) + 7)
 }
 
-/** Loses segments, and accepts that. */
+/** Loses segments and accepts the loss. */
 function lose(journal: Journal, ...paths: readonly string[]): string[] {
   for (const path of paths) rmSync(path)
   return journal.recover('accept')
 }
 
-/** Takes the last line off the list of two segments. */
+/** Removes the last line of the list of two segments. */
 function unlistSecond(journal: Journal): void {
   const path = sealsPath(journal.folder)
   writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(0, 2).join('\n'))
@@ -91,7 +91,7 @@ function flipByte(path: string, at: number): void {
   writeFileSync(path, bytes)
 }
 
-/** The names of runs, and whether each lost records. */
+/** The ids of runs, and whether each lost records. */
 const runsIn = (journal: Journal) =>
   [...readHistory(journal).runs].map(([id, { isIncomplete }]) => [id, isIncomplete])
 const otherRun = (number: number) => `${RUN.slice(0, -1)}${number}`
@@ -102,7 +102,7 @@ const creditsIn = (journal: Journal) => [
 ]
 
 describe('a sealed segment', () => {
-  it('that is gone is said with its pages, events and credits, and stops every reader', async () => {
+  it('that is missing is reported with its pages, events and credits, and stops every reader', async () => {
     const { journal, first } = await twoSegments()
     rmSync(first)
     const lost = `journal segment ${first} is gone; lost with it: 6 pages with 300 events for 60 credits (run ${RUN})`
@@ -117,7 +117,7 @@ describe('a sealed segment', () => {
   it.each<[string, (path: string) => void]>([
     ['a folder', (path) => mkdirSync(path)],
     ['a pipe', (path) => execFileSync('mkfifo', [path])],
-  ])('with %s in its place is gone, and so it is after that is accepted', async (_, put) => {
+  ])('with %s in its place counts as missing, even after the loss is accepted', async (_, put) => {
     const { journal, first } = await twoSegments()
     rmSync(first)
     put(first)
@@ -127,7 +127,7 @@ describe('a sealed segment', () => {
     expect(journal.check('bytes').segments).toBe(1)
   })
 
-  it('that was cut is said with the pages behind the cut alone, and left as it is by recover()', async () => {
+  it('that was truncated is reported with only the lost pages, and recover() leaves it unchanged', async () => {
     const { journal, first } = await twoSegments()
     const { length } = readFileSync(first)
     cutTo(journal, first, 7)
@@ -138,7 +138,7 @@ describe('a sealed segment', () => {
     expect(readFileSync(first)).toEqual(bytes)
   })
 
-  it('that was zeroed at its end has no seal; one changed byte in the middle is found when all bytes are hashed', async () => {
+  it('that was zeroed at its end has no seal; a changed byte in the middle is found once all bytes are hashed', async () => {
     const { journal, first, second } = await twoSegments()
     flipByte(first, 1_500)
     expect(journal.check('ends').segments).toBe(2)
@@ -150,7 +150,7 @@ describe('a sealed segment', () => {
     expect(() => readHistory(journal)).toThrow(/is gone.* is gone/s)
   })
 
-  it('is noticed in each of 300 ways to lose a part of it: cut, zeroed at the end or for 4 KiB, deleted', async () => {
+  it('is found damaged after each of 300 losses: truncated, zeroed at the end or for 4 KiB, deleted', async () => {
     const journals: Journal[] = []
     for (const count of [1, 3]) {
       const journal = aJournal()
@@ -182,7 +182,7 @@ describe('a sealed segment', () => {
           if (what === 'delete') rmSync(path)
           try {
             expect(() => journal.check('bytes')).toThrow(expect.objectContaining({ exitCode: 9 }))
-            // A page in the middle is the only one that size and seal do not tell.
+            // Size and seal show every loss except one in the middle.
             if (what !== 'zero-page') {
               expect(() => journal.check()).toThrow(expect.objectContaining({ exitCode: 9 }))
             }
@@ -198,7 +198,7 @@ describe('a sealed segment', () => {
 })
 
 describe('an accepted loss', () => {
-  it('of the older segment voids both batches that it held pages of, and keeps its 60 credits', async () => {
+  it('of the older segment voids both batches with pages in it, and keeps its 60 credits', async () => {
     const { journal, first } = await twoSegments()
     expect(coveredIn(journal)).toEqual(['org_s1', 'org_s2'])
     expect(creditsIn(journal)).toEqual([80, 80])
@@ -213,7 +213,7 @@ describe('an accepted loss', () => {
     expect(journal.recover('accept')).toEqual([])
   })
 
-  it('behind the pages of a batch leaves that one covered', async () => {
+  it('after the last page of a batch leaves that batch covered', async () => {
     const journal = aJournal()
     const s1 = [...pages('s1', 1, 2), finished('s1', 2)]
     const first = await segment(journal, [begin, ...s1, ...pages('s2', 1)])
@@ -222,11 +222,11 @@ describe('an accepted loss', () => {
     journal.recover('accept')
     expect(coveredIn(journal)).toEqual(['org_s1'])
     expect(creditsIn(journal)).toEqual([40, 40])
-    // What is left is sealed and listed: whole to every reader.
+    // The rest is sealed and listed, so every reader accepts it.
     expect(journal.check('bytes').segments).toBe(2)
   })
 
-  it('of pages that were read twice voids the batch, although the first reading is there', async () => {
+  it('of pages that were read twice voids the batch, although the first reading is intact', async () => {
     const journal = aJournal()
     await segment(journal, [begin, ...pages('s1', 1, 2, 3)])
     const second = await segment(journal, [resumed, ...pages('s1', 2, 3)])
@@ -236,7 +236,7 @@ describe('an accepted loss', () => {
     expect(coveredIn(journal)).toEqual([])
   })
 
-  it('counts a request once whose answer is lost with the next segment, and one whose question is lost', async () => {
+  it('counts a request once if its answer, or the request itself, is lost with a segment', async () => {
     for (const lost of [0, 1]) {
       const journal = aJournal()
       const [request, page] = pages('s1', 1) as [Entry, Entry]
@@ -250,7 +250,7 @@ describe('an accepted loss', () => {
     }
   })
 
-  it('covers no batch that the journal lacks a page of, whatever the list says', async () => {
+  it('covers no batch with a missing page, whatever the list says', async () => {
     const journal = aJournal()
     await segment(journal, [begin, ...pages('s1', 1, 3), finished('s1', 3)])
     await segment(journal, [resumed, ...pages('s2', 1, 2), finished('s2', 2), end])
@@ -258,7 +258,7 @@ describe('an accepted loss', () => {
     expect(readHistory(journal).runs.get(RUN)?.batchesDone).toBe(1)
   })
 
-  it('of a list of seals lists the segments again, and names the run whose beginning went with it', async () => {
+  it('of the list of seals lists the segments again, and names the run whose beginning was lost', async () => {
     const { journal, first } = await twoSegments()
     rmSync(sealsPath(journal.folder))
     expect(() => readHistory(journal)).toThrow(/journal\.seals is missing/)
@@ -273,7 +273,7 @@ describe('an accepted loss', () => {
     expect(journal.check('bytes').segments).toBe(2)
   })
 
-  it('ends every run that had begun by then, and none that begins later', async () => {
+  it('ends every run that had begun before, and none that begins later', async () => {
     const { journal, second } = await twoSegments()
     const open = { run_id: otherRun(1), at: AT, pipeline: 'weekly' }
     await segment(journal, [[aStart(open), batches]])
@@ -286,7 +286,7 @@ describe('an accepted loss', () => {
     ])
   })
 
-  it('of a damaged segment that is not listed is said with its byte, and voids the run whose 4 later pages it cuts off', async () => {
+  it('of a damaged, unlisted segment is reported with its byte, and voids the run whose 4 later pages it cuts off', async () => {
     for (const isListed of [true, false]) {
       const { journal, second } = await twoSegments()
       // Its process was killed; or the list is rebuilt.
@@ -305,7 +305,7 @@ describe('an accepted loss', () => {
     }
   })
 
-  it('of the list and of the plan of a batch whose pages are there leaves a journal that is read, and covers nothing of it', async () => {
+  it('of the list and the plan of a batch leaves a readable journal, and the batch is not covered', async () => {
     const part = aBatch({ batch_id: 's1.1' })
     const split = { kind: 'batch_split', run_id: RUN, batch_id: 's1', at: AT, reason: 'x' } as const
     const plans: Entry[] = [
@@ -323,7 +323,7 @@ describe('an accepted loss', () => {
     }
   })
 
-  it('of the beginnings of three runs, accepted one after the other, keeps the names of all', async () => {
+  it('of the beginnings of three runs, accepted one at a time, keeps the ids of all', async () => {
     const journal = aJournal()
     const list = sealsPath(journal.folder)
     const ids = [RUN, otherRun(1), otherRun(2)]
@@ -331,7 +331,7 @@ describe('an accepted loss', () => {
       const listed = existsSync(list) ? readFileSync(list) : null
       const first = await segment(journal, [[aStart({ run_id, at: AT }), batches]])
       await segment(journal, [[{ kind: 'run_resumed', run_id, at: AT }]])
-      // The list is gone; or it is whole, but for a line that went together with its segment.
+      // The list is gone, or it only lacks a line that was lost together with its segment.
       if (run_id === otherRun(2)) writeFileSync(list, listed!)
       else rmSync(list)
       lose(journal, first)
@@ -342,7 +342,7 @@ describe('an accepted loss', () => {
     expect(readFileSync(list)).toEqual(bytes)
   })
 
-  it('is taken back when the segment is found again', async () => {
+  it('is revoked if the segment is found again', async () => {
     const { journal, first } = await twoSegments()
     const bytes = readFileSync(first)
     lose(journal, first)
@@ -357,7 +357,7 @@ describe('an accepted loss', () => {
 })
 
 describe('the list of seals', () => {
-  it('changed in any byte is damaged or of a newer version, or gives the same segments after recovery', async () => {
+  it('with any byte changed is damaged or of a newer version, or gives the same segments after recovery', async () => {
     const { journal } = await twoSegments()
     const path = sealsPath(journal.folder)
     const whole = readFileSync(path)
@@ -392,7 +392,7 @@ describe('the list of seals', () => {
     }
   })
 
-  it('keeps a line whole that another process began to write before it, and could not end on a full disk', async () => {
+  it('keeps its line whole after another process failed in the middle of a line on a full disk', async () => {
     const { journal } = await twoSegments()
     const path = sealsPath(journal.folder)
     const names = journal.segments()
@@ -400,14 +400,14 @@ describe('the list of seals', () => {
     appendSeal(journal.folder, { segment: names[1]!, before: null })
     const line = readFileSync(path).subarray(before.length)
     for (let length = 1; length < line.length; length += 1) {
-      // What the other one wrote comes in between this one's look at the file and its write.
+      // The other process writes between this one's check of the file and its write.
       writeFileSync(path, Buffer.concat([before, line.subarray(0, length), line]))
       expect(journal.check('bytes').segments).toBe(2)
       expect([...parseSeals(journal.folder, readFileSync(path)).keys()]).toEqual(names)
     }
   })
 
-  it('that lost its last line together with that segment is said not to name it, by the checkpoint', async () => {
+  it('that lost its last line together with that segment is found incomplete by the checkpoint', async () => {
     const { journal, second } = await twoSegments()
     saveCheckpoint(journal)
     unlistSecond(journal)
@@ -424,7 +424,7 @@ describe('the list of seals', () => {
     expect([coveredIn(journal), creditsIn(journal)]).toEqual([[], [60, 60]])
   })
 
-  it('is made once: a second process does not empty it', async () => {
+  it('is created once: a second process does not empty it', async () => {
     const { journal } = await twoSegments()
     createSeals(journal.folder)
     expect(journal.check('bytes').segments).toBe(2)

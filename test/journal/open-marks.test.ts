@@ -1,4 +1,4 @@
-/** What was on the disk of a segment whose process was killed before it was sealed. */
+/** The durable part of a segment whose process was killed before sealing it. */
 
 import {
   existsSync,
@@ -30,7 +30,7 @@ useFaultyDisk()
 
 const AT = Date.UTC(2026, 10, 20, 2)
 
-/** A process that was killed when it had bought 10 pages for 100 credits, and had written one more request. */
+/** A process killed after it had bought 10 pages for 100 credits and written one more request. */
 async function killed() {
   const journal = aJournal()
   const writer = journal.writer()
@@ -46,7 +46,7 @@ async function killed() {
 }
 
 describe('an open segment', () => {
-  it('that was cut to 60 % after its process was killed is said with 5 pages and 50 credits, and counts 100 once accepted', async () => {
+  it('truncated to 60 % after its process was killed is reported with 5 pages and 50 credits, and counts 100 once accepted', async () => {
     const { journal, path, durable } = await killed()
     truncateSync(path, Math.floor(durable * 0.6))
     const lost = `has ${Math.floor(durable * 0.6)} bytes, and ${durable} were on the disk; lost with it: 5 pages with 250 events for 50 credits (run ${RUN})`
@@ -64,7 +64,7 @@ describe('an open segment', () => {
     journal.check('bytes')
   })
 
-  it('that was deleted, or zeroed at its end, is said', async () => {
+  it('that was deleted, or zeroed at its end, is reported', async () => {
     const { journal, path, durable } = await killed()
     const bytes = readFileSync(path)
     writeFileSync(path, Buffer.from(bytes).fill(0, durable - 200))
@@ -76,7 +76,7 @@ describe('an open segment', () => {
     expect(pagesOf(journal)).toHaveLength(10)
   })
 
-  it('cut at any byte behind what was on the disk, as by a power cut, is no loss; and no mark is left', async () => {
+  it('truncated anywhere after its durable part, as by a power cut, is not a loss; and no mark is left', async () => {
     const { journal, path, durable, mark } = await killed()
     const [bytes, marked] = [readFileSync(path), readFileSync(mark)]
     for (let length = durable; length <= bytes.length; length += 11) {
@@ -88,7 +88,7 @@ describe('an open segment', () => {
     }
   })
 
-  it('whose mark is torn, or cannot be written, is closed as without one', async () => {
+  it('whose mark is torn, or cannot be written, is closed as if it had none', async () => {
     const { journal, path, durable, mark } = await killed()
     truncateSync(path, durable - 200)
     writeFileSync(mark, readFileSync(mark).fill(0, 50))

@@ -22,7 +22,7 @@ const WINDOW = 30 * DAY
 
 const aBatch = () => newBatchHistory(aBatchRecord({ days_ago: 30 }))
 
-/** 50 events from number `from` on; the first ones as said. */
+/** 50 events from number `from` on; the first ones as given. */
 function marks(from: number, first: readonly MarkedEvent[] = []): string {
   const others = Array.from({ length: 50 - first.length }, (_, i) => ({
     identity: String(from + i),
@@ -31,7 +31,7 @@ function marks(from: number, first: readonly MarkedEvent[] = []): string {
   return encodeMarks([...first, ...others])
 }
 
-/** Page `page` of the list as it was first, read so many seconds after NOW. */
+/** Page `page` of the original list, read this many seconds after NOW. */
 function read(
   batch: BatchHistory,
   page: number,
@@ -43,14 +43,14 @@ function read(
   takeRecord(batch, aPage(page, { server_at: NOW + seconds * SECOND, keys, ...others }))
 }
 
-/** An event that leaves the window so many seconds after NOW. */
+/** An event that leaves the window this many seconds after NOW. */
 const leaves = (seconds: number, identity = `leaves ${seconds}`): MarkedEvent => ({
   identity,
   detectedAt: NOW + seconds * SECOND - WINDOW,
 })
 
 describe('an event that leaves the window', () => {
-  it('while the clock of the service stands still is looked for twice, not for ever', () => {
+  it('while the clock of the service stands still is looked for twice, not forever', () => {
     const batch = aBatch()
     for (let time = 0; time < 3; time += 1) {
       read(batch, 1, 0, { first: [leaves(0.5)] })
@@ -59,7 +59,7 @@ describe('an event that leaves the window', () => {
     }
   })
 
-  it('and should have left before is no reason to read a page for ever', () => {
+  it('later than it should does not make a page be read forever', () => {
     const batch = aBatch()
     read(batch, 1, 0, { first: [leaves(-HOUR / SECOND)] })
     read(batch, 2, 1)
@@ -67,7 +67,7 @@ describe('an event that leaves the window', () => {
   })
 })
 
-describe('an event that is met again as it was corrected', () => {
+describe('an event that appears again as corrected', () => {
   const old: MarkedEvent = { identity: 'one', detectedAt: NOW - 5 * DAY }
 
   it.each([
@@ -83,7 +83,7 @@ describe('an event that is met again as it was corrected', () => {
 })
 
 describe('a batch that is resumed', () => {
-  it('goes on while it is known what leaves, and begins with page 1 after that', () => {
+  it('continues while it is known which events leave, and begins with page 1 after that', () => {
     const batch = aBatch()
     read(batch, 1)
     const known = NOW + 30 * DAY - 6 * HOUR
@@ -102,8 +102,8 @@ describe('a batch that is resumed', () => {
   })
 })
 
-describe('pages that an older version read again, for reasons of its own', () => {
-  it('count as read in the order in which they came last', () => {
+describe('pages that an older version read again', () => {
+  it('count in the order in which they last came', () => {
     const batch = aBatch()
     read(batch, 1, 0, { first: [leaves(10)] })
     for (const page of [2, 3]) read(batch, page)
@@ -113,7 +113,7 @@ describe('pages that an older version read again, for reasons of its own', () =>
     expect(batch.row).toBe(4)
   })
 
-  it('and a page that was only compared takes none of those after it away', () => {
+  it('do not drop later pages if one was only compared', () => {
     const batch = aBatch()
     for (const page of [1, 2]) read(batch, page)
     read(batch, 3, -HOUR / SECOND)
@@ -121,7 +121,7 @@ describe('pages that an older version read again, for reasons of its own', () =>
     expect(batch.row).toBe(4)
   })
 
-  it('but where records may be lost, only pages of one reading cover', () => {
+  it('cover only if they are of one reading, where records may be lost', () => {
     const history = { ...emptyHistory(), hasGaps: true }
     const add = (record: JournalRecord, payload: unknown = '') => {
       const body = () => Buffer.from(JSON.stringify(payload))
@@ -132,7 +132,7 @@ describe('pages that an older version read again, for reasons of its own', () =>
       add(aPage(number, { server_at: NOW + seconds * SECOND, keys: marks(number * 50, first) }))
     page(1, 0, [leaves(10)])
     page(2, 0)
-    // Goes back to page 1; pages 1 and 2 as they were then are lost.
+    // Goes back to page 1; the first pages 1 and 2 are lost.
     page(3, 20)
     page(3, 21)
     add(aFinish({ pages: 3, covered_from: NOW - WINDOW, covered_to: NOW, at: NOW }))
@@ -142,7 +142,7 @@ describe('pages that an older version read again, for reasons of its own', () =>
 })
 
 describe('the marks of events that are erased', () => {
-  it('keep the time, and no key; a second erasure counts the events that are left', () => {
+  it('keep the time but no key; a second erasure counts the remaining events', () => {
     const events = ['a', 'b', 'c'].map((identity) => ({ identity, detectedAt: NOW }))
     const once = cutMarks(encodeMarks(events), [1], 3)
     const twice = decodeMarks(cutMarks(once, [1], 2))

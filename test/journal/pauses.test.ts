@@ -24,7 +24,7 @@ describe('a pause of 60 s that the service ordered', () => {
     expect(until - now).toBe(left * SECOND)
   })
 
-  it('is not ended by a shorter one, and is forgotten with a longer one', () => {
+  it('is not ended by a shorter one, and is replaced by a longer one', () => {
     const after = (...seconds: number[]) =>
       seconds
         .map((one) => ({ ...MINUTE_ASKED, not_before: AT + one * SECOND }))
@@ -36,7 +36,7 @@ describe('a pause of 60 s that the service ordered', () => {
   })
 })
 
-describe('a pause of 30 days, as version 0.12 kept it', () => {
+describe('a pause of 30 days that version 0.12 stored', () => {
   const month: Paused = { ...MINUTE_ASKED, not_before: AT + 30 * DAY }
 
   it.each(['a', 'b'])('holds for an hour from when it was received, in boot %s', (boot) => {
@@ -47,14 +47,14 @@ describe('a pause of 30 days, as version 0.12 kept it', () => {
     expect([left(0), left(50), left(60), left(90) <= 0]).toEqual([HOUR, 10 * MINUTE, 0, true])
   })
 
-  it('gives way to one of 2 hours that comes later, and one of 24 hours is none', () => {
+  it('is replaced by a later one of 2 hours; one of 24 hours does not count', () => {
     const later = { ...MINUTE_ASKED, not_before: AT + 2 * HOUR, reason: '429' }
     const held = holdOf({ pauses: [month, later].reduce(addPause, []) }, AT, null)
     expect([held.until, held.pause?.reason]).toEqual([AT + 2 * HOUR, '429'])
     expect(pausedUntil({ pauses: [{ ...month, not_before: AT + DAY }] }, AT, null)).toBe(AT + DAY)
   })
 
-  it('is gone once the operator lifted it', () => {
+  it('ends once the operator lifts it', () => {
     const lifted = { ...MINUTE_ASKED, not_before: AT, lifts_earlier: true } as const
     expect([month, lifted].reduce(addPause, [])).toEqual([])
   })

@@ -1,6 +1,6 @@
 /**
- * Processes that write everything a data directory keeps, each ended at a random call by a kill or a power cut, some after
- * a failed fsync. What was reported durable is there for the next one, which finds no loss and goes on.
+ * Processes that write everything a data directory keeps, each ended at a random call by a kill or a power cut, some
+ * after a failed fsync. The next process finds everything that was reported durable, finds no loss, and continues.
  */
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
@@ -27,7 +27,7 @@ import { aBatch, aFinish, aPage, aRequest, aStart } from './journal-fixture.ts'
 
 const CRASHES = rounds('JOBTIDE_CRASHES', 50, 2_000)
 const PROCESSES = 5
-// Not of hexadecimal digits, as the rest of a page is.
+// Not hexadecimal, unlike the rest of a page.
 const ERASED = 'zoe'
 
 const disk = useVolatileDisk()
@@ -38,7 +38,7 @@ const cut: CutPage = (body) =>
     ? { body: Buffer.from(body.toString().replaceAll(ERASED, '')), places: [0], events: 1 }
     : null
 
-/** What one data directory has reported to be durable. */
+/** What one data directory has reported as durable. */
 class Reported {
   readonly pages = new Map<string, string>()
   readonly covered = new Set<string>()
@@ -48,7 +48,7 @@ class Reported {
   identity: string | null = null
 }
 
-/** A process: it begins as every one does, and then does some of what there is to do, in any order. */
+/** A process: it starts as usual, and then does some of the pending work, in any order. */
 class Process {
   readonly #data: string
   readonly #journal: Journal
@@ -80,7 +80,7 @@ class Process {
     }
   }
 
-  /** Buys batches side by side, and publishes. */
+  /** Buys batches in parallel, and publishes. */
   async buy(): Promise<void> {
     const writer = this.#journal.writer()
     const run = newUlid(this.#clock.now() + (this.#made += 1) + Math.floor(this.#random() * 1e9))
@@ -89,7 +89,7 @@ class Process {
     )
     await writer.append(aStart({ run_id: run, batches: 3 }), JSON.stringify(batches))
     const bought = batches.map((batch) => this.#batch(writer, run, batch))
-    // All have ended before the process is said to have.
+    // All of them end before the process does.
     for (const outcome of await Promise.allSettled(bought)) {
       if (outcome.status === 'rejected') throw outcome.reason as Error
     }
@@ -124,7 +124,7 @@ class Process {
     counts.batches += 1
   }
 
-  /** Takes events out of the segments that are closed. */
+  /** Erases events from closed segments. */
   async erase(): Promise<void> {
     for (const segment of this.#journal.segments()) {
       const found = findInSegment(this.#journal, segment, cut)
@@ -147,7 +147,7 @@ class Process {
   async note(): Promise<void> {
     const path = join(this.#data, 'certificates', `copy-${Math.floor(this.#random() * 4)}.json`)
     const content = `certificate ${this.#random()}`
-    // While it is replaced, it may be either.
+    // While it is replaced, either version may be there.
     this.#reported.files.delete(path)
     writeFileAtomic(path, content, OWNER_ONLY)
     this.#reported.files.set(path, content)
@@ -160,7 +160,7 @@ class Process {
     if (existsSync(this.#journal.folder)) this.#reported.identity ??= identity
   }
 
-  /** As the next process finds it. */
+  /** What the next process finds. */
   check(): void {
     const { pages, covered, erased, people, files, identity } = this.#reported
     const journal = this.#journal
@@ -225,7 +225,7 @@ it(
   },
 )
 
-/** Lets a process work until it is cut off at a random call, at the latest when it has done its work. */
+/** Lets a process work until it is cut off at a random call or has finished. */
 async function crash(one: Process, random: Random): Promise<void> {
   disk.cutAt(1 + Math.floor(random() * 150))
   const fails = random() < 0.3
@@ -233,7 +233,7 @@ async function crash(one: Process, random: Random): Promise<void> {
   try {
     await one.work()
   } catch (error) {
-    // What fails because the process has ended is said to nobody.
+    // Errors after the end of the process reach no one.
     if (!disk.isEnded && !(fails && error instanceof StorageError)) throw error
     if (!disk.isEnded) counts.failedSyncs += 1
   }

@@ -1,4 +1,4 @@
-/** Two processes and one journal: a reader beside a writer. */
+/** Two processes and one journal: a reader and a writer. */
 
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

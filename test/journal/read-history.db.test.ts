@@ -24,13 +24,13 @@ import {
 
 const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
 
-/** What the journal says when no checkpoint helps. */
+/** The history as read from the journal without a checkpoint. */
 function fromTheBeginning(journal: Journal) {
   rmSync(checkpointOf(journal), { force: true })
   return readHistory(journal)
 }
 
-/** A night as it stands in a journal: two batches, one read to its end, the other perhaps only begun. */
+/** A night in a journal: two batches, one finished, the other perhaps only begun. */
 function night(number: number, choices: { isDone: boolean; isLearnt: boolean }): Entry[] {
   const runId = `01JD00000000000000000${String(number).padStart(5, '0')}`
   const at = number * 86_400_000
@@ -65,7 +65,7 @@ function night(number: number, choices: { isDone: boolean; isLearnt: boolean }):
 }
 
 describe('a checkpoint', () => {
-  it('kept after any of 8 nights gives what reading from the beginning gives', async () => {
+  it('written after any of 8 nights gives the same as reading from the beginning', async () => {
     const choices = fc.record({ isDone: fc.boolean(), isLearnt: fc.boolean(), keeps: fc.boolean() })
     await fc.assert(
       fc.asyncProperty(fc.array(choices, { minLength: 1, maxLength: 8 }), async (nights) => {
@@ -82,7 +82,7 @@ describe('a checkpoint', () => {
     )
   })
 
-  it('goes on in a segment that was not finished when it was kept', async () => {
+  it('continues in a segment that was not finished when it was written', async () => {
     const journal = aJournal()
     const writer = journal.writer()
     await writer.append(aStart(), JSON.stringify([aBatch()]))
@@ -94,7 +94,7 @@ describe('a checkpoint', () => {
     expect([...readHistory(journal).runs.values()]).toMatchObject([{ pages: 2, events: 100 }])
   })
 
-  it('is not read past: damage before it goes unseen, damage after it is said', async () => {
+  it('hides damage before it, but not damage after it', async () => {
     const journal = aJournal()
     await append(journal, night(1, { isDone: true, isLearnt: false }))
     const segment = onlySegment(journal)
@@ -135,7 +135,7 @@ describe('a checkpoint', () => {
       )
     },
   }
-  it.each(Object.keys(damages))('that %s is read around', async (what) => {
+  it.each(Object.keys(damages))('that %s is ignored', async (what) => {
     const journal = aJournal()
     await append(journal, night(1, { isDone: false, isLearnt: true }))
     const expected = readHistory(journal)
@@ -144,7 +144,7 @@ describe('a checkpoint', () => {
     expect(readHistory(journal)).toEqual(expected)
   })
 
-  it('of a journal that lost its segment since, or a part of it, does not hide that', async () => {
+  it('does not hide that its segment was lost since, in whole or in part', async () => {
     const journal = aJournal()
     await append(journal, night(1, { isDone: true, isLearnt: false }))
     saveCheckpoint(journal)
@@ -157,7 +157,7 @@ describe('a checkpoint', () => {
     expect([...readHistory(journal).runs.values()]).toMatchObject([{ isIncomplete: true }])
   })
 
-  it('is not made for a journal without records', () => {
+  it('is not written for a journal without records', () => {
     const journal = aJournal()
     saveCheckpoint(journal)
     expect(existsSync(checkpointOf(journal))).toBe(false)
@@ -169,14 +169,14 @@ describe('the newest suppression list', () => {
     { kind: 'suppression_changed', at: generation, generation, mac: `mac ${generation}` },
   ]
 
-  it('is noted by 3 records in 2 segments, each seen when it comes', async () => {
+  it('is named by 3 records in 2 segments, each found once it is written', async () => {
     const journal = aJournal()
     expect(notedList(journal)).toBeNull()
     await append(journal, [[aStart(), [aBatch()]], list(1)])
     expect(notedList(journal)?.generation).toBe(1)
     await append(journal, [list(3), list(2)])
     expect(notedList(journal)?.generation).toBe(3)
-    // No record is needed of what this process has read.
+    // Records that this process has read are not needed again.
     const [first = ''] = journal.segments()
     const path = join(journal.folder, first)
     const bytes = readFileSync(path)
@@ -185,7 +185,7 @@ describe('the newest suppression list', () => {
     expect(notedList(journal)?.generation).toBe(3)
   })
 
-  it('is read again from the beginning where another file took the place of a segment', async () => {
+  it('is read again from the beginning if another file replaced a segment', async () => {
     const journal = aJournal()
     await append(journal, [[aStart(), [aBatch()]], list(1)])
     expect(notedList(journal)?.generation).toBe(1)

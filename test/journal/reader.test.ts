@@ -44,7 +44,7 @@ async function sealed(...entries: readonly Entry[]) {
   return { journal, ...onlySegment(journal) }
 }
 
-/** Page 1 … 3 as they are appended: each when the one before it is on the disk. */
+/** Pages 1 to 3, each appended once the previous one is on the disk. */
 const pageAfter = (page: number, ...before: readonly Buffer[]) =>
   encodeFrame(aPage(page), `body of page ${page}`, Buffer.concat(before).length)
 const first = pageAfter(1)
@@ -52,7 +52,7 @@ const second = pageAfter(2, first)
 const third = pageAfter(3, first, second)
 const frames = [first, second, third]
 
-/** A record of so few bytes that each of them can be tried. */
+/** A record small enough to try each of its bytes. */
 const resumed = { kind: 'run_resumed', run_id: 'r', at: 1 } as const
 const short = encodeFrame(resumed, 'x')
 
@@ -82,7 +82,7 @@ describe('a torn end', () => {
     }
   })
 
-  it.each([1, 35, 36, 37, 4_096, 3 * MIB])('of %d zeros is cut off', (zeros) => {
+  it.each([1, 35, 36, 37, 4_096, 3 * MIB])('of %d zeros is removed', (zeros) => {
     const { journal, path } = journalOf(first, second, Buffer.alloc(zeros))
     expect(pagesOf(journal)).toEqual([1, 2])
     journal.recover()
@@ -91,7 +91,7 @@ describe('a torn end', () => {
     expect(pagesOf(journal)).toEqual([1, 2])
   })
 
-  it('whose last bytes are zeros, as after a power cut, is cut off', () => {
+  it('whose last bytes are zeros, as after a power cut, is removed', () => {
     for (let kept = 0; kept < short.length; kept += 3) {
       const zeroed = Buffer.alloc(short.length)
       short.copy(zeroed, 0, 0, kept)
@@ -103,7 +103,7 @@ describe('a torn end', () => {
 })
 
 describe('damage in the middle', () => {
-  it('at any byte of a record that others follow is refused by file and byte, also by recover()', () => {
+  it('at any byte of a record before others is refused by file and byte, also by recover()', () => {
     const { journal, path } = journalOf()
     for (let place = 0; place < short.length; place += 1) {
       const changed = Buffer.from(short)
@@ -121,7 +121,7 @@ describe('damage in the middle', () => {
     }
   })
 
-  it('just before the seal does not make recover() take acknowledged records for a torn end', async () => {
+  it('just before the seal does not make recover() treat acknowledged records as a torn end', async () => {
     const { journal, bytes, set } = await sealed([aPage(1)], [aPage(2)], [resumed])
     const whole = bytes()
     const sealAt = whole.lastIndexOf('\nJ2 ') + 1
@@ -139,7 +139,7 @@ describe('damage in the middle', () => {
     }
   })
 
-  it('is a torn end where no later record was written when it was on the disk: a power cut keeps them in any order', () => {
+  it('is a torn end if no later record was durable: a power cut keeps records in any order', () => {
     const holed = Buffer.from(second).fill(0, 40, 90)
     const atOnce = pageAfter(3, first)
     const { journal } = journalOf(first, holed, atOnce)
@@ -149,7 +149,7 @@ describe('damage in the middle', () => {
     expect(journal.check('bytes').segments).toBe(1)
   })
 
-  it('is found where the next whole record lies across the pieces in which the search reads', () => {
+  it('is found if the next whole record spans two chunks of the search', () => {
     for (let shift = -40; shift <= 4; shift += 1) {
       const { journal } = journalOf(first, Buffer.alloc(MIB + shift), third)
       expect(() => pagesOf(journal), `shift ${shift}`).toThrow(JournalDamagedError)
@@ -166,7 +166,7 @@ describe('damage in the middle', () => {
     expect(pagesOf(journal)).toEqual([1])
   })
 
-  it('keeps every row out of the warehouse, and the history too', async () => {
+  it('keeps every row out of the warehouse and the history', async () => {
     const start = encodeFrame(aStart(), JSON.stringify([aBatch()]))
     const broken = Buffer.from(first)
     broken[40] = 0
@@ -190,7 +190,7 @@ describe('a segment of a newer Jobtide', () => {
     ['alone', [newer]],
     ['after records of this format', [first, second, newer]],
     ['torn', [first, newer.subarray(0, 19)]],
-  ])('%s is refused and left as it is, also by recover()', (_where, parts) => {
+  ])('%s is refused and left unchanged, also by recover()', (_where, parts) => {
     const { journal } = journalOf(...parts)
     const before = onlySegment(journal).bytes()
     for (const read of [() => contentOf(journal), () => journal.recover()]) {
@@ -209,25 +209,28 @@ describe('a record of a kind that this version does not know', () => {
   it.each([
     ['of a segment that names its writer', '99.1.0', 'Jobtide 99.1.0'],
     ['of one that does not', undefined, 'a newer Jobtide'],
-  ])('%s is refused with both versions and left as it is, also by recover()', (_, writer, by) => {
-    const start = encodeFrame(aStart(), JSON.stringify([aBatch()]), 0, writer)
-    const { journal } = journalOf(start, encodeFrame(future, undefined, start.length))
-    const before = onlySegment(journal).bytes()
-    for (const read of [
-      () => contentOf(journal),
-      () => readHistory(journal),
-      () => journal.recover(),
-      () => journal.recover('accept'),
-    ]) {
-      expect(read).toThrow(expect.objectContaining({ name: 'JournalTooNewError', exitCode: 2 }))
-      expect(read).toThrow(
-        `was written by ${by}, and this is ${packageVersion()}, which does not know the kind "page_compressed" of the record at byte ${start.length}`,
-      )
-    }
-    expect(onlySegment(journal).bytes()).toEqual(before)
-  })
+  ])(
+    '%s is refused, naming both versions, and left unchanged, also by recover()',
+    (_, writer, by) => {
+      const start = encodeFrame(aStart(), JSON.stringify([aBatch()]), 0, writer)
+      const { journal } = journalOf(start, encodeFrame(future, undefined, start.length))
+      const before = onlySegment(journal).bytes()
+      for (const read of [
+        () => contentOf(journal),
+        () => readHistory(journal),
+        () => journal.recover(),
+        () => journal.recover('accept'),
+      ]) {
+        expect(read).toThrow(expect.objectContaining({ name: 'JournalTooNewError', exitCode: 2 }))
+        expect(read).toThrow(
+          `was written by ${by}, and this is ${packageVersion()}, which does not know the kind "page_compressed" of the record at byte ${start.length}`,
+        )
+      }
+      expect(onlySegment(journal).bytes()).toEqual(before)
+    },
+  )
 
-  it('is refused also where a reader begins behind the start of the segment', () => {
+  it('is refused even if a reader begins after the start of the segment', () => {
     const start = encodeFrame(aStart(), JSON.stringify([aBatch()]), 0, '99.1.0')
     const { journal } = journalOf(start, encodeFrame(future, undefined, start.length))
     const [segment = ''] = journal.segments()
@@ -235,7 +238,7 @@ describe('a record of a kind that this version does not know', () => {
   })
 })
 
-it('a journal of an older Jobtide is named as that, left as it is, and never taken for damaged, also with --accept-loss', () => {
+it('a journal of an older Jobtide is named as such, stays unchanged, and never counts as damaged, even with --accept-loss', () => {
   const { journal } = journalOf(Buffer.from('J1 2 0 00000000\n{}\n'))
   const before = onlySegment(journal).bytes()
   for (const use of [
@@ -249,7 +252,7 @@ it('a journal of an older Jobtide is named as that, left as it is, and never tak
 })
 
 describe('reading', () => {
-  it('goes on from the end of any record', () => {
+  it('continues from the end of any record', () => {
     const { journal } = journalOf(...frames)
     const ends = [...journal.read(NAME)].map(({ end }) => end)
     expect(ends).toEqual([
@@ -262,14 +265,14 @@ describe('reading', () => {
     expect([...journal.read(NAME, ends[2])]).toEqual([])
   })
 
-  it('takes a record larger than the pieces in which it reads', () => {
+  it('accepts a record larger than its chunks', () => {
     const noise = Buffer.from(Array.from({ length: 3 * MIB }, (_, i) => (i * i * 31) % 251))
     const { journal } = journalOf(first, encodeFrame(aPage(2), noise), third)
     expect(pagesOf(journal)).toEqual([1, 2, 3])
     expect([...journal.read(NAME)][1]?.payload().equals(noise)).toBe(true)
   })
 
-  it('of no folder gives no segments, and only journal files are segments', () => {
+  it('gives no segments without a folder, and counts only journal files as segments', () => {
     const folder = temporaryFolder()
     expect(openJournal(join(folder, 'none'), virtualClock()).segments()).toEqual([])
     writeFileSync(join(folder, '.DS_Store'), '')

@@ -5,7 +5,7 @@ import { rounds } from '../helpers/tier.ts'
 import { clockHistories } from './clock-histories.ts'
 import { ClockWorld, NOW } from './clock-world.ts'
 
-// With a Date, what two of three clocks say: the nights below, and the Date headers of answers.test.ts.
+// With a Date, two of three clocks decide: see the nights below, and the Date headers in answers.test.ts.
 describe('resolveServerTime', () => {
   it.each([
     ['without a Date and before any, our clock is all there is', null, 0, null, 0, null],
@@ -31,7 +31,7 @@ describe('resolveServerTime', () => {
 clockHistories(rounds('JOBTIDE_HISTORIES', 60, 10_000), 20 * MINUTE)
 
 describe('clocks that lie together', () => {
-  // Days are counted from a night on which all was right; windows have no overlap.
+  // Days count from a night with correct clocks; windows do not overlap.
   const lying = (days: number, lie: number | null) => {
     const world = new ClockWorld()
     world.pass(3 * DAY)
@@ -48,7 +48,7 @@ describe('clocks that lie together', () => {
     ['no Date', null],
     ['a Date as wrong', 29.5 * DAY],
   ])(
-    '%s: a night 29.5 days ahead, right on day 14, voids what came after the last night before, and the next night reads that again',
+    '%s: a night 29.5 days ahead, correct again on day 14, voids everything after the night before it, and the next night reads that again',
     (_, lie) => {
       const world = lying(14, lie)
       world.night([{ lie: 0 }])
@@ -58,14 +58,14 @@ describe('clocks that lie together', () => {
       expect(world.night([{ lie: 0 }])).toBe(16)
       expect(world.missed()).toBe(0)
       expect(coveredDays(world)).toEqual([-3, 15])
-      // Every night after it asks for its day.
+      // Every later night asks for its own day.
       world.pass(DAY)
       expect(world.night([{ lie: 0 }])).toBe(1)
       expect(world.log).toEqual(['clocks_went_back'])
     },
   )
 
-  it('where that time has passed by then, nobody can tell: 29 days are missed', () => {
+  it('if that time has passed by then, nothing shows it: 29 days are missed', () => {
     const world = lying(31, null)
     world.night([{ lie: 0 }])
     world.pass(DAY)
@@ -74,7 +74,7 @@ describe('clocks that lie together', () => {
     expect(Math.round(world.missed() / 12)).toBe(29)
   })
 
-  it('a night 29.5 days behind covers nothing, and the next one reads again what came after the last time that it does not contradict', () => {
+  it('a night 29.5 days behind covers nothing, and the next one reads again everything after the last consistent time', () => {
     const world = new ClockWorld()
     world.pass(40 * DAY)
     world.night([{ lie: 0 }], 40)

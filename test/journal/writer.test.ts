@@ -21,7 +21,7 @@ const noise = (bytes: number, seed = 1) =>
     createHash('sha256').update(`${seed} ${i}`).digest('base64').slice(0, 32),
   ).join('')
 
-/** A journal in which a writer has page 1 on the disk. */
+/** A journal whose writer has page 1 on the disk. */
 async function withPage(body = 'page') {
   const journal = aJournal()
   const writer = journal.writer()
@@ -30,7 +30,7 @@ async function withPage(body = 'page') {
 }
 
 describe('a writer', () => {
-  it('without records leaves no file, closed once or twice', async () => {
+  it('without records leaves no file, whether closed once or twice', async () => {
     const journal = aJournal()
     const writer = journal.writer()
     await writer.close()
@@ -38,7 +38,7 @@ describe('a writer', () => {
     expect(journal.segments()).toEqual([])
   })
 
-  it('names segments in the order of writing, also when the wall clock jumps back 1 h between them', async () => {
+  it('names segments in the order of writing, even if the wall clock jumps back 1 h between them', async () => {
     const clock = virtualClock()
     const journal = aJournal(undefined, clock)
     for (const page of numbers(6)) {
@@ -50,7 +50,7 @@ describe('a writer', () => {
     expect(pagesOf(journal)).toEqual(numbers(6))
   })
 
-  it('takes no record where its file was removed: 2 appends fail, and the loss of the page before is told', async () => {
+  it('accepts no record if its file was removed: 2 appends fail, and the loss of the previous page is reported', async () => {
     const { journal, writer } = await withPage()
     const { path } = onlySegment(journal)
     rmSync(path)
@@ -68,19 +68,19 @@ describe('a writer', () => {
 describe('group commit', () => {
   it('makes 100 concurrent appends durable with at most 4 fsyncs', async () => {
     const journal = aJournal()
-    // The list of seals is made once, before the first segment.
+    // The list of seals is created once, before the first segment.
     createSeals(journal.folder)
     disk.heal()
     const writer = journal.writer()
     const appends = numbers(100).map((page) => writer.append(aPage(page), `page ${page}`))
     await Promise.all(appends)
-    // Two of them are of folders, when the segment was made.
+    // Two of them sync folders, after the segment was created.
     expect(disk.syncs).toBeLessThanOrEqual(4)
     expect(pagesOf(journal)).toEqual(numbers(100))
     await writer.close()
   })
 
-  it('confirms no append before an fsync that began after its write has ended', async () => {
+  it('confirms no append until an fsync that began after the write has ended', async () => {
     const journal = aJournal()
     const writer = journal.writer()
     await writer.append(aPage(0))
@@ -92,13 +92,13 @@ describe('group commit', () => {
     await writer.close()
   })
 
-  it('syncs a record that is appended and closed over in the same instant', async () => {
+  it('syncs a record that is appended just before close()', async () => {
     const journal = aJournal()
     const writer = journal.writer()
     let syncsAtConfirmation = 0
     const append = writer.append(aPage(1)).then(() => (syncsAtConfirmation = disk.syncs))
     await Promise.all([append, writer.close()])
-    // The folder's, and at least one of the segment.
+    // One of the folder, and at least one of the segment.
     expect(syncsAtConfirmation).toBeGreaterThanOrEqual(2)
   })
 })
@@ -122,7 +122,7 @@ describe('rotation', () => {
     expect(pages.toSorted((a, b) => a - b)).toEqual(
       numbers(20).flatMap((worker) => numbers(25).map((step) => worker * 100 + step)),
     )
-    // One worker's records stand in the order in which it wrote them, over all segments.
+    // The records of one worker are in the order of writing, across all segments.
     for (const worker of numbers(20)) {
       const own = pages.filter((page) => Math.floor(page / 100) === worker)
       expect(own).toEqual(own.toSorted((a, b) => a - b))
@@ -132,7 +132,7 @@ describe('rotation', () => {
     }
   })
 
-  it('does not begin a segment that stays empty', async () => {
+  it('begins no segment that stays empty', async () => {
     const journal = aJournal(1)
     const writer = journal.writer()
     for (const page of numbers(3)) await writer.append(aPage(page))
@@ -142,7 +142,7 @@ describe('rotation', () => {
 })
 
 describe('a full disk', () => {
-  it('in the middle of a record, at any byte, leaves no half record, and later records are whole', async () => {
+  it('at any byte of a record leaves no partial record, and later records are whole', async () => {
     for (let room = 0; room < 420; room += 7) {
       const { journal, writer } = await withPage('page 1')
       disk.roomBytes = room
@@ -166,7 +166,7 @@ describe('a full disk', () => {
     expect(readdirSync(journal.folder)).toEqual([])
   })
 
-  it('at the seal is said, closes the file, and loses no record: recover() seals later', async () => {
+  it('at the seal is reported, closes the file, and loses no record: recover() seals it later', async () => {
     const { journal, writer } = await withPage()
     disk.roomBytes = 20
     await expect(writer.close()).rejects.toMatchObject({ exitCode: 9 })
@@ -177,7 +177,7 @@ describe('a full disk', () => {
     expect(endsWithSeal(onlySegment(journal).path)).toBe(true)
   })
 
-  it('that cannot even cut the half record off ends the writer; the record counts as torn', async () => {
+  it('that cannot even remove the partial record ends the writer; the record counts as torn', async () => {
     const { journal, writer } = await withPage()
     Object.assign(disk, { roomBytes: 30, truncateFails: 'EIO' })
     await expect(writer.append(aPage(2))).rejects.toThrow('ENOSPC')
@@ -188,7 +188,7 @@ describe('a full disk', () => {
     expect(pagesOf(journal)).toEqual([1])
   })
 
-  it('takes writes of 7 bytes at a time for whole records', async () => {
+  it('accepts writes of 7 bytes at a time for whole records', async () => {
     disk.longestWrite = 7
     const { journal, writer } = await withPage('page 1')
     await writer.close()
@@ -197,7 +197,7 @@ describe('a full disk', () => {
 })
 
 describe('a failed fsync', () => {
-  it('fails the appends that waited for it and every later call, and is never tried again', async () => {
+  it('fails the appends that waited for it and every later call, and is never retried', async () => {
     const { journal, writer } = await withPage()
     disk.syncFails = 'EIO'
     const { syncs } = disk
@@ -210,12 +210,12 @@ describe('a failed fsync', () => {
     expect(() => writer.write(aPage(9))).toThrow('input/output error (EIO)')
     await writer.close()
     expect(disk.syncs).toBe(syncs + 1)
-    // What was confirmed before is there, and what was refused after is not.
+    // Records confirmed before are there, and records refused after are not.
     expect(pagesOf(journal)).toContain(1)
     expect(pagesOf(journal)).not.toContain(9)
   })
 
-  it('of an unknown kind says that the disk did not confirm', async () => {
+  it('with an unknown error says that the disk did not confirm', async () => {
     const journal = aJournal()
     const writer = journal.writer()
     disk.syncFails = null
@@ -242,7 +242,7 @@ describe('a failed fsync', () => {
 })
 
 describe('recover()', () => {
-  it('seals what a killed process left open as that process would have sealed it', async () => {
+  it('seals a segment that a killed process left open, as that process would have', async () => {
     const { journal, writer } = await withPage('page 1')
     const open = onlySegment(journal).bytes()
     await writer.close()
@@ -252,7 +252,7 @@ describe('recover()', () => {
     expect(onlySegment(journal).bytes()).toEqual(closed)
   })
 
-  it('cuts what stands behind a seal off without sealing twice', async () => {
+  it('removes everything after a seal without sealing twice', async () => {
     const { journal, writer } = await withPage()
     await writer.close()
     const { bytes, set } = onlySegment(journal)
@@ -262,7 +262,7 @@ describe('recover()', () => {
     expect(bytes()).toEqual(sealed)
   })
 
-  it('removes a segment without a whole record: an empty one, and a torn first record; and makes no folder', () => {
+  it('removes a segment without a whole record: an empty one, or a torn first record; and creates no folder', () => {
     const folder = join(temporaryFolder(), 'journal')
     openJournal(folder, virtualClock()).recover()
     mkdirSync(folder)

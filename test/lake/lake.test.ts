@@ -18,7 +18,7 @@ import { publishMadeNights, publishRealNights } from './nights.ts'
 
 const PYTHON = process.env['JOBTIDE_LAKE_PYTHON']
 const NO_S3 = realServer('ENDPOINT') === ''
-/** A folder that is kept after the test; default: a temporary one. */
+/** A folder to keep after the test; default: a temporary one. */
 const KEEP = process.env['JOBTIDE_LAKE_FOLDER']
 /** The engines, separated by spaces. */
 const ENGINES = (
@@ -26,7 +26,7 @@ const ENGINES = (
 ).split(' ')
 /** The engines that read the Delta log, because made-up tables have no views.sql. */
 const ENGINES_OF_LOG = ENGINES.filter((name) => name !== 'duckdb')
-/** Few questions for each table on S3, because Spark takes seconds for one and there are hundreds. */
+/** Few queries for each table on S3, because Spark takes seconds for one and there are hundreds. */
 const FEW = ['--questions', '2']
 const TIMEOUT_MS = 30 * MINUTE
 
@@ -49,7 +49,7 @@ async function readWith(args: readonly string[]): Promise<string[]> {
   return lines
 }
 
-/** An empty bucket; its account is in the environment. */
+/** An empty bucket; its credentials are in the environment. */
 async function emptyBucket(): Promise<S3Target> {
   const target = await realBucket()
   for (const [name, value] of Object.entries(accountOf(target))) vi.stubEnv(name, value)

@@ -1,4 +1,4 @@
-/** What is left of an answer that names somebody who is not kept. */
+/** The rest of an answer that names an erased person. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ describe('an answer that names a person', () => {
     expect(cutAnswer(Buffer.from(deep), isAnn)?.body.toString()).toBe('{}')
   })
 
-  it('never names them afterwards, and keeps every text of other items, in any JSON', () => {
+  it('never names them afterwards, and keeps all texts of other items, in any JSON', () => {
     const text = fc.constantFrom('Ann Lee', 'with Ann Lee', 'Bob Ray', 'Cid', '')
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -30,12 +30,12 @@ describe('a delivery', () => {
     expect(rowsOfDelivery(ID, spelt).map(({ body }) => body)).toEqual(bodies)
   })
 
-  it('gives the same rows again from its rows', () => {
+  it('gives the same rows when read back from its rows', () => {
     const rows = rowsOfDelivery(ID, deliveryOf(changeOf('a'), changeOf('b')))
     expect(rows.flatMap((row) => rowsOfDelivery(row.request_id, row.body))).toEqual(rows)
   })
 
-  it('gives the same rows whether a person is cut from it or from them, and none if no one is left', () => {
+  it('gives the same rows whether a person is removed from it or from the rows, and none if no one is left', () => {
     const isNamed = (text: string) => text.endsWith('/in/bea')
     const cut = (body: string) => cutAnswer(Buffer.from(body), isNamed)?.body.toString() ?? body
     for (const people of [['ann', 'bea', 'cy', 'bea'], ['bea', 'ann'], ['bea', 'bea'], ['bea']]) {
@@ -68,7 +68,7 @@ describe('a delivery', () => {
     ['its changes in a list', '[{"changes":["aaaaaaaaaaaaaaaa"]}]'],
     ['no JSON', '{'],
     ['no object', '[]'],
-  ])('with %s is one row, as it came', (_, body) => {
+  ])('with %s is one unchanged row', (_, body) => {
     expect(rowsOfDelivery(ID, body)).toEqual([{ request_id: ID, body }])
   })
 })

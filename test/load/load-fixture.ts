@@ -53,7 +53,7 @@ export function wireEvent(choices: EventChoices = {}): JobChangeEvent {
   }
 }
 
-/** Where a page stands and when it came. */
+/** The position of a page and its time of receipt. */
 export interface PageChoices {
   runId?: string
   batchId?: string
@@ -66,7 +66,7 @@ export interface PageChoices {
 
 let requests = 0
 
-/** A record of a page that was received, and its body. */
+/** The record of a received page, and its body. */
 export function aPage(
   events: readonly unknown[],
   choices: PageChoices = {},
@@ -121,7 +121,7 @@ export function startRun(
   writer.write(record, JSON.stringify(batches))
 }
 
-/** A journal in which these runs have begun, with a batch of one organisation. */
+/** A journal with the start of these runs, each with a batch of one organisation. */
 export async function journalOfRuns(
   folder: string,
   runIds: readonly string[] = ['run_1'],
@@ -134,7 +134,7 @@ export async function journalOfRuns(
   return journal
 }
 
-/** A journal with one segment for each list of pages, after one with the beginning of their run. */
+/** A journal with one segment for each list of pages, after one with the start of their run. */
 export async function journalOfPages(
   folder: string,
   segments: readonly (readonly ReturnType<typeof aPage>[])[],
@@ -158,10 +158,10 @@ export function writePages(
   })
 }
 
-/** What describes the file itself, or holds the id of a build. */
+/** Tables that describe the file itself, or hold the id of a build. */
 const OF_THE_FILE = ['ops.builds', 'ops.checks', 'ops.schema_files', 'ops.journal_positions']
 
-/** Everything else that `load` and `build` keep; equal dumps are equal warehouses. */
+/** Dumps everything else that `load` and `build` keep; equal dumps mean equal warehouses. */
 export async function dumpTables(
   warehouse: Warehouse,
   leftOut: readonly string[] = OF_THE_FILE,
@@ -195,7 +195,7 @@ export async function segment(
   await writer.close()
 }
 
-/** Writes that a batch was read to its end; one that names pages is read only where the journal holds them. */
+/** Writes the end of a batch; a batch that names pages counts as read only if the journal holds them. */
 export function finishBatch(
   writer: JournalWriter,
   batch: BatchRecord,

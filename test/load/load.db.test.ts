@@ -48,7 +48,7 @@ describe('a page of 5 MB', () => {
     warehouse.close()
   }, 60_000)
 
-  it('does not hide why the merge before it failed', async () => {
+  it('does not hide why the previous merge failed', async () => {
     const large = aPage([wireEvent({ title: 'x'.repeat(5_000_000) })], { page: 2 })
     const journal = await aJournal((writer) => {
       startRun(writer, [aBatch()])
@@ -61,13 +61,13 @@ describe('a page of 5 MB', () => {
         await work()
         throw new Error('why it failed')
       }) as never
-    // The first chunk: a batch, a page and its event.
+    // The first chunk has a batch, a page and its event.
     const loading = load({ warehouse, journal, chunkEvents: 3 })
     await expect(loading).rejects.toThrow('why it failed')
   })
 })
 
-/** A warehouse into which a journal with these segments was loaded, and what the load reports. */
+/** Loads a journal with these segments into a warehouse, and returns both with the report of the load. */
 async function loaded(...segments: readonly (readonly Page[])[]) {
   const warehouse = await memory()
   const journal = await journalOfPages(temporaryFolder(), segments)
@@ -144,7 +144,7 @@ describe('load', () => {
     expect(report).toMatchObject({ inserted: 1, updated })
   })
 
-  it('reports its progress up to the last byte', async () => {
+  it('reports progress up to the last byte', async () => {
     const warehouse = await memory()
     const pages = Array.from({ length: 5 }, (_, i) => aPage([wireEvent({ person: `per_${i}` })]))
     const journal = await journalOfPages(temporaryFolder(), [pages])
@@ -161,7 +161,7 @@ describe('load', () => {
   })
 })
 
-/** A warehouse on the same tables that calls `before` before each statement, and `commit` before each commit. */
+/** The same warehouse, which calls `before` before each statement, and `commit` before each commit. */
 function guarded(warehouse: Warehouse, before: () => void, commit: () => void): Warehouse {
   return new Proxy(warehouse, {
     get(target, name: keyof Warehouse) {
@@ -183,8 +183,8 @@ function guarded(warehouse: Warehouse, before: () => void, commit: () => void): 
   })
 }
 
-describe('position and rows move together', () => {
-  // Every place where a load can break off: the engine refuses the n-th call inside a transaction.
+describe('position and rows change together', () => {
+  // Every point at which a load can fail: the engine refuses the n-th call inside a transaction.
   it('a failure at any statement changes nothing, and the next load does everything', async () => {
     const journal = await aJournal((writer) => {
       startRun(writer, [aBatch()])
@@ -199,7 +199,7 @@ describe('position and rows move together', () => {
     const { 'ops.runs': runs, ...events } = await dumpTables(clean, [])
     const warehouse = await memory()
     let failures = 0
-    // The facts come last, in a transaction of their own.
+    // The facts come last, in their own transaction.
     for (const [commitsBefore, before] of [empty, { ...events, 'ops.runs': [] }].entries()) {
       for (let allowed = 0, commits = commitsBefore; commits === commitsBefore; allowed += 1) {
         let calls = 0
@@ -223,8 +223,8 @@ describe('position and rows move together', () => {
   })
 })
 
-describe('what does not fit', () => {
-  it('is kept with its reason and position; the rest of the page is loaded', async () => {
+describe('an event that does not fit', () => {
+  it('is kept as a reject with its reason and position; the rest of the page is loaded', async () => {
     const bad = { ...wireEvent({ person: 'per_2' }), detected_at: 'soon' }
     const worse = { ...wireEvent(), person: null }
     const place = { page: 7, requestId: 'request_x' }
@@ -273,7 +273,7 @@ describe('what does not fit', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     const wire = JSON.stringify(wireEvent())
     const page = aPage(['DEEP', { ...wireEvent(), title: 'DEEP' }, wireEvent()])
-    // An unknown field of any depth is no fault.
+    // An unknown field may have any depth.
     const body = page.body
       .replaceAll('"DEEP"', deep)
       .replace(`,${wire}]`, `,{"extra":${deep},${wire.slice(1)}]`)
@@ -310,8 +310,8 @@ describe('what does not fit', () => {
   })
 })
 
-describe('ops.changed_people, whom the next build looks at', () => {
-  it('names the people with a new or corrected event, but no one whose event was received again unchanged', async () => {
+describe('ops.changed_people, the input of the next build', () => {
+  it('contains the people with a new or corrected event, but not those whose event was received again unchanged', async () => {
     const known = wireEvent({ person: 'per_1' })
     const { warehouse } = await loaded([aPage([known, wireEvent({ person: 'per_2' })])])
     const changedPeople = () =>
@@ -425,7 +425,7 @@ describe('runs and batches', () => {
   const batches = (warehouse: Warehouse) =>
     warehouse.all<Record<string, unknown>>('select * from ops.batches order by batch_id')
 
-  it('are shown from planned to finished, loaded at once or record by record', async () => {
+  it('are shown from planned to finished, whether loaded at once or record by record', async () => {
     const stop = ends({ outcome: 'interrupted', exit_code: 130, message: 'stop' })
     const resumed: JournalRecord = { kind: 'run_resumed', run_id: 'run_1', at: START + 10_000 }
     const steps: [(writer: JournalWriter) => void, unknown[]][] = [
@@ -464,7 +464,7 @@ describe('runs and batches', () => {
     expect(await dumpTables(atOnce)).toEqual(await dumpTables(stepwise))
   })
 
-  it('a split batch stays as split, its parts are planned; companies quarantined are named', async () => {
+  it('a split batch stays as split, its parts are planned, and quarantined companies are named', async () => {
     const warehouse = await memory()
     const whole = aBatch({ organizations: ['a', 'b', 'c'].map(byUrl) })
     const parts = ['a', 'b'].map((value, i) =>
@@ -498,7 +498,7 @@ describe('runs and batches', () => {
     expect(await warehouse.all(aside)).toEqual(quarantined(START + DAY, 'still not tracked'))
   })
 
-  it('shows the end of a run that is about to be closed, and the same once it is', async () => {
+  it('shows the end of a run that is about to be closed, and the same once it is closed', async () => {
     const warehouse = await memory()
     const closing = ends({ outcome: 'budget', exit_code: 4 })
     const journal = await aJournal((writer) => startRun(writer, two))
@@ -544,9 +544,9 @@ describe('runs and batches', () => {
 })
 
 describe('organisations', () => {
-  it('have 1 row in ops.page_organizations for each page that they have events in', async () => {
+  it('have 1 row in ops.page_organizations for each page with their events', async () => {
     const of = (organization: string, person: string) => wireEvent({ organization, person })
-    // The last three are refused, but paid for like the others.
+    // The last three are refused, but cost the same as the others.
     const refusals = [
       { organization: { organization_id: 'org_3' } },
       { organization: { organization_id: 7 } },
@@ -562,7 +562,7 @@ describe('organisations', () => {
     ])
   })
 
-  it('share the 10 credits of a page by events, so that the sum is the ledger’s', async () => {
+  it('share the 10 credits of a page by events, and the sum equals the ledger', async () => {
     const pages = Array.from({ length: 7 }, (_, page) =>
       aPage(
         Array.from({ length: page * 3 }, (_unused, i) =>
@@ -665,7 +665,7 @@ describe('eventKey', () => {
     expect(keyOf({ changedAt: 0 })).toBe('e4e0eb7b73664782933058a5e67c8bc0')
   })
 
-  // What it tells apart otherwise, the property of load shows.
+  // The property of load shows what else it distinguishes.
   it('distinguishes ids that contain its separators, and treats an empty title as none', () => {
     const left = keyOf({ person: 'per_1","org_1', organization: 'x' })
     expect(keyOf({ person: 'per_1', organization: '"org_1","x' })).not.toBe(left)

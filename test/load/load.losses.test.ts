@@ -22,7 +22,7 @@ const batches = ['0001', '0002'].map((id) =>
   aBatch({ batch_id: id, organizations: [{ by: 'id', value: `org_${id}` }] }),
 )
 
-/** Two batches of one page each; the beginning of their run, and the page of the first, stand in a segment of their own. */
+/** Two batches of one page each; the start of their run and the page of the first are in a separate segment. */
 async function journalOfTwo() {
   const journal = openJournal(join(temporaryFolder(), 'journal'), handClock())
   const page = (batchId: string) => aPage([wireEvent({ person: `per_${batchId}` })], { batchId })
@@ -39,8 +39,8 @@ async function journalOfTwo() {
   return journal
 }
 
-describe('load after a loss that was accepted', () => {
-  it('covers no batch of a run whose plan is lost, as the journal does; keeps that run, and what a warehouse holds of it', async () => {
+describe('load after an accepted loss', () => {
+  it('covers no batch of a run whose plan is lost, like the journal; keeps that run, and its rows in the warehouse', async () => {
     const journal = await journalOfTwo()
     const [warehouse, older] = [await memory(), await memory()]
     await load({ warehouse: older, journal })
@@ -65,7 +65,7 @@ describe('load after a loss that was accepted', () => {
     ])
   })
 
-  it('covers what the journal covers when the list went too: no batch whose page 2 of 3 is gone, until it is bought again', async () => {
+  it('covers the same as the journal if the list is lost as well: no batch without its page 2 of 3, until it is bought again', async () => {
     const batch = aBatch({ organizations: [{ by: 'id', value: 'org_1' }] })
     const page = (number: number, runId: string) =>
       aPage([wireEvent({ person: `per_${number}` })], { page: number, runId })

@@ -26,7 +26,7 @@ interface Sighting {
   readonly runId: string
 }
 
-// Some that a key or a statement made of texts could take for its own.
+// Texts that could break a key or a statement built from text.
 const odd = ['\u001e', '\u001f', '\u001e\u001f', 'null', '"', '\\', "'; drop", 'é']
 const anyText = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(null, 'A', 'B', 'b') },
@@ -55,8 +55,8 @@ const anyEvent = fc
     organizationName: anyText,
   })
   .map(wireEvent)
-// Several events of one pair, each at its own time and in any order: repeated arrivals and departures, returns, changes of
-// title after leaving or with nothing else, missing titles.
+// Several events of one pair, each at its own time and in any order: repeated arrivals and departures, returns, changes
+// of title after a leaving or alone, missing titles.
 const anyCareer = fc
   .tuple(
     fc.constantFrom('per_3', 'per_4', 'per_5'),
@@ -83,7 +83,7 @@ const anyPage = fc.record({
 const anySegments = fc.array(
   fc.record({
     pages: fc.array(anyPage, { minLength: 1, maxLength: 4 }),
-    /** Names the file, and so orders it among the others. */
+    /** Names the file, which sets its order among the others. */
     place: fc.integer({ min: 0, max: 999 }),
     loadAfter: fc.boolean(),
   }),
@@ -96,7 +96,7 @@ interface Segment {
 }
 
 describe('load, for any sightings in any order', () => {
-  it('makes the events and versions of a plain reference, whatever segments, chunks and loads', async () => {
+  it('gives the events and versions of a plain reference, for any segments, chunks and loads', async () => {
     await fc.assert(
       fc.asyncProperty(anySegments, fc.integer({ min: 1, max: 12 }), async (segments, rows) => {
         const sightings = segments.flatMap(({ pages }) =>
@@ -124,8 +124,8 @@ async function tablesOf(warehouse: Warehouse): Promise<readonly [string[], strin
   ]
 }
 
-// Not by SQL, and from the contract alone: the newest sighting of a natural key is its event, and the distinct contents of
-// an event that has several are its versions.
+// Without SQL, from the contract alone: the newest sighting of a natural key is its event, and the distinct contents of
+// an event with several are its versions.
 function reference(sightings: readonly Sighting[]): readonly [string[], string[]] {
   const groups = grouped(sightings, ({ event: { person, organization, title, ...event } }) => {
     const key = [person.profile_id, organization.organization_id, event.event_type]
@@ -168,7 +168,7 @@ function seenIn(group: readonly Sighting[]) {
 
 function isNewer(a: Sighting, b: Sighting): boolean {
   const said = ({ event }: Sighting) => Date.parse(event.detected_at)
-  // Nothing is detected after it was received, whatever a record says.
+  // A detection counts no later than its receipt, whatever a record says.
   const detected = (one: Sighting) => Math.min(said(one), one.at)
   const attributes = ({ event }: Sighting) =>
     JSON.stringify(Object.values({ ...columnsOf(event), detected_at: null }))
@@ -200,8 +200,8 @@ function columnsOf({ person, organization, title, ...event }: JobChangeEvent) {
   }
 }
 
-// Segments are written in the order of the list but named by `place`: later ones can sort before earlier ones. The
-// journal itself would never name them so; they are written elsewhere and moved.
+// Segments are written in the order of the list but named by `place`, so later ones can sort before earlier ones. The
+// journal would never name them like this, so they are written elsewhere and moved.
 async function withLoaded<T>(
   segments: readonly Segment[],
   chunkEvents: number,

@@ -1,4 +1,4 @@
-/** Pages with something in them that cannot be: bought, then loaded. */
+/** Pages with impossible content: bought, then loaded. */
 
 import { describe, expect, it } from 'vitest'
 import type { OrganizationRef } from '../../src/journal/records.ts'
@@ -9,7 +9,7 @@ import { virtualClock } from '../helpers/virtual-clock.ts'
 import { aJournal } from '../journal/journal-fixture.ts'
 import { START, memory, wireEvent } from './load-fixture.ts'
 
-/** Reads one page with these events from a service that charges `credits`, JSON as it is, and loads it. */
+/** Reads one page with these events from a service that charges `credits` (raw JSON), and loads it. */
 async function readAndLoad(
   organizations: readonly (string | OrganizationRef)[],
   events: readonly unknown[],
@@ -33,8 +33,8 @@ async function readAndLoad(
 
 const of = (organization: string, person: string) => wireEvent({ organization, person })
 
-describe('events of an organisation that was not asked for', () => {
-  it('makes 1 of 3 a reject instead of a row; the page keeps its charge, and nothing is learnt or counted', async () => {
+describe('an event of an organisation that was not requested', () => {
+  it('becomes a reject; the page of 3 keeps its charge, and nothing is learnt or counted from the event', async () => {
     const events = [of('org_1', 'per_1'), of('org_9', 'per_2'), of('org_2', 'per_3')]
     const { warehouse, report, history } = await readAndLoad(['org_1', 'org_2'], events)
     expect(report).toMatchObject({ inserted: 2, rejected: 1 })
@@ -57,7 +57,7 @@ describe('events of an organisation that was not asked for', () => {
     ]).not.toContain('org_9')
   })
 
-  it('is unknown while a company is requested by its URL, because it may have been renamed or merged', async () => {
+  it('is accepted while a company is requested by its URL, because it may have been renamed or merged', async () => {
     const asked: (string | OrganizationRef)[] = [
       { by: 'url', value: 'https://x.example/company/acme' },
       'org_1',
@@ -67,7 +67,7 @@ describe('events of an organisation that was not asked for', () => {
     expect(report).toMatchObject({ inserted: 2, rejected: 0 })
   })
 
-  it('is known if 2 ids with other names are next to 1 URL: both become rejects, but the company of the URL does not', async () => {
+  it('becomes a reject next to 1 URL if 2 such ids have other slugs; the company of the URL is accepted', async () => {
     const asked: (string | OrganizationRef)[] = [
       { by: 'url', value: 'https://x.example/company/Acme/' },
       'org_1',

@@ -1,4 +1,4 @@
-/** The engine's reading of events is that of src/api/schemas.ts, for whatever the service sends. */
+/** The engine reads events as src/api/schemas.ts does, whatever the service sends. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
 import { START, aPage, memory, wireEvent } from './load-fixture.ts'
 
-/** JSON as text: only so can a name stand twice, or a number be written in another way. */
+/** JSON as text: only text can repeat a name, or write a number in another way. */
 const oddJson = fc.constantFrom(
   ...String.raw`
     null | true | [] | {} | [1] | {"current":"x"} | 12 | 12.0 | -0 | 1e3 | 1.5 | 1e400 | 0.1e1 | 999999999
@@ -30,7 +30,7 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary' }).map((value) => JSON.stringify(value)) },
   { weight: 1, arbitrary: oddJson },
 )
-/** One of the words between the bars; an empty one counts. */
+/** One of the words between the bars; a word may be empty. */
 const oneOf = (words: string) => fc.constantFrom(...words.split('|').map((word) => word.trimEnd()))
 const anInstant = fc
   .tuple(
@@ -58,7 +58,7 @@ const id = (prefix: string) =>
 const lag = fc.oneof({ weight: 6, arbitrary: fc.constantFrom('3', '-3', 'null') }, oddJson)
 
 type Members = readonly (readonly [name: string, json: string])[]
-/** An object with these members; some are left out, written twice, or joined by others. */
+/** An object with these members: some missing, some repeated, some added. */
 function object(members: Readonly<Record<string, fc.Arbitrary<string>>>): fc.Arbitrary<string> {
   const extra = fc.tuple(
     fc.constantFrom('pronouns', '__proto__', 'person', 'event\\u005ftype', 'title', '', 'a.b'),
@@ -104,7 +104,7 @@ const page = fc
     foreign: fc.option(fc.constant(['org_2']), { freq: 6 }),
     prefix: fc.oneof({ weight: 9, arbitrary: fc.constant('') }, fc.constantFrom('\ufeff', ' \n')),
     dataTwice: fc.option(fc.constant('"data":[{}],'), { freq: 12 }),
-    // A byte that is no UTF-8.
+    // A byte that is not UTF-8.
     broken: fc.option(fc.constant('"note":"\xff",'), { freq: 12 }),
   })
   .map(({ events, foreign, prefix, dataTwice, broken }): PageBody => {
@@ -129,7 +129,7 @@ const suppressions = [
   ),
 ]
 
-/** What becomes of the events of some pages. */
+/** The result for the events of some pages. */
 interface Outcome {
   readonly sightings: readonly string[]
   readonly rejects: readonly string[]
@@ -139,7 +139,7 @@ interface Outcome {
 
 const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).toSorted()
 
-/** The reading that counts: the schema, one event after another. */
+/** The reference: the schema, one event at a time. */
 function readOneByOne(pages: readonly PageBody[], suppression: Suppression): Outcome {
   const [sightings, rejects]: [object[], object[]] = [[], []]
   const fields = new Set<string>()
@@ -202,7 +202,7 @@ async function readInSets(
 }
 
 describe('events read in sets', () => {
-  it('equal the rows, rejects, reasons and unknown fields of reading one by one, whatever is sent', async () => {
+  it('give the same rows, rejects, reasons and unknown fields as one by one, whatever is sent', async () => {
     const warehouse = await memory()
     await fc.assert(
       fc.asyncProperty(

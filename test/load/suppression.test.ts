@@ -38,7 +38,7 @@ describe('the suppression list', () => {
     expect((statSync(path).mode & 0o777).toString(8)).toBe('600')
   })
 
-  it('is not changed by a person who is added twice', async () => {
+  it('stays the same if a person is added twice', async () => {
     const folder = temporaryFolder()
     await suppressPeople(journalIn(folder), ['a'])
     const before = readFileSync(join(folder, SUPPRESSED_FILE), 'utf8')
@@ -49,7 +49,7 @@ describe('the suppression list', () => {
     expect(['a', 'b', 'c'].map((id) => suppression.coversPerson(id))).toEqual([true, true, false])
   })
 
-  it('covers an event that fits no schema by any text in it, and a valid event only by its person', async () => {
+  it('covers an invalid event by any text in it, and a valid event only by its person', async () => {
     const folder = temporaryFolder()
     await suppressPeople(journalIn(folder), ['per_1', '77'])
     const suppression = readSuppression(journalIn(folder))
@@ -88,7 +88,7 @@ describe('the suppression list', () => {
     expect(JSON.parse(left?.body.toString() ?? '')).toEqual({ people: [people[0], people[3]] })
   })
 
-  it('covers events that changed and were detected before a day, and a later day replaces an earlier one', async () => {
+  it('covers events that took effect and were detected before a day, and a later day replaces an earlier one', async () => {
     const folder = temporaryFolder()
     for (const eventsBefore of [START, START - DAY]) {
       await suppress(journalIn(folder), { profileIds: [], eventsBefore }, START)
@@ -103,7 +103,7 @@ describe('the suppression list', () => {
   })
 })
 
-describe('a list of 0.11, which knew people by their ids alone,', () => {
+describe('a list of 0.11, which held people only by their ids,', () => {
   /** As 0.11 wrote it: its MAC is of all the rest, format and order of keys included. */
   const ofVersion11 = (folder: string, more: object = {}) => {
     const key = 'ab'.repeat(32)
@@ -124,7 +124,7 @@ describe('a list of 0.11, which knew people by their ids alone,', () => {
     return mac
   }
 
-  it('protects them, and is the first that the next list knows', async () => {
+  it('protects them, and the next list follows it', async () => {
     const folder = temporaryFolder()
     const mac = ofVersion11(folder)
     const before = readSuppression(journalIn(folder))
@@ -152,7 +152,7 @@ describe('a list of 0.11, which knew people by their ids alone,', () => {
   })
 })
 
-/** A data directory in which per_1 was erased, and per_2 after; and a copy of the list from between. */
+/** A data directory in which per_1 was erased and then per_2, and a copy of the list from in between. */
 async function erased() {
   const folder = temporaryFolder()
   const events = [wireEvent(), wireEvent({ person: 'per_3' })]
@@ -165,7 +165,7 @@ async function erased() {
 }
 
 describe('a delivery of three people', () => {
-  it('loaded before one of them was erased leaves the rows that loading it afterwards gives', async () => {
+  it('loaded before one of them was erased leaves the same rows as loaded afterwards', async () => {
     const folder = temporaryFolder()
     const journal = journalIn(folder)
     const changes = ['ann', 'bea', 'cy'].map((name) => {
@@ -207,7 +207,7 @@ describe('a list that was damaged or lost', () => {
     ['a higher number', withList(() => ({ generation: 9 }))],
     ['the list of an older backup', (_: string, backup: string) => backup],
     ['the list of another data directory', () => 'another'],
-  ])('%s ends with exit 9', async (_, damage) => {
+  ])('%s exits with 9', async (_, damage) => {
     const { journal, path, backup, list } = await erased()
     const damaged = damage(list, backup)
     if (damaged === null) rmSync(path)
@@ -215,14 +215,14 @@ describe('a list that was damaged or lost', () => {
     const hint = expect.stringContaining('would come back') as unknown
     const lost = expect.objectContaining({ exitCode: 9, hint }) as Error
     expect(() => readSuppression(journal)).toThrow(lost)
-    // Nobody gets onto a list that is not the newest, either.
+    // No one is added to a list that is not the newest.
     await expect(suppressPeople(journal, ['per_3'])).rejects.toThrow(/suppress/)
-    // Restored, it is as before.
+    // Restoring it restores the earlier state.
     writeFileSync(path, list)
     expect(readSuppression(journal).people).toBe(2)
   })
 
-  it('keeps load from loading anything, until it is restored', async () => {
+  it('stops every load until it is restored', async () => {
     const { journal, path, list } = await erased()
     const warehouse = await memory()
     rmSync(path)
@@ -233,7 +233,7 @@ describe('a list that was damaged or lost', () => {
     expect(await load({ warehouse, journal })).toMatchObject({ inserted: 1, suppressed: 1 })
   })
 
-  it('is noticed by a certificate alone if journal and list are gone', () => {
+  it('is detected from a certificate alone if journal and list are gone', () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'certificates'))
     writeFileSync(join(folder, 'certificates', 'forget-01JD.json'), '{}')
@@ -242,7 +242,7 @@ describe('a list that was damaged or lost', () => {
     )
   })
 
-  it('is refused with exit 9 if journal and list are equally old, and a certificate is newer', async () => {
+  it('is refused with exit 9 if a certificate is newer than both journal and list', async () => {
     const folder = temporaryFolder()
     const data = join(folder, 'data')
     const journal = await journalOfPages(join(data, 'journal'), [[aPage([wireEvent()])]])
@@ -274,17 +274,17 @@ describe('a list that was damaged or lost', () => {
       /it is number 1, and certificates\/forget-2.json knows of number 2/,
     )
     await expect(suppressPeople(journal, ['per_3'])).rejects.toMatchObject(older)
-    // The newest list goes with the older journal.
+    // The newest list is valid with the older journal.
     const newest = readFileSync(join(folder, 'newest', SUPPRESSED_FILE))
     writeFileSync(join(data, SUPPRESSED_FILE), newest)
     expect(readSuppression(journal).coversPerson('per_2')).toBe(true)
 
-    // Where it is lost: what the hint says.
+    // The hint for a lost list.
     copy(join(folder, 'backup'), data)
     rmSync(join(data, 'certificates', 'forget-2.json'))
     await certify(['per_2'], 'forget-3.json')
     expect(readSuppression(journal).coversPerson('per_2')).toBe(true)
-    // Another list with the same number is not the one that was certified.
+    // Another list with the same number is not the certified one.
     copy(join(folder, 'backup'), data)
     rmSync(join(data, 'certificates', 'forget-3.json'))
     await suppressPeople(journal, ['per_3'])
@@ -295,7 +295,7 @@ describe('a list that was damaged or lost', () => {
     expect(() => readSuppression(journal)).toThrow(/is not the list that certificates\/forget-3/)
   })
 
-  it('that is newer than the journal knows is valid: its process was killed before it recorded it', async () => {
+  it('newer than the journal knows is valid: its process was killed before recording it', async () => {
     const { journal, path, backup, list } = await erased()
     const ahead = journalIn(temporaryFolder())
     writeFileSync(join(ahead.folder, '..', SUPPRESSED_FILE), list)
@@ -324,7 +324,7 @@ describe('load', () => {
     expect(await warehouse.all('from ops.segments_to_erase order by 1')).toEqual(
       held.map((segment) => ({ segment })),
     )
-    // The ledger tells what was billed.
+    // The ledger keeps the charge.
     const billed = await warehouse.all('select events from ops.pages order by 1')
     expect(billed).toEqual([{ events: 1 }, { events: 1 }, { events: 3 }])
     await writePages(journal, [aPage([wireEvent()])])

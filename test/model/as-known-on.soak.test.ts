@@ -1,6 +1,5 @@
 /**
- * `<table>_as_known_on(day)` is the table that a warehouse would have had that day: it is compared, row by row, with a
- * warehouse that was given only what was known by then.
+ * `<table>_as_known_on(day)` equals the table of a warehouse that received only what was known on that day, row by row.
  */
 
 import fc from 'fast-check'
@@ -18,7 +17,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { START, aPage, journalOfPages, wireEvent } from '../load/load-fixture.ts'
 
-/** An event as it was received once, by milliseconds since 1970 UTC. */
+/** One sighting of an event; times in milliseconds since 1970 UTC. */
 interface Sighting {
   readonly event: JobChangeEvent
   readonly at: number
@@ -27,8 +26,8 @@ interface Sighting {
 const TITLES = ['Engineer', 'Senior Engineer', 'Engineering Manager', 'Board Member']
 const MONTHS = [0, 31, 61, 92, 122].map((day) => START - 400 * DAY + day * DAY)
 
-// One person has every change of title from the first day on, and one those that change nothing: labels are made for the titles
-// that are known now.
+// One person has every change of title from the first day on, and another those that change nothing: labels exist only
+// for known titles.
 const everyPair: Sighting[] = TITLES.flatMap((previousTitle, from) =>
   TITLES.map((title, to) => ({
     event: wireEvent({
@@ -61,7 +60,7 @@ const anySighting: fc.Arbitrary<Sighting> = fc
     return { event: wireEvent({ ...choices, detectedAt }), at: detectedAt + seenAfter * DAY + HOUR }
   })
 
-// What is made of answers has no macro: it says by itself since when it says it.
+// Tables made from answers have no macro: they carry their own times.
 const OF_ANSWERS =
   /^(?:announcements|compan(?:y_|ies_found)|job_posting|organization_open_roles|people_found|person_(?:activities|identities)|posts?(?:_|$)|reposts|signal_profiles)/
 const models = readModelFiles().filter(({ name }) => !OF_ANSWERS.test(name))
@@ -79,9 +78,9 @@ async function warehouseOf(sightings: readonly Sighting[]): Promise<Warehouse> {
   return warehouse
 }
 
-// A run builds three warehouses.
+// Each run builds three warehouses.
 const RUNS = rounds('JOBTIDE_WORLDS', 1, 20)
-/** One organisation alone tells nothing of what it compares. */
+/** A comparison needs more than one organisation. */
 const COMPARES = 'duplicate_organizations'
 const LOADED = [
   'job_change_events',
@@ -92,7 +91,7 @@ const LOADED = [
 
 describe('as_known_on, for any sightings and any day', () => {
   it(
-    'every table equals that of a warehouse with only the service’s or only our knowledge of that day',
+    'every table equals that of a warehouse with only what the service, or only what we, knew on that day',
     { timeout: RUNS * 120_000 },
     async () => {
       await fc.assert(
@@ -118,7 +117,7 @@ describe('as_known_on, for any sightings and any day', () => {
   )
 })
 
-/** There is a macro for every loaded table and every model of main, none of core; it says which words seen_by may be. */
+/** Every loaded table and every model of main has a macro, but none of core. It names the values of seen_by. */
 async function expectMacros(warehouse: Warehouse): Promise<void> {
   const shown = models.filter(({ schema }) => schema === 'main')
   const names = [...LOADED, ...shown.map(({ name }) => name)]
@@ -129,9 +128,9 @@ async function expectMacros(warehouse: Warehouse): Promise<void> {
   expect(made.map(({ name }) => name)).toEqual(
     names.map((name) => `${name}_as_known_on`).toSorted(),
   )
-  // Only in this session: the warehouse stores none.
+  // The macros exist in this session only: the warehouse stores none.
   expect(new Set(made.map(({ database }) => database))).toEqual(new Set(['temp']))
-  // What compares two organisations cannot be told of one by itself.
+  // A table that compares two organisations has no rows for one alone.
   await expect(
     warehouse.all(`from talent_flows_as_known_on('2024-01-01', organization := 'org_1')`),
   ).rejects.toThrow('organization')
@@ -143,7 +142,7 @@ async function expectMacros(warehouse: Warehouse): Promise<void> {
   ).rejects.toThrow("seen_by is 'service' or 'warehouse', not 'me'")
 }
 
-/** Compares every table of `now`, as known on the day that holds `ms`, with a warehouse that knows no more. */
+/** Compares every table of `now`, as known on the day of `ms`, with a warehouse that knows no more. */
 async function expectKnownOn(
   now: Warehouse,
   all: readonly Sighting[],

@@ -1,6 +1,6 @@
 /**
- * The attrition of the simulator's world, after two and after three years of observation, beside what happened there: people who
- * never changed anything are not seen, and still the rate is near the truth.
+ * The attrition of the simulator's world after two and after three years of observation, compared with the truth: the
+ * rate is close even though people who never change anything are not seen.
  */
 
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ const world = { seed: 7, organizations: 60, startAt: NOW - 1461 * DAY, endAt: NO
 
 describe('the attrition of 60 organisations', () => {
   it.each([2, 3])(
-    'observed for %d years is within a tenth of the truth, and its bounds hold it',
+    'observed for %d years is within a tenth of the truth, and its bounds contain the truth',
     async (years) => {
       const warehouse = await observedFor(years)
       const rows = await warehouse.all<{
@@ -48,7 +48,7 @@ describe('the attrition of 60 organisations', () => {
   )
 })
 
-/** The world as it is seen by who asks for what was detected in the last years. */
+/** The world as seen by requests for the detections of the last years. */
 async function observedFor(years: number): Promise<Warehouse> {
   const since = NOW - years * 365 * DAY
   const seen = [...worldSightings(world)]
@@ -78,7 +78,7 @@ async function observedFor(years: number): Promise<Warehouse> {
   return warehouse
 }
 
-/** Who left these organisations in the twelve months, of those who were there on average. */
+/** The share of people who left these organisations in the twelve months. */
 function trueRate(organizations: ReadonlySet<string>): number {
   const roles = truthOf(world).roles.filter(
     (role) => !role.isSide && organizations.has(role.organizationId),

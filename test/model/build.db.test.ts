@@ -64,7 +64,7 @@ beforeEach(async () => {
 afterEach(() => warehouse.close())
 
 describe('a build of the shipped models', () => {
-  it('reports the rows of every table after a second full refresh, also of the computed ones, whose rows stay', async () => {
+  it('reports the rows of every table after a second full refresh, including computed ones, whose rows stay', async () => {
     const rowsOf = async (buildId: string) => {
       const { fullRefreshReason, models } = await buildModels(warehouse, { buildId, builtAt })
       expect(fullRefreshReason).toBe('there is no earlier build to continue from')
@@ -79,7 +79,7 @@ describe('a build of the shipped models', () => {
     expect(second.get('pseudo_employers')).toBeGreaterThan(500)
   })
 
-  it('makes every model, reports rows and steps, passes every check, and comments its tables', async () => {
+  it('builds every model, reports rows and steps, passes every check, and comments its tables', async () => {
     const steps: BuildStep[] = []
     const onProgress = (step: BuildStep) => void steps.push(step)
     await askEveryEndpoint(warehouse)
@@ -107,8 +107,8 @@ describe('a build of the shipped models', () => {
   })
 })
 
-describe('tables beside the models', () => {
-  it('drops the table of a model whose file is gone, and a table of another program stays', async () => {
+describe('tables other than models', () => {
+  it('drops the table of a model whose file is gone, but not one of another program', async () => {
     await warehouse.run('create table notes as select 1 as a')
     await build()
     const before = [...(await contentsOf(warehouse)).keys()]
@@ -120,7 +120,7 @@ describe('tables beside the models', () => {
   })
 
   it.each(['table', 'view'])(
-    'is refused if another program’s %s has the name of one of its own, and leaves it unchanged',
+    'refuses to build if another program’s %s has the name of a model, and leaves it unchanged',
     async (kind) => {
       await warehouse.run(`create ${kind} sizes as select 'mine' as note`)
       await expect(build()).rejects.toMatchObject({
@@ -131,7 +131,7 @@ describe('tables beside the models', () => {
     },
   )
 
-  it('makes a table again that lost a column', async () => {
+  it('rebuilds a table that lost a column', async () => {
     await build()
     await warehouse.run('alter table arrivals drop column title')
     expect((await build()).fullRefreshReason).toBe(
@@ -167,7 +167,7 @@ describe('tables beside the models', () => {
 })
 
 describe('an incremental build with one new joining of 3 people', () => {
-  it('writes 1 row of people and the 2 and 2 rows of rebuilt tables that differ, then nothing while nothing changes', async () => {
+  it('writes 1 row of people and the 2 and 2 changed rows of rebuilt tables, then nothing while nothing changes', async () => {
     expect((await build()).fullRefreshReason).toBe('there is no earlier build to continue from')
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
     const report = await build()
@@ -189,7 +189,7 @@ describe('an incremental build with one new joining of 3 people', () => {
 
 describe('a model that is incremental by organisation', () => {
   const heads = 'heads'
-  // What a build does not make again keeps the mark.
+  // A row that is not rebuilt keeps the mark.
   const marked = () =>
     warehouse.all(`select organization_id, people from ${heads} where share < 0 order by all`)
 
@@ -208,7 +208,7 @@ describe('a model that is incremental by organisation', () => {
     })
   })
 
-  it('is made for the organisations whose rows changed, including one that lost its last row', async () => {
+  it('is rebuilt for the organisations whose rows changed, including one that lost its last row', async () => {
     await build()
     await warehouse.run(`update ${heads} set share = -1`)
     await insertEvents(warehouse, [event('dee', 'initech', '2024-04-01')])
@@ -245,7 +245,7 @@ describe('a model that is incremental by organisation', () => {
 })
 
 describe('a full refresh', () => {
-  it('happens when people with new events have more than a fifth of all events, and says so', async () => {
+  it('happens if people with new events have more than a fifth of all events, and says so', async () => {
     await build()
     await insertEvents(warehouse, [event('ada', 'globex', '2024-04-01')])
     const report = await build({ mostChanged: 0.2 })
@@ -254,7 +254,7 @@ describe('a full refresh', () => {
     )
   })
 
-  it('happens when a model, a check or a header changed since the last build', async () => {
+  it('happens if a model, a check or a header changed since the last build', async () => {
     await build()
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
     expect((await build()).fullRefreshReason).toBe(
@@ -263,7 +263,7 @@ describe('a full refresh', () => {
     expect((await build()).fullRefreshReason).toBeNull()
   })
 
-  it('understands titles of another taxonomy again, and removes those that no event has', async () => {
+  it('reads titles of another taxonomy again, and removes those that no event has', async () => {
     await build()
     await warehouse.run(`
       update titles set taxonomy_version = 'before', level = 'cxo';
@@ -277,7 +277,7 @@ describe('a full refresh', () => {
 })
 
 describe('a model that fails', () => {
-  it('is named with the engine’s message, and the next build succeeds', async () => {
+  it('is reported by name with the engine’s message, and the next build succeeds', async () => {
     model('marts/numbers', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id'],
@@ -313,7 +313,7 @@ describe('a check that fails', () => {
       ],
     ])
     expect(await warehouse.all('select * from totals')).toEqual([{ people: 3 }])
-    // Both outcomes are kept, even that of the passed check.
+    // Both outcomes are kept, including that of the passed check.
     expect(
       await warehouse.all(
         `select check_name, checked_at, offenders, sample from ops.checks
@@ -331,7 +331,7 @@ describe('a check that fails', () => {
     expect(changes(await build())).toEqual({ arrivals: 1, sizes: 2, totals: 2 })
   })
 
-  it('finds a key that is in use by a person who did not change, in the loaded table and in the model', async () => {
+  it('finds a key already used by a person who did not change, in the loaded table and in the model', async () => {
     await build()
     await insertEvents(warehouse, [{ ...event('dee', 'acme', '2024-04-01'), event_key: 'twice' }])
     await build()
@@ -372,7 +372,7 @@ describe('a check that fails', () => {
     ])
   })
 
-  it('finds a reference from one row of a person to a missing one', async () => {
+  it('finds a reference from a row of a person to a missing one', async () => {
     model('marts/directors', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id', '-- references: profile_id -> arrivals.profile_id'],
@@ -389,7 +389,7 @@ describe('a check that fails', () => {
     ])
   })
 
-  it('finds the 1 row of 2 that is wrong in a rebuilt table, and checks a table only when it changed', async () => {
+  it('finds the wrong 1 of 2 rows in a rebuilt table, and checks a table only if it changed', async () => {
     await build()
     writeFileSync(
       join(folder, 'checks', 'sizes_are_small.sql'),

@@ -1,6 +1,6 @@
 /**
- * In which order the events of a person at an organisation come, and what each is to the main job or the side role, a second
- * time, without SQL: as the rules in sql/models/core/ambiguous_facts.sql say it in words.
+ * Orders the events of a person at an organisation, and finds the effect of each on the main job or the side role. A
+ * second implementation without SQL of the rules in sql/models/core/ambiguous_facts.sql.
  */
 
 import { understandTitle, type UnderstoodTitle } from '../../src/titles/understand.ts'
@@ -10,27 +10,27 @@ import { naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
 export type Track = 'main' | 'side'
 type Type = 'joined' | 'left' | 'title_change' | 'nothing'
 
-/** What an event is to the main job or to a side role. */
+/** The effect of an event on the main job or on a side role. */
 export interface Act {
   readonly event: GivenEvent
   readonly track: Track
   readonly type: Type
   readonly title: string | null
   readonly previous: string | null
-  /** Of a change of title between a main job and a side role: what it is to the side role. */
+  /** For a change of title between a main job and a side role: its effect on the side role. */
   readonly isSecond: boolean
   /** A change of title that joins or leaves. */
   readonly isTurn: boolean
-  /** When it took effect, and not before what comes before it; milliseconds. */
+  /** When it took effect, but never before the previous act; milliseconds. */
   at: number
 }
 
-/** Something that happened once, however often it was said: what counts, and all that say it. */
+/** Something that happened once, however often it was reported: the act that counts, and all that report it. */
 export interface Fact extends Act {
   readonly said: readonly Act[]
 }
 
-/** The acts of one track in order, and the facts among them that count. */
+/** The acts of one track in order, and the facts that count. */
 export interface Timeline {
   readonly track: Track
   readonly acts: readonly Act[]
@@ -39,7 +39,7 @@ export interface Timeline {
 
 const SAID_AGAIN_DAYS = 62
 
-/** The timelines of one person at one organisation, the main one first. */
+/** The timelines of one person at one organisation, main jobs first. */
 export function timelinesOf(pair: readonly GivenEvent[]): Timeline[] {
   const acts = actsOf(pair)
   return (['main', 'side'] as const)
@@ -62,7 +62,7 @@ function understand(title: string): UnderstoodTitle {
   return known
 }
 
-/** What a title says of the job, alone. */
+/** What the title alone says about the job. */
 export function kindOf(title: string | null): Kind {
   if (title === null) return null
   const { isSideRole, isEndMarker, isAdvisory } = understand(title)
@@ -94,7 +94,7 @@ function actsOf(pair: readonly GivenEvent[]): Act[] {
   return kinded.flatMap((one, place) => actsOfEvent(one, isSideOnly, kinded.slice(0, place)))
 }
 
-/** Advice is a side role up to the change of title that leads from it to an office at the top, or the joining of one. */
+/** Advice is a side role until a change of title from it to an office at the top, or until such an office is joined. */
 function withAdvice(all: readonly Kinded[]): Kinded[] {
   const isOffice = ({ event, kind }: Kinded) =>
     kind === 'main' && understand(titleOf(event) ?? '').level === 'cxo'
@@ -110,7 +110,7 @@ function withAdvice(all: readonly Kinded[]): Kinded[] {
     const advised = all.filter(({ event }) => time(event) < otherAt)
     ledFrom.push(...advised.map(({ event }) => ({ title: titleOf(event), at: otherAt })))
   }
-  // Who comes to a seat of the staff from a main job keeps that.
+  // A person who takes a staff seat from a main job keeps the job.
   const isSeatOfJob = all.some(
     ({ kind, before }) => kind === 'seat' && (before === 'main' || before === 'advice'),
   )
@@ -168,7 +168,9 @@ function actsOfEvent(one: Kinded, isSideOnly: boolean, earlier: readonly Kinded[
   return [own((kind as Track | null) ?? ofNone, 'title_change', title, left)]
 }
 
-/** Of an event without a title: whether a change of title led from the main job to a side role before, and none back. */
+/**
+ * For an event without a title: whether an earlier change of title led from the main job to a side role, and none back.
+ */
 function speaksOfSideRole({ kind }: Kinded, earlier: readonly Kinded[]): boolean {
   if (kind !== null) return false
   const latest = (events: readonly Kinded[]) =>
@@ -241,7 +243,7 @@ function isBoundary({ type }: Act): boolean {
   return type === 'joined' || type === 'left'
 }
 
-/** With the days on which each can have been, and whether it stands alone. */
+/** The possible days of each act, and whether its order is unambiguous. */
 function datedOf(acts: readonly Act[]): Dated[] {
   const dated = acts
     .toSorted(
@@ -273,7 +275,7 @@ function overlap(one: Dated | undefined, next: Dated | undefined): boolean {
   return one.act.type !== next.act.type && next.first <= one.last
 }
 
-/** Joinings and leavings, those that come after the next one put behind it. */
+/** Joinings and leavings, with those moved that come after the next one. */
 function placedOf(dated: readonly Dated[]): Placed[] {
   const boundaries = dated.filter((one) => one.isBoundary)
   return boundaries
@@ -304,7 +306,7 @@ function placedOf(dated: readonly Dated[]): Placed[] {
     )
 }
 
-/** Whether `one` is second although it is dated first. */
+/** Whether `one` comes second although it is dated first. */
 function comesAfter(
   one: Dated,
   next: Dated,
@@ -376,7 +378,7 @@ function namesAnother(change: Act, title: string): boolean {
   return change.title !== null && change.title !== title
 }
 
-/** A change of title in a month or a year comes after a joining in it of who was not there. */
+/** A change of title in a month or a year comes after a joining in it if the person was not there. */
 function changeAt(change: Act, placed: readonly Placed[]): number {
   const at = time(change.event)
   const { last, precision } = rangeOf(change.event)
@@ -390,7 +392,7 @@ function changeAt(change: Act, placed: readonly Placed[]): number {
 
 // ——— days ———
 
-/** The days since 1970 on which an event can have been. */
+/** The possible days of an event, since 1970. */
 function rangeOf(event: GivenEvent): { first: number; last: number; precision: string } {
   const date = new Date(time(event))
   const first = dayOf(time(event))
@@ -406,7 +408,7 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY)
 }
 
-/** The last day of the month of an instant that begins it, else its day. */
+/** The last day of the month if the instant begins it, else the day of the instant. */
 export function latestDay(at: number): number {
   const date = new Date(at)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]

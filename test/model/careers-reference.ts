@@ -1,6 +1,6 @@
 /**
- * Stints and moves computed a second time, without SQL: a walk through the events of each person and organisation, one after
- * the other, as the rules in sql/models/core/ambiguous_events.sql say it in words; in which order, careers-order.ts says.
+ * A second implementation of stints and moves without SQL: a walk through the events of each person and organisation by
+ * the rules in sql/models/core/ambiguous_events.sql. careers-order.ts sets the order.
  */
 
 import { pseudoEmployers } from '../../src/model/config-lists.ts'
@@ -56,12 +56,12 @@ export function expectedStints(events: readonly GivenEvent[]): ExpectedStint[] {
   )
 }
 
-/** The moves between stints, each departure and each arrival in one at most. */
+/** The moves between stints, each departure and each arrival in at most one. */
 export function expectedMoves(stints: readonly ExpectedStint[]): ExpectedMove[] {
   return [...groupBy(stints, (stint) => stint.person).values()].flatMap(movesOfPerson)
 }
 
-/** Whether it is a job, and more than titles that say that one is over; Career Break is no employer. */
+/** Whether it is a job with more than titles that say that one is over; Career Break is not an employer. */
 export function isPrimary(stint: ExpectedStint): boolean {
   const saysNothing = stint.acts.every((act) => act.type === 'nothing' || isRepeat(stint, act))
   const newest = stint.acts.toSorted((a, b) => a.at - b.at).at(-1)
@@ -73,9 +73,8 @@ function isRepeat({ arrival, departure, acts }: ExpectedStint, act: Act): boolea
 }
 
 /**
- * What the last title of a stint can be that is still open and whose every joining names a title: that of its newest joining or
- * change of title, one of several at one instant. Leavings in it are internal moves, and name what was before. Null for
- * other stints.
+ * The possible last titles of an open stint whose joinings all name a title: those of its newest joining or change of
+ * title, several at one instant. Leavings in it are internal moves and name the earlier title. Null for other stints.
  */
 export function newestTitles({ departure, acts }: ExpectedStint): string[] | null {
   const saysTitle = acts.filter(({ type }) => type === 'joined' || type === 'title_change')
@@ -100,7 +99,7 @@ interface Job {
   readonly left: number | null
 }
 
-/** Main jobs that the person has had at other employers. */
+/** Main jobs of the person at other employers. */
 class Elsewhere {
   readonly #ends: readonly GivenEvent[]
 
@@ -126,7 +125,7 @@ class Elsewhere {
     })
   }
 
-  /** Jobs as near to a leaving as in a move. */
+  /** Jobs as near to a leaving as a move requires. */
   provesOf(left: Act): Job[] {
     if (left.track !== 'main') return []
     return this.jobs.filter(({ joined }) => {
@@ -135,7 +134,7 @@ class Elsewhere {
     })
   }
 
-  /** Joined and left between two days of leaving and joining here, or joined there for certain. */
+  /** Jobs joined and left, or certainly joined, between a leaving and a joining here. */
   workedBriefly(left: Act, again: Act): boolean {
     return this.jobs.some(
       (job) =>
@@ -150,7 +149,7 @@ class Elsewhere {
     )
   }
 
-  /** Joined and left later, half a year apart, between what was last seen here and joining here again. */
+  /** Jobs joined and left at least half a year apart, between the last event here and joining here again. */
   workedLong(last: Act, again: Act): boolean {
     return this.#ends.some(
       (joined) =>
@@ -166,7 +165,7 @@ class Elsewhere {
   }
 }
 
-/** Not beside another job: by the hour, as a guest, on loan. Of the many words those that the tests use. */
+/** Not alongside another job: by the hour, as a guest, on loan. Only the words that the tests use. */
 function isHeldBeside(title: string | null): boolean {
   return title !== null && /part[- ]time|adjunct|visiting|secondment/i.test(title)
 }
@@ -183,10 +182,10 @@ function isOfJob(event: GivenEvent): boolean {
 
 const kindOfEmployer = new Map(pseudoEmployers.map(({ name, kind }) => [name, kind]))
 
-/** How the name of an employer counts in config/pseudo-employers.yaml; null where it is that of one. */
+/** The kind of the name in config/pseudo-employers.yaml; null if it names an employer. */
 export function employerKind(event: GivenEvent | undefined): string | null {
   const written = event?.organization_name ?? ''
-  // Marks of scripts other than Latin make other letters.
+  // In scripts other than Latin, marks make other letters.
   const isLatin = /\p{Script=Latin}/u.test(written)
   const letters = isLatin ? written.normalize('NFD').replaceAll(/\p{M}/gu, '') : written
   const name = letters
@@ -217,7 +216,7 @@ function stintsOfTrack(timeline: Timeline, elsewhere: Elsewhere): ExpectedStint[
   return filled(timeline, begins, isNoEnd)
 }
 
-/** What begins a stint, and the stint. */
+/** An act that begins a stint, and the stint. */
 function begin(
   { track }: Timeline,
   steps: readonly Fact[],
@@ -244,7 +243,7 @@ function begin(
   return begins
 }
 
-/** Puts every act into the stint that had begun by then, and counts the leavings that were none. */
+/** Puts every act into the stint that had begun by then, and counts the leavings that do not count. */
 function filled(
   { track, acts, facts }: Timeline,
   begins: ReadonlyMap<Fact, ExpectedStint>,
@@ -282,7 +281,7 @@ function emptyStint({ event }: Act, isMain: boolean): ExpectedStint {
   }
 }
 
-/** Whether the person was away between what was seen last and this. */
+/** Whether the person was away between the last act and this one. */
 function isBeginning(before: Fact, fact: Fact, elsewhere: Elsewhere): boolean {
   const isMain = fact.track === 'main'
   if (isLeaving(before)) {
@@ -292,7 +291,7 @@ function isBeginning(before: Fact, fact: Fact, elsewhere: Elsewhere): boolean {
   return isJoining(fact) && isMain && elsewhere.workedLong(before, fact)
 }
 
-/** What was said of a role before it is left by name. */
+/** The reports about a role before a leaving names it. */
 function saidBefore(fact: Fact, facts: readonly Fact[]) {
   const before = facts.slice(0, facts.indexOf(fact))
   const names = (one: Fact) => one.title === fact.title
@@ -309,14 +308,14 @@ function saidBefore(fact: Fact, facts: readonly Fact[]) {
   }
 }
 
-/** Whether it names a role from before the last joining, which named another one, and not since. */
+/** Whether it names a role from before the last joining, which named another one, and which was not seen since. */
 function namesOlderRole(fact: Fact, said: ReturnType<typeof saidBefore>): boolean {
   const { joining, joined, first, last } = said
   if (joining?.title === undefined || joining.title === null) return false
   return joining.title !== fact.title && first >= 0 && first < joined && last < joined
 }
 
-/** The role that a person came with, left by name after the one they joined later. */
+/** The role that a person came with, left by name after one joined later. */
 function outlasts(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boolean {
   if (!isLeaving(fact) || fact.title === null) return false
   const said = saidBefore(fact, facts)
@@ -339,7 +338,7 @@ function isMovingAway(fact: Fact, elsewhere: Elsewhere): boolean {
     .some(({ joined }) => dayOf(joined) - dayOf(fact.at) <= INTERNAL_DAYS)
 }
 
-/** A leaving that names a role which another one has followed. */
+/** A leaving that names a role that another one followed. */
 function isNamedRoleEnd(
   fact: Fact,
   facts: readonly Fact[],
@@ -369,7 +368,7 @@ function isNamedRoleEnd(
   )
 }
 
-/** Without leavings that are the end of the role before the one that was joined in the month before. */
+/** Drops leavings that end the role before one joined in the previous month. */
 function withoutOverlaps(timeline: readonly Fact[]): Fact[] {
   return timeline.filter((fact, index) => {
     const [earlier, before] = [timeline[index - 2], timeline[index - 1]]
@@ -387,12 +386,14 @@ function isLeftAgain(fact: Fact, next: Fact | undefined, outlasting: ReadonlySet
   return days(fact, next) <= SAID_AGAIN_DAYS && !isNoticedLater(fact, next)
 }
 
-/** A change of title that shows that the job is over, after a leaving that said so with its day. */
+/** A change of title that shows that the job is over, after a leaving that gave its day. */
 function isNoticedLater(left: Fact, change: Fact): boolean {
   return change.isTurn && !left.isTurn
 }
 
-/** A leaving that is said long after another one, of somebody who has a job elsewhere, or whose job a change of title ended. */
+/**
+ * A leaving reported long after another one, of a person with a job elsewhere, or whose job a change of title ended.
+ */
 function isLeftBefore(
   fact: Fact,
   before: Fact | undefined,
@@ -413,7 +414,7 @@ function isLeftBefore(
     )
 }
 
-/** A change to a title that the leaving before it names, or of somebody who has a job elsewhere since. */
+/** A change to a title that the previous leaving names, or of a person who has had a job elsewhere since. */
 function isToldLate(fact: Fact, facts: readonly Fact[], elsewhere: Elsewhere): boolean {
   const place = facts.indexOf(fact)
   const left = facts.slice(0, place).findLast((one) => !isChange(one))
@@ -452,7 +453,7 @@ interface Pair extends ExpectedMove {
   readonly order: readonly (number | string)[]
 }
 
-/** A pair is a move when no pair that shares its leaving or its joining comes before it, and it does not lead back. */
+/** A pair is a move if no earlier pair shares its leaving or its joining, and it does not lead back. */
 function movesOfPerson(stints: readonly ExpectedStint[]): ExpectedMove[] {
   const primary = stints.filter(isPrimary)
   const pairs = primary.flatMap((departed) =>
@@ -489,7 +490,7 @@ function pairOf(departed: ExpectedStint, arrived: ExpectedStint): Pair | null {
   return { departed, arrived, gapDays, order }
 }
 
-/** Puts values with the same key together, in the order in which they come. */
+/** Groups values by key, in their order. */
 export function groupBy<T>(
   values: readonly T[],
   keyOfValue: (value: T) => string,
@@ -511,7 +512,7 @@ function isBefore(a: readonly (number | string)[], b: readonly (number | string)
 
 // ——— as lines of text, from the definition and from the warehouse ———
 
-/** Every stint and move as one line of text, sorted, as the definition has them. */
+/** Every stint and move of the reference as one line of text, sorted. */
 export function careersOf(events: readonly GivenEvent[]): { stints: string[]; moves: string[] } {
   const stints = expectedStints(events)
   const line = (...values: readonly unknown[]) => values.map(String).join(' | ')

@@ -60,7 +60,7 @@ beforeEach(async () => {
 afterEach(() => warehouse.close())
 
 describe('stints and moves', () => {
-  it('equal a walk through the events without SQL, for 1,000 random careers at a time', async () => {
+  it('equal a walk through the events without SQL, for 1,000 random careers each time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(career, { minLength: PEOPLE, maxLength: PEOPLE }),
@@ -80,7 +80,7 @@ describe('stints and moves', () => {
   })
 })
 
-/** A copy of the models that make stints and moves, without any that read them. */
+/** A copy of the models that lead to stints and moves, without their readers. */
 function careerModels(): { modelFolder: string; checkFolder: string } {
   const folder = temporaryFolder()
   const modelFolder = join(folder, 'models')

@@ -1,10 +1,10 @@
 /**
  * Runs test/models/<model>/<case>/: the rows in given.<table>.json go in, everything is built, and each table that
- * expected.json names must hold exactly its rows, in any order, compared in the columns that they name. A case that stands
- * for a rule has without.json: the model's SQL with that rule taken out. Put together so, something must come out
- * differently; else the case does not show what the rule is for.
+ * expected.json names must hold exactly its rows, in any order, compared in the columns that they name. A case that
+ * stands for a rule has without.json: how to remove that rule from the model's SQL. Without the rule, the result must
+ * differ; otherwise the case does not show what the rule is for.
  *
- * All cases are built at once: a mark before every id keeps them apart, and is taken off again.
+ * All cases are built at once: a mark before every id keeps them apart, and is removed again.
  */
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -23,11 +23,11 @@ import {
 
 type Row = Record<string, unknown>
 
-/** A rule and how to take it out of a model. */
+/** A rule and how to remove it from a model. */
 interface Without {
   readonly rule: string
   readonly model: string
-  /** Text of the model's SQL; it stands there exactly once. */
+  /** Text that occurs exactly once in the model's SQL. */
   readonly replace: string
   readonly with: string
 }
@@ -49,7 +49,7 @@ const rules = cases
 let warehouse: Warehouse
 let nodes: readonly ProjectNode[]
 beforeAll(async () => {
-  // One thread: what costs time is planning small queries.
+  // One thread: planning small queries costs the most time.
   warehouse = await memoryWarehouse({ threads: 1 })
   ;({ nodes } = await readProject(warehouse))
   await insertGiven()
@@ -75,7 +75,7 @@ describe('model cases', () => {
   })
 })
 
-// No build checks the key of a view: src/model/checks.ts. Of views over answers nothing else does.
+// Builds do not check the key of a view (src/model/checks.ts), and nothing else checks views over answers.
 it('each view has one row for each key, whatever the cases give', async () => {
   const repeated: string[] = []
   for (const { name, key, kind, schema } of nodes) {
@@ -88,61 +88,58 @@ it('each view has one row for each key, whatever the cases give', async () => {
   expect(repeated).toEqual([])
 })
 
-// At once: each model is made for every case without the rule of that case. The day of the data is of all cases.
+// All at once: each model is built for every case without the rule of that case. All cases share the day of the data.
 const [ofAll, ofOne] = [true, false].map((isOfAll) =>
   rules.filter(({ without }) => (without.model === 'as_of') === isOfAll),
 ) as [typeof rules, typeof rules]
 const groups = [{ of: ofOne }, ...ofAll.map((rule) => ({ of: [rule] }))]
 
-describe.each(groups)(
-  'a case that stands for a rule comes out differently without it',
-  ({ of }) => {
-    const made = new Map<string, RowsByMark>()
-    const marks = new Set(of.map(({ mark }) => mark))
+describe.each(groups)('a case that stands for a rule changes without the rule', ({ of }) => {
+  const made = new Map<string, RowsByMark>()
+  const marks = new Set(of.map(({ mark }) => mark))
 
-    beforeAll(async () => {
-      const changed = modelsAfter(of.map(({ without }) => without.model))
-      const read = new Set(of.flatMap(({ folder }) => [...readExpected(folder).keys()]))
-      for (const { name, reads } of nodes.toReversed()) {
-        if (read.has(name)) for (const one of reads) read.add(one)
-      }
-      for (const node of nodes.filter(({ name }) => changed.has(name) && read.has(name))) {
-        await warehouse.run(`create temp table ${node.name} as ${withoutRules(node, of)}`)
-        if (node.name !== 'as_of') made.set(node.name, await rowsByMark(node.name))
-      }
-    }, 300_000)
-    afterAll(async () => {
-      for (const { name } of nodes) await warehouse.run(`drop table if exists temp.${name}`)
-    })
-
-    it.each(of)('$without.rule ($model: $name)', ({ folder, mark, without }) => {
-      const after = modelsAfter([without.model])
-      const differing = [...readExpected(folder)].filter(
-        ([table, rows]) => after.has(table) && isOther(table, mark, rows),
-      )
-      expect(differing, 'tables of expected.json that differ').not.toEqual([])
-    })
-
-    // Without a rule about the day of the data any case may.
-    if (of === ofOne) {
-      it('and no other case does', () => {
-        const differing = cases
-          .filter(({ mark }) => !marks.has(mark))
-          .flatMap(({ folder, mark }) =>
-            [...readExpected(folder)].flatMap(([table, rows]) =>
-              made.has(table) && isOther(table, mark, rows) ? `${table} of ${folder}` : [],
-            ),
-          )
-        expect(differing).toEqual([])
-      })
+  beforeAll(async () => {
+    const changed = modelsAfter(of.map(({ without }) => without.model))
+    const read = new Set(of.flatMap(({ folder }) => [...readExpected(folder).keys()]))
+    for (const { name, reads } of nodes.toReversed()) {
+      if (read.has(name)) for (const one of reads) read.add(one)
     }
+    for (const node of nodes.filter(({ name }) => changed.has(name) && read.has(name))) {
+      await warehouse.run(`create temp table ${node.name} as ${withoutRules(node, of)}`)
+      if (node.name !== 'as_of') made.set(node.name, await rowsByMark(node.name))
+    }
+  }, 300_000)
+  afterAll(async () => {
+    for (const { name } of nodes) await warehouse.run(`drop table if exists temp.${name}`)
+  })
 
-    const isOther = (table: string, mark: string, rows: readonly Row[]) =>
-      JSON.stringify(readable(made.get(table) ?? new Map(), mark, rows)) !== JSON.stringify(rows)
-  },
-)
+  it.each(of)('$without.rule ($model: $name)', ({ folder, mark, without }) => {
+    const after = modelsAfter([without.model])
+    const differing = [...readExpected(folder)].filter(
+      ([table, rows]) => after.has(table) && isOther(table, mark, rows),
+    )
+    expect(differing, 'tables of expected.json that differ').not.toEqual([])
+  })
 
-/** Models and all that rest on them: made again as temporary tables, they are read instead of the built ones. */
+  // Without a rule about the day of the data any case may change.
+  if (of === ofOne) {
+    it('but no other case changes', () => {
+      const differing = cases
+        .filter(({ mark }) => !marks.has(mark))
+        .flatMap(({ folder, mark }) =>
+          [...readExpected(folder)].flatMap(([table, rows]) =>
+            made.has(table) && isOther(table, mark, rows) ? `${table} of ${folder}` : [],
+          ),
+        )
+      expect(differing).toEqual([])
+    })
+  }
+
+  const isOther = (table: string, mark: string, rows: readonly Row[]) =>
+    JSON.stringify(readable(made.get(table) ?? new Map(), mark, rows)) !== JSON.stringify(rows)
+})
+
+/** Builds models and their readers again as temporary tables, which queries find before the built ones. */
 function modelsAfter(models: readonly string[]): ReadonlySet<string> {
   const changed = new Set(models)
   for (const { name, reads, computed } of nodes) {
@@ -151,7 +148,7 @@ function modelsAfter(models: readonly string[]): ReadonlySet<string> {
   return changed
 }
 
-/** The SQL of a model, and in place of the rows of each case that stands for one of its rules those without that rule. */
+/** The SQL of a model, in which each case that stands for one of its rules has its rows without that rule. */
 function withoutRules({ name, sql }: ProjectNode, of: typeof rules): string {
   const own = of.filter(({ without }) => without.model === name)
   const [first] = own
@@ -186,7 +183,7 @@ function readExpected(folder: string): Map<string, Row[]> {
 
 type RowsByMark = ReadonlyMap<string, Row[]>
 
-/** What `table` holds, by the mark of the case; every row has one. */
+/** The rows of `table` by the mark of their case. */
 async function rowsByMark(table: string): Promise<RowsByMark> {
   const byMark = new Map<string, Row[]>()
   for (const row of await warehouse.all<Row>(`select * from ${table}`)) {
@@ -197,7 +194,7 @@ async function rowsByMark(table: string): Promise<RowsByMark> {
   return byMark
 }
 
-/** Rows of one case in the columns of the expected ones: instants as ISO 8601, midnight as the date alone; ids without mark. */
+/** The rows of one case in the expected columns: instants as ISO 8601, midnight as the date alone, ids without mark. */
 function readable(rows: RowsByMark, mark: string, expected: readonly Row[]): Row[] {
   const found = rows.get(mark) ?? []
   const columns = Object.keys(expected[0] ?? found[0] ?? {})
@@ -228,7 +225,7 @@ interface GivenCoverage {
   readonly covered_to_at: string
 }
 
-/** Versions of corrected events; each is received at its detection unless it says otherwise. */
+/** Versions of corrected events, by default received at their detection. */
 async function insertVersions(
   warehouse: Warehouse,
   versions: readonly GivenEvent[],
@@ -311,9 +308,9 @@ interface GivenAnswer {
   readonly outcome?: string
   readonly page?: number
   readonly has_more?: boolean
-  /** The run that asked; by default one of that time. */
+  /** The run that asked; by default one at that time. */
   readonly run?: string
-  /** @ stands for the mark of the case: ids and pages in it begin with one. */
+  /** @ stands for the mark of the case, with which its ids and pages begin. */
   readonly body: unknown
 }
 

@@ -1,4 +1,4 @@
-/** Lists of config/ that models read: employers that are none, and decisions on transfers. */
+/** Lists of config/ that models read: pseudo-employers, and decisions on transfers. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => warehouse.close())
 
-describe('names of employers that are none', () => {
+describe('names of pseudo-employers', () => {
   it('have the form of plain_name', async () => {
     const values = pseudoEmployers.map(({ name }) => `('${name}')`).join(', ')
     const others = await warehouse.all<{ name: string }>(
@@ -62,7 +62,7 @@ describe('names of employers that are none', () => {
     ['Em busca de novas oportunidades', 'none'],
     ['На пенсии', 'none'],
     ['求職中', 'none'],
-    // Firms that are called so.
+    // Real firms of these names.
     ['Freelancer.com', null],
     ['Stealth Monitoring', null],
     ['Independent Bank', null],
@@ -79,7 +79,7 @@ describe('names of employers that are none', () => {
     expect(found?.kind ?? null).toBe(kind)
   })
 
-  it('stand for all combinations of their brackets', () => {
+  it('expand to all combinations of their brackets', () => {
     const text =
       'employers: [{ kind: none, reason: r, names: [a, "[on a|on|] long [break|walk]"] }]'
     const names = pseudoEmployersOf(parseYaml(text, 'p.yaml', pseudoEmployersSchema))

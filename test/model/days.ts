@@ -6,7 +6,7 @@ export function firstDay(at: Date): number {
   return Math.floor(at.getTime() / DAY) * DAY
 }
 
-/** The last day a change can have been on: the end of the month where only the month is known. */
+/** The last possible day of a change: the end of the month where only the month is known. */
 export function lastDay(at: Date): number {
   const isMonth = at.getUTCDate() === 1 && at.getTime() % DAY === 0
   if (!isMonth) return firstDay(at)

@@ -1,9 +1,9 @@
-/** Flows by year a second time, without SQL: each leaving counted where it stands. */
+/** A second implementation of flows by year without SQL, which counts each leaving. */
 
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 
-/** Compares talent_flows_yearly with the computation; gives how many rows there were. */
+/** Compares talent_flows_yearly with the reference; returns the number of rows. */
 export async function expectFlowsByYear(warehouse: Warehouse): Promise<number> {
   const leavings = await warehouse.all<{
     year: string
@@ -29,7 +29,7 @@ export async function expectFlowsByYear(warehouse: Warehouse): Promise<number> {
     const known = ofYear.filter((one) => one.source === source)
     const own = known.filter((one) => one.target === target)
     const left = leavings.filter((one) => one.year === year && one.source === source).length
-    // How many of the known leavers would have gone there if they had gone as all of the year did.
+    // How many of the known leavers would have gone there if they had moved like all leavers of the year.
     const expected =
       (known.length * ofYear.filter((one) => one.target === target).length) / ofYear.length
     expect(found.get(flow)).toEqual({

@@ -1,4 +1,4 @@
-/** A second computation, without SQL, of the tables about executives. */
+/** A second implementation without SQL of the tables about executives. */
 
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -6,7 +6,7 @@ import { expectedSeats } from './seats-reference.ts'
 
 type Rows = Map<string, Record<string, unknown>>
 
-/** Compares the tables about executives with the computation; gives how many rows there were. */
+/** Compares the tables about executives with the reference; returns the number of rows. */
 export async function expectGroupTables(warehouse: Warehouse) {
   const { changes, seats } = await expectedSeats(warehouse, await observedUntil(warehouse))
   for (const [table, key, expected] of [
@@ -26,7 +26,7 @@ export async function expectGroupTables(warehouse: Warehouse) {
   }
 }
 
-/** Compares in the columns that are expected. */
+/** Compares only the expected columns. */
 function expectSame(actual: Rows, expected: Rows, table: string): void {
   expect(actual.size, table).toBe(expected.size)
   for (const [key, row] of expected) {
@@ -41,7 +41,7 @@ async function rowsIn(warehouse: Warehouse, table: string, key: string): Promise
   return new Map(rows.map((row) => [String(row['key_text']), row]))
 }
 
-/** organization_id → first day of the month until which it was looked at, such as `2024-03-01`. */
+/** organization_id → first day of the month until which it was observed, such as `2024-03-01`. */
 async function observedUntil(warehouse: Warehouse): Promise<ReadonlyMap<string, string>> {
   const observed = await warehouse.all<{ organization_id: string; until: string }>(
     'select organization_id, cast(observed_until_on as text) as until from organization_observation',

@@ -1,6 +1,6 @@
 /**
- * The tables about organisations of 400 random worlds, against references that count plainly: who came, went and moved up, and
- * who is at an organisation at the end of each month, or may be, stint by stint.
+ * The tables about organisations of 400 random worlds, compared with simple references: who joined, left and was
+ * promoted, and who is, or may be, at an organisation at the end of each month, stint by stint.
  */
 
 import { join } from 'node:path'
@@ -126,7 +126,7 @@ describe('tables about organisations', () => {
     expect(sizes.interim).toBeGreaterThan(10)
   })
 
-  it('equal waits and survival that are counted one by one for the same worlds', async () => {
+  it('equal waits and survival counted one by one for the same worlds', async () => {
     const sizes = await expectSurvivalTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(300)
     expect(sizes.filled).toBeGreaterThan(20)
@@ -134,7 +134,7 @@ describe('tables about organisations', () => {
     expect(sizes.tenures).toBeGreaterThan(300)
   })
 
-  it('equal flows by year that are counted leaving by leaving for the same worlds', async () => {
+  it('equal flows by year counted leaving by leaving for the same worlds', async () => {
     expect(await expectFlowsByYear(warehouse)).toBeGreaterThan(200)
   })
 })
@@ -164,11 +164,11 @@ interface Stint {
   readonly first_event_at: Date
   readonly last_event_at: Date
   readonly last_detected_at: Date
-  /** The month from which on it is not sure that the person is still there. */
+  /** The month from which it is uncertain whether the person is still there. */
   doubted?: number
 }
 
-/** A joining of somebody who was there, and when something else was last seen there before it. */
+/** A joining of a person who was there, and the last other event there before it. */
 interface Again {
   readonly profile_id: string
   readonly organization_id: string
@@ -185,7 +185,7 @@ interface Headcount {
 }
 
 describe('headcounts of the same worlds', () => {
-  it('are those of counting who was there, stint by stint and month by month', async () => {
+  it('equal counts of who was there, stint by stint and month by month', async () => {
     const stints = await warehouse.all<Stint>(
       `select profile_id, organization_id, stint_number, previous_stint_number, joined_at, left_at, is_open,
          first_event_at, last_event_at, last_detected_at
@@ -225,7 +225,7 @@ describe('headcounts of the same worlds', () => {
     }
   })
 
-  it('have a row for every month, and rates between none and what the fewest people say', async () => {
+  it('have a row for every month, and rates between 0 and that of the lowest headcount', async () => {
     expect(
       await warehouse.all(
         `select organization_id from organization_headcount_monthly group by organization_id
@@ -241,7 +241,7 @@ describe('headcounts of the same worlds', () => {
     ).toEqual([])
   })
 
-  it('of all roles of a month add up to that of the organisation', async () => {
+  it('by role add up each month to that of the organisation', async () => {
     expect(
       await warehouse.all(
         `select organization_id, month_start_on, headcount_min, headcount_max
@@ -276,7 +276,7 @@ function presence(
     return stint.left_at === null && month < nextStart ? 'may be there' : 'not there'
   if (stint.joined_at !== null) return 'not there'
   if (previous === undefined) return 'may be there'
-  // What lies between two stints of which neither end was seen is that of the one before.
+  // The time between two stints without a seen end or start belongs to the earlier one.
   return previous.left_at !== null && month >= monthOf(previous.left_at)
     ? 'may be there'
     : 'not there'
@@ -293,8 +293,8 @@ function endOf(stint: Stint, nextStart: number): number {
 }
 
 /**
- * When somebody who was not seen to leave joined elsewhere, later than all that was seen here can have been; or joined again
- * where nothing else was seen since.
+ * When a person who was not seen to leave joined elsewhere, certainly after everything seen here; or joined again where
+ * nothing else was seen since.
  */
 function doubtedFrom(stint: Stint, stints: readonly Stint[], again: readonly Again[]): number {
   const last = lastDayOf(stint.last_event_at, stint.last_detected_at)
@@ -312,7 +312,7 @@ function doubtedFrom(stint: Stint, stints: readonly Stint[], again: readonly Aga
   return Math.min(Infinity, ...joinings, ...returns)
 }
 
-/** The end of the year, as far as it was over when it was seen, or of the month that a date stands for, else of its day. */
+/** The end of the year, up to the detection, or of the month that a date stands for, else of its day. */
 function lastDayOf(at: Date, seenAt: Date): number {
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
   if (at.getTime() === Date.UTC(year, 0)) {

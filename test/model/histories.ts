@@ -1,7 +1,7 @@
 /**
- * Random small worlds for the build: people, organisations, and what each night brings of them: new events, late ones, events
- * of the same moment, corrections. Kept as `load` keeps it: the newest sighting of an event, and the versions of those
- * that were corrected.
+ * Random small worlds for the build: people, organisations, and the events of each night: new ones, late ones, events
+ * of the same moment, corrections. Stored as `load` does: the newest sighting of an event, and the versions of
+ * corrected events.
  */
 
 import fc from 'fast-check'
@@ -32,7 +32,7 @@ const TITLES = [
 ] as const
 
 const anyTitle = fc.constantFrom(...TITLES)
-// Few people, organisations and days, so that returns, repeats, overlaps and events of one moment are common.
+// Few people, organisations and days, so that returns, repeats, overlaps and simultaneous events are common.
 const anySighting = fc.record({
   person: fc.integer({ min: 1, max: 3 }),
   organization: fc.integer({ min: 1, max: 3 }),
@@ -56,7 +56,7 @@ const anyNight = fc.record({
   coveredOrganization: fc.option(fc.integer({ min: 1, max: 3 })),
 })
 
-/** What the first load and some nights after it bring of one world. */
+/** The events of one world in the first load and the nights after it. */
 export const anyHistory = fc.record({
   first: fc.array(anySighting, { maxLength: 10 }),
   nights: fc.array(anyNight, { minLength: 3, maxLength: 3 }),
@@ -148,7 +148,10 @@ export class Worlds {
     this.#touched.add(event.person)
   }
 
-  /** Makes the loaded tables of `warehouse` those of now. @param touched whether to note who was touched */
+  /**
+   * Brings the loaded tables of `warehouse` up to date.
+   * @param touched whether to note the changed people
+   */
   async put(warehouse: Warehouse, touched: boolean): Promise<void> {
     const events = [...this.#events.values()]
     const newest = events.map((event) => ({ event, version: newestOf(event) }))
@@ -214,7 +217,7 @@ function columnsOf(
     title_current: rows.map(({ version }) => version.title),
     title_previous: rows.map(({ version }) => version.previousTitle),
     person_full_name: rows.map(({ version }) => version.name),
-    // Of some events no page is known, so that which one a person has changes with every correction; people of a world share some.
+    // Some events have no page, so the page of a person changes with corrections; people of a world share some pages.
     person_network_url: rows.map(({ event, version }) =>
       version.name === 'A' ? null : `${event.person.replace(/p\d+$/, '')}${version.name}`,
     ),

@@ -1,4 +1,4 @@
-/** Answers with anything in place of each of their values: they are paid for, and no build may fail for what they say. */
+/** Answers with each of their values replaced: they are paid for, and no build may fail because of their content. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { LookupRequest } from '../../src/api/endpoints/endpoint.ts'
@@ -17,7 +17,7 @@ const source = sourceOf(12)
 const service = new SimulatedService({ source })
 const PAGE = source.organizations[0]?.network_url ?? ''
 
-/** What stands in the place of a value. */
+/** The replacement of a value. */
 const HOSTILE: readonly unknown[] = [
   null,
   true,
@@ -103,7 +103,7 @@ function answersOf(): [endpoint: string, body: string][] {
   ]
 }
 
-/** Puts something hostile in the place of the value that `at` counts to, of those that a walk comes to. */
+/** Replaces the value at position `at` of a walk with something hostile. */
 function withHostile(value: unknown, at: { left: number }, hostile: unknown): unknown {
   if (at.left === 0) {
     at.left -= 1
@@ -123,7 +123,7 @@ function placesIn(value: unknown): number {
   return Number.MAX_SAFE_INTEGER - at.left
 }
 
-describe('answers with anything in place of a value', () => {
+describe('answers with any value replaced', () => {
   let warehouse: Warehouse
   const bodies = answersOf()
   const random = seededRandom(mixSeeds(seedOf('JOBTIDE_ANSWERS_SEED'), 5))
@@ -145,7 +145,7 @@ describe('answers with anything in place of a value', () => {
     return () => warehouse.close()
   })
 
-  it('are of every endpoint, and of deliveries', () => {
+  it('cover every endpoint, and deliveries', () => {
     const asked = bodies.map(([endpoint]) => endpoint)
     expect(new Set(asked)).toEqual(new Set([...ENDPOINTS.keys(), 'signal-delivery']))
   })
@@ -164,10 +164,10 @@ describe('answers with anything in place of a value', () => {
       const subjects = made.map((_, index) => (index % 2 === 0 ? PAGE : String(draw(HOSTILE))))
       await warehouse.append('answers', {
         request_id: made.map((_, index) => `${round}-${index}`),
-        // What one run read is one reading.
+        // One run makes one reading.
         run_id: made.map((_, index) => `${round}-${index}`),
         endpoint: made.map(({ endpoint }) => endpoint),
-        // The same question has the same name.
+        // Equal questions have the same key.
         lookup_key: made.map(({ endpoint }, index) => `${endpoint} ${subjects[index]}`),
         subject: subjects,
         page: made.map(() => 1),

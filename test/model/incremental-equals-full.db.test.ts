@@ -1,6 +1,6 @@
 /**
- * An incremental build gives what a full refresh gives: many small random worlds live in one warehouse through several
- * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events.
+ * An incremental build gives the same as a full refresh: many small random worlds go through several nights in one
+ * warehouse, and at the end every table must equal, row for row, that of a warehouse built once from the same events.
  */
 
 import fc from 'fast-check'
@@ -45,7 +45,7 @@ const anyLists = fc.array(fc.array(anyEntry, { minLength: 40, maxLength: 80, siz
 })
 
 describe('a night', () => {
-  it(`of ${WORLDS} random worlds through ${NIGHTS} nights, with other watch-lists each time, gives the tables of a build from scratch`, async () => {
+  it(`of ${WORLDS} random worlds, after ${NIGHTS} nights with different watch-lists, gives the tables of a build from scratch`, async () => {
     const some = { minLength: WORLDS_AT_ONCE, maxLength: WORLDS_AT_ONCE, size: 'max' } as const
     const anyHistories = fc.array(anyHistory, some)
     const hits: number[] = []
@@ -137,7 +137,7 @@ describe('6 nights of three organisations, a second id of a fourth, and an annou
 
   it('give what a build from scratch gives', async () => {
     await inMemory(async (warehouse) => {
-      /** Builds, and says how many rows of attrition changed. */
+      /** Builds, and returns how many rows of attrition changed. */
       const night = async (...events: readonly Partial<GivenEvent>[]) => {
         await insertEvents(warehouse, events)
         const report = await build(warehouse)
@@ -150,13 +150,13 @@ describe('6 nights of three organisations, a second id of a fourth, and an annou
       }
       const valueOf = async (sql: string) =>
         (await warehouse.all<{ value: unknown }>(sql))[0]?.value
-      // Who moved in the last month says up to when the other two were looked at.
+      // Moves of the last month set the observed period of the other two.
       const lastMonth = change('joined', 'globex', 39, '2024-01-20')
       const first = joiningOfHooli('ada', 'hooli a')
       await insertEvents(warehouse, [...backfill, lastMonth, first, ...announced])
       await build(warehouse)
 
-      // A late leaving; and the joiners of the second id make it the one to go by, also for a person of whom nothing is new.
+      // A late leaving; and new joiners make the second id the main one, also for a person without new events.
       const second = ['bob', 'cy'].map((who) => joiningOfHooli(who, 'hooli b'))
       expect(await night(change('left', 'acme', 5, '2023-02-14'), ...second)).toBeGreaterThan(0)
       const kept = `select duplicate_of_organization_id as value from joiners where profile_id = 'ada'`
@@ -171,7 +171,7 @@ describe('6 nights of three organisations, a second id of a fourth, and an annou
       const gone = person('acme', 9)
       await amend(gone, `delete from job_change_events where profile_id = '${gone}'`)
       expect(await night()).toBeGreaterThan(0)
-      // A new month; and what the data says of others makes an announced leaving come due.
+      // A new month; and events of others make an announced leaving come due.
       const current = `select is_current as value from person_organizations where organization_id = 'umbrella'`
       expect(await night(change('joined', 'globex', 40, '2024-02-02'))).toBeGreaterThan(0)
       await night(change('joined', 'globex', 41, '2024-04-30'))

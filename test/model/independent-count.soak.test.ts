@@ -1,5 +1,5 @@
 /**
- * Joiners, leavers, stints, moves and flows of the real events, counted a second time without SQL from the definitions in
+ * Compares joiners, leavers, stints, moves and flows of the real events with counts without SQL by the definitions in
  * docs/careers.md, row for row; skipped where ../shared/data is absent.
  */
 
@@ -42,7 +42,7 @@ describe.skipIf(!existsSync(realEventsPath))('of the real events in ../shared/da
     expect(actual.stints.length).toBeGreaterThan(80_000)
   }, 240_000)
 
-  it('all joiners are the beginnings of stints that were seen', async () => {
+  it('all joiners are the seen starts of stints', async () => {
     const joiners = await linesOf(
       `select event_key, profile_id, organization_id, joined_on, is_primary from joiners`,
     )
@@ -51,7 +51,7 @@ describe.skipIf(!existsSync(realEventsPath))('of the real events in ../shared/da
     expect(joiners.length).toBeGreaterThan(60_000)
   }, 240_000)
 
-  it('all leavers are the ends of stints that were seen', async () => {
+  it('all leavers are the seen ends of stints', async () => {
     const leavers = await linesOf(
       `select event_key, profile_id, organization_id, left_on, is_primary from leavers`,
     )
@@ -60,7 +60,7 @@ describe.skipIf(!existsSync(realEventsPath))('of the real events in ../shared/da
     expect(leavers.length).toBeGreaterThan(60_000)
   }, 240_000)
 
-  it('all flows are moves between employers, without those that came with a deal', async () => {
+  it('all flows are moves between employers, without those of a deal', async () => {
     const flows = await linesOf(
       `select from_organization_id, to_organization_id, moves from talent_flows`,
     )

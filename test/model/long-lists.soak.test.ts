@@ -1,4 +1,4 @@
-/** Views over the lists in answers: none holds the whole answer once for each item of its list. */
+/** Views over lists in answers never hold the whole answer once for each item. */
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'

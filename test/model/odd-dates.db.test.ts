@@ -1,4 +1,6 @@
-/** Dates that no career has, at random among others: every check passes, and none reaches a month, a cohort or a tenure. */
+/**
+ * Impossible career dates, at random among others: every check passes, and none reaches a month, a cohort or a tenure.
+ */
 
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
@@ -27,7 +29,7 @@ const anyEvent = fc.record({
   title_previous: fc.constantFrom('Baker', 'Apprentice', null),
 })
 
-it('of 3 in 10 of 1,000 events pass all checks of a build, and reach no month, cohort or tenure', async () => {
+it('in 3 of 10 of 1,000 events pass all checks of a build, and reach no month, cohort or tenure', async () => {
   const warehouse = await memoryWarehouse({ threads: 1 })
   onTestFinished(() => warehouse.close())
   const [events = []] = fc.sample(fc.array(anyEvent, { minLength: 1_000, maxLength: 1_000 }), {
@@ -52,7 +54,7 @@ it('of 3 in 10 of 1,000 events pass all checks of a build, and reach no month, c
   expect(await warehouse.number('select sum(undated_events) from organizations')).toBe(odd)
   const outside = (column: string) =>
     `${column} not between date '2018-01-01' and date '2024-12-31'`
-  // Nor does a detection in 9999 move what was seen last.
+  // Nor does a detection in 9999 move the last detection.
   const late = `select count(*) from organizations where last_detected_at > timestamptz '${SEEN}'`
   expect(await warehouse.number(late)).toBe(0)
   for (const [table, condition] of [

@@ -1,6 +1,6 @@
 /**
- * The models stay SQL that DuckDB and Spark both run. test/spark proves it on Spark itself, and is needed for
- * what no pattern finds: order by a column that can be null (Spark: nulls first, DuckDB: last; in structs, too), casting a
+ * The models stay SQL that DuckDB and Spark both run. test/spark proves it on Spark itself, and is needed for what no
+ * pattern finds: order by a column that can be null (Spark: nulls first, DuckDB: last; also in structs), casting a
  * fraction to an integer (Spark cuts, DuckDB rounds), date - date, division by 0 and ln(0).
  */
 
@@ -11,11 +11,11 @@ import { sqlFolder } from '../../src/support/assets.ts'
 import { readChecks } from '../../src/model/checks.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
 
-// Spark reads no `not` behind an operator.
+// Spark does not parse `not` after an operator.
 const UNBRACED_NOT = /(?:distinct from|[=<>])\s+not\b/
 
 const notAllowed = [
-  // What DuckDB runs and Spark 4 does not.
+  // Runs on DuckDB but not on Spark 4.
   /::/,
   /\/\//,
   /[[\]{}]/,
@@ -34,13 +34,13 @@ const notAllowed = [
   /\b(?:arg_max|arg_min|quantile\w*|epoch\w*|strftime|strptime|strpos|starts_with|isodow|list_\w+|struct_\w+)\b/,
   /\bdate_diff\b|\bdatediff\b|\bdate_trunc\b|\bat time zone\b/,
   UNBRACED_NOT,
-  // What both run, with other results: null in concat(), days counted from 0 or 1, date + interval as timestamp or date,
-  // decimal without size, regular expressions.
+  // Runs on both, with different results: null in concat(), days counted from 0 or 1, date + interval as timestamp or
+  // date, decimal without size, regular expressions.
   /\bconcat\s*\(/,
   /\b(?:dow|dayofweek|interval)\b/,
   /\bdecimal\b(?!\s*\()/,
   /\bregexp_\w+/,
-  // What makes a table depend on when it was built, or on the order in which rows come.
+  // Makes a table depend on the time of the build, or on the order of rows.
   /\bnow\s*\(|\bcurrent_(?:date|timestamp)\b|\brandom\s*\(/,
   /\b(?:last_seen_at|times_seen|last_run_id|attributes_seen_at)\b/,
   /\b(?:any_value|first|last|mode|string_agg|array_agg|list|listagg)\s*\(/,
@@ -51,7 +51,7 @@ describe('model SQL', () => {
   it.each(readModelFiles().map((model) => [model.name, model.sql] as const))(
     '%s keeps to what DuckDB and Spark both run, and depends on nothing but the events',
     (_, sql) => {
-      // Paths into JSON are written alike.
+      // JSON paths have one spelling.
       const statement = sql
         .replace(/--.*$/gm, '')
         .replace(/'\$[^']*'/g, "''")
@@ -60,7 +60,7 @@ describe('model SQL', () => {
     },
   )
 
-  it('of checks has brackets around a `not` behind an operator', () => {
+  it('of checks has brackets around a `not` after an operator', () => {
     const checks = readChecks(join(sqlFolder, 'checks'))
     expect(checks.length).toBeGreaterThan(50)
     const found = checks.filter(({ sql }) => UNBRACED_NOT.test(sql))

@@ -85,7 +85,7 @@ describe('run order', () => {
     }
   })
 
-  it('names the circle of 3 models, without the model that only leads into it', () => {
+  it('names the cycle of 3 models, without the model that only leads into it', () => {
     const models = [
       { name: 'a', reads: ['b'] },
       { name: 'b', reads: ['c'] },

@@ -1,4 +1,4 @@
-/** What models and checks read is found when the package is built, in dist/; src finds it again each time. */
+/** The build of the package finds what models and checks read, and writes it to dist/; src finds it again each time. */
 
 import { appendFileSync, cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let warehouse: Warehouse
 let built: { readonly readProject: typeof readProject }
-// The engine, and what it is asked.
+// The engine, and the statements it gets.
 const asked: string[] = []
 const spied = {
   all: (sql: string) => {
@@ -33,7 +33,7 @@ it('the package knows what its 91 models and 100 checks read, without asking the
   expect(plain(kept)).toEqual(plain(parsed))
 })
 
-it('an edited model is parsed, and moves in the run order with what it reads now', async () => {
+it('an edited model is parsed, and its place in the run order follows what it reads now', async () => {
   const folder = join(temporaryFolder(), 'models')
   cpSync(join(sqlFolder, 'models'), folder, { recursive: true })
   const edited = join(folder, 'marts', 'joiners.sql')

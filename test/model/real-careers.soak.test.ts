@@ -1,7 +1,4 @@
-/**
- * Compares the real careers next to the repository with the same computations without SQL as the random ones; skipped
- * without ../shared/data.
- */
+/** Compares the real careers next to the repository with the references without SQL; skipped without ../shared/data. */
 
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +14,7 @@ import {
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 import { realEvents, realEventsPath } from './real-events.ts'
 
-// The real data has one made-up title for all; these make places that can be vacated and filled.
+// The real data has one placeholder title for all people; these titles make vacancies possible.
 const titles = [
   'Software Engineer',
   'Software Engineer',
@@ -54,18 +51,18 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
     expect(actual.moves.length).toBeGreaterThan(40_000)
   }, 240_000)
 
-  it('succeed executives as a simulated queue does', async () => {
+  it('have the successions of a simulated queue', async () => {
     const sizes = await expectGroupTables(warehouse)
     expect(sizes.departures).toBeGreaterThan(3000)
   }, 240_000)
 
-  it('fill vacancies, wait and stay as counted one by one', async () => {
+  it('have the vacancies, waits and tenures counted one by one', async () => {
     const sizes = await expectSurvivalTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(20_000)
     expect(sizes.filled).toBeGreaterThan(3_000)
   }, 240_000)
 
-  it('fill vacancies as fast if every fourth joining was not seen', async () => {
+  it('fill vacancies just as fast if every fourth joining is not seen', async () => {
     const { ofFilled: all } = await backfillMedians(warehouse)
     await fillWithFewerJoinings(warehouse)
     const { ofFilled: fewer } = await backfillMedians(warehouse)

@@ -1,4 +1,4 @@
-/** The real job changes beside the repository; absent on most machines. */
+/** The real job changes next to the repository; absent on most machines. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ interface EventAsSent {
   }
 }
 
-/** The real events, each once: of two with one key the one detected later. */
+/** The real events, each once: of two with the same key the one detected later. */
 export function realEvents(): GivenEvent[] {
   const lines = gunzipSync(readFileSync(realEventsPath)).toString('utf8').trim().split('\n')
   const events = lines.map((line): GivenEvent => {

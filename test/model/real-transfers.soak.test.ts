@@ -1,4 +1,4 @@
-/** Deals and duplicate people in the public data beside the repository; skipped where ../shared/data is absent. */
+/** Deals and duplicate people in the public data next to the repository; skipped where ../shared/data is absent. */
 
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ describe.skipIf(!existsSync(realEventsPath))('transfers in the real data', () =>
   }, 240_000)
   afterAll(() => warehouse.close())
 
-  it('are those of known deals, and of no rivals that exchange people', async () => {
+  it('are those of known deals, but not of rivals that exchange people', async () => {
     const candidates = await warehouse.all<Candidate>(
       `select from_organization_name as source, to_organization_name as target, kind, is_transfer
        from transfer_candidates`,
@@ -52,7 +52,7 @@ describe.skipIf(!existsSync(realEventsPath))('transfers in the real data', () =>
     expect(between).toEqual([])
   })
 
-  it('hold the people who moved in the window, duplicates once', async () => {
+  it('contain the people who moved in the window, duplicates once', async () => {
     const wrong = await warehouse.all(
       `select candidates.from_organization_id, candidates.to_organization_id, candidates.people
        from transfer_candidates as candidates
@@ -66,7 +66,7 @@ describe.skipIf(!existsSync(realEventsPath))('transfers in the real data', () =>
     expect(wrong).toEqual([])
   })
 
-  it('know the same duplicate people as a comparison of histories without SQL', async () => {
+  it('find the same duplicate people as a comparison of histories without SQL', async () => {
     const histories = [...groupBy(events, (event) => event.profile_id)].map(([person, own]) => {
       const told = new Set(
         own.map((event) =>

@@ -1,7 +1,7 @@
 /**
- * Who held which seat at the top and who followed whom, a second time, without SQL, from rows of joiners, leavers and
- * title_changes: every person's changes one after the other, then every seat's, with a stack of those whom nobody followed
- * yet.
+ * A second implementation without SQL of who held which seat at the top and who followed whom, from rows of joiners,
+ * leavers and title_changes: first the changes of each person in order, then those of each seat, with a stack of
+ * holders without a successor.
  */
 
 import { DAY } from '../../src/support/units.ts'
@@ -32,23 +32,23 @@ interface Seat {
 }
 
 interface Change extends Given {
-  /** What it is where no seat is kept: arrived, departed, promoted or moved. */
+  /** The change where no seat is kept: arrived, departed, promoted or moved. */
   readonly told: string
   readonly change: string
   readonly seat: Seat | null
   readonly previous: Seat | null
   /** The seat that is kept alongside another one, or that the person comes back to. */
   readonly kept: string | null
-  /** The seat that was kept until now. */
+  /** The seat kept until now. */
   readonly released: string | null
 }
 
-/** Somebody's time in a seat. */
+/** One person's time in a seat. */
 interface Time {
   readonly seat: Seat
   readonly began: Change | null
   readonly ended: Change | null
-  /** Whether the person went from the seat; null where no end was seen. */
+  /** Whether the person left the seat; null where no end was seen. */
   readonly isVacated: boolean | null
 }
 
@@ -140,7 +140,7 @@ function inOrder(changes: readonly Change[]): Change[] {
   )
 }
 
-/** Of one stint: who takes an office beside their own, or for the time being, keeps their own. */
+/** Within a stint: a person who takes a second office, or one for the time being, keeps their own. */
 function withKeptSeats(changes: readonly Change[]): Change[] {
   const ordered = inOrder(changes)
   const kept = ordered.map((one, at) => {
@@ -194,7 +194,7 @@ function seatOf(title: string | null): Seat | null {
   return { name: office ?? `${understood.level} ${field}`, isInterim, level }
 }
 
-/** What a change is at the top; null where it is none. */
+/** The kind of a change at the top; null if it is not one. */
 function changeOf(given: Given): Change | null {
   const seat = seatOf(given.title)
   const previous = given.kind === 'changed' ? seatOf(given.previous_title) : null
@@ -224,7 +224,7 @@ function isVacating(one: Change): boolean {
   )
 }
 
-/** Of one stint: each beginning with the end after it. */
+/** Within a stint: each beginning with the end after it. */
 function timesOf(changes: readonly Change[]): Time[] {
   const sides = changes.flatMap((change) => {
     const isDeparture = change.change === 'departed'
@@ -258,7 +258,7 @@ function timesOf(changes: readonly Change[]): Time[] {
   })
 }
 
-/** Of one seat: who followed whom, permanent and interim holders apart. */
+/** Within a seat: who followed whom, permanent and interim holders separately. */
 function successionsOf(times: readonly Time[]): Succession[] {
   return [true, false].flatMap((was) =>
     [true, false].flatMap((next) =>
@@ -314,14 +314,14 @@ function keyOf({ time, goes }: { time: Time; goes: boolean }): string {
   return (goes ? time.ended : time.began)?.event_key ?? ''
 }
 
-/** Who came or went, unless it is the same person: no one succeeds themselves. */
+/** The person, unless it is the same one: no one succeeds themselves. */
 function otherThan(one: Change, other: Change | null | undefined): string | null {
   return other === null || other === undefined || other.profile_id === one.profile_id
     ? null
     : other.profile_id
 }
 
-/** A permanent holder goes before an interim one. */
+/** A permanent holder takes precedence over an interim one. */
 function predecessorOf(one: Change, successions: readonly Succession[]) {
   const before = successions.filter(({ next }) => next.began === one)
   const { gone } = before.find((each) => !each.gone.seat.isInterim) ?? before[0] ?? {}

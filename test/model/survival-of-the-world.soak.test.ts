@@ -1,6 +1,6 @@
 /**
- * What the tables of waits and survival say of the simulator's world, beside what is true there: that who left and was not seen to
- * leave yet does not count as somebody who stays, and that the speed of backfills does not depend on how many joinings are seen.
+ * The tables of waits and survival, compared with the truth of the simulator's world: people whose leaving was not seen
+ * yet do not count as staying, and the speed of backfills does not depend on how many joinings are seen.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('the world of the simulator', () => {
-  it('has seen nine of ten leavings of the month before the cutoff, and fewer than eight of those of the last month', async () => {
+  it('shows nine of ten leavings of the month before the cutoff, and fewer than eight of those of the last month', async () => {
     const cutoffs = await warehouse.all<{ organization_id: string; cutoff_on: Date }>(
       'select organization_id, cutoff_on from organization_observation',
     )
@@ -59,7 +59,7 @@ describe('the world of the simulator', () => {
     expect(shareSeen(() => TODAY)).toBeLessThan(0.8)
   })
 
-  // Some of the leavings before the cutoff are not seen either: so the error is smaller, but not 0.
+  // Some leavings before the cutoff are not seen either, so the error is smaller but not 0.
   it('shows more accurately than all visible events how many of the newest cohort stay half a year', async () => {
     const counts = await warehouse.all<{ months: number; exits: number; censored: number }>(
       `select tenure_calendar_months as months, cast(sum(exits) as int) as exits, cast(sum(censored) as int) as censored
@@ -78,7 +78,7 @@ describe('the world of the simulator', () => {
     expect(Math.abs(error), String(errors)).toBeLessThan(0.015)
   })
 
-  it('fills its vacancies as fast if every fourth joining was not seen', async () => {
+  it('fills its vacancies just as fast if every fourth joining is not seen', async () => {
     const all = await backfillMedians(warehouse)
     await fillWithFewerJoinings(warehouse)
     const fewer = await backfillMedians(warehouse)
@@ -104,7 +104,9 @@ function isSeen({ detected_at: at }: JobChangeEvent): boolean {
   return Date.parse(at) < TODAY
 }
 
-/** How long those of the newest cohort stayed, in calendar months, as far as the events say, until the last whole month. */
+/**
+ * How long people of the newest cohort stayed according to the events, in calendar months, until the last whole month.
+ */
 function staysOf(events: readonly JobChangeEvent[]) {
   const endAt = Date.UTC(2026, 10, 1)
   const jobs = groupBy(

@@ -1,6 +1,6 @@
 /**
- * Waits and survival a second time, without SQL, from events, stints, joiners and leavers: vacancies by taking the nearest pair
- * again and again, survival by going through the months, slow and plain on purpose.
+ * A second implementation of waits and survival without SQL, from events, stints, joiners and leavers: vacancies by
+ * repeatedly taking the nearest pair, survival month by month. It is slow and simple on purpose.
  */
 
 import { expect } from 'vitest'
@@ -26,12 +26,12 @@ interface Cutoff {
   readonly lagDays: number
   /** Milliseconds since 1970: the first day that is not complete. */
   readonly at: number
-  /** Since when the organisation was looked at; null from the beginning. */
+  /** Since when the organisation was observed; null from the beginning. */
   readonly from: number | null
   readonly until: number
 }
 
-/** Compares the tables of waits and survival with the computation; gives how many rows there were. */
+/** Compares the tables of waits and survival with the reference; returns the number of rows. */
 export async function expectSurvivalTables(warehouse: Warehouse) {
   const cutoffs = await cutoffsOf(warehouse)
   const backfills = await expectedBackfills(warehouse, cutoffs)
@@ -51,7 +51,7 @@ export async function expectSurvivalTables(warehouse: Warehouse) {
     expect(actual.size, table).toBe(rows.size)
     for (const [text, row] of rows) {
       const made = actual.get(text) ?? {}
-      // Most are the same: an assertion for each of all rows takes minutes.
+      // Most are equal, and an assertion for every row takes minutes.
       if (Object.entries(row).every(([column, value]) => isSame(made[column], value))) continue
       expect({ ...made, table, text }).toEqual({ ...made, ...row, table, text })
     }
@@ -71,7 +71,7 @@ function isSame(made: unknown, value: unknown): boolean {
   return typeof made === 'number' && Math.abs(made - value) < 1e-7
 }
 
-/** Where one interval from the beginning, or from the first detection, is all that each organisation has. */
+/** For organisations with one interval, from the beginning or from the first detection. */
 async function cutoffsOf(warehouse: Warehouse): Promise<Map<string, Cutoff>> {
   const events = await warehouse.all<{ id: string; type: string; changed: Date; detected: Date }>(
     `select organization_id as id, event_type as type, changed_at as changed, least(first, detected_at) as detected
@@ -155,7 +155,7 @@ async function expectedBackfills(
   )
 }
 
-/** Who fills which place: of all pairs the nearest, then the nearest of the rest; first of the same role. */
+/** Who fills which place: the nearest of all pairs, then the nearest of the rest; first pairs of the same role. */
 function nearest(leavers: readonly Change[], joiners: readonly Change[]): Map<Change, Change> {
   const filled = new Map<Change, Change>()
   const taken = new Set<Change>()
@@ -225,7 +225,10 @@ function expectedSpeeds(backfills: Rows, cutoffs: ReadonlyMap<string, Cutoff>): 
   )
 }
 
-/** tenure_survival, by organisation and cohort. Whom a transfer brought is not followed, and whom one took along has not left. */
+/**
+ * tenure_survival, by organisation and cohort. People whom a transfer brought are not followed, and people whom one
+ * took along have not left.
+ */
 async function expectedTenures(
   warehouse: Warehouse,
   cutoffs: ReadonlyMap<string, Cutoff>,
@@ -309,7 +312,7 @@ export async function fillWithFewerJoinings(warehouse: Warehouse): Promise<void>
   await warehouse.run(`create or replace table core.filled_vacancies as ${filled.sql}`)
 }
 
-/** Survival after each time at which anybody was last seen. */
+/** Survival after each time at which anyone was last seen. */
 export function kaplanMeier(
   people: readonly { readonly at: number; readonly isExit: boolean }[],
 ): { at: number; survival: number }[] {

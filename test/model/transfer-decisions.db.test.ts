@@ -1,4 +1,4 @@
-/** What config/transfers.yaml decides, as the table transfer_decisions, goes before all evidence of the data. */
+/** Decisions in config/transfers.yaml, the table transfer_decisions, override all evidence in the data. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const DECISIONS = [
 ] as const
 
 describe('a decision on a pair of organisations', () => {
-  it('makes transfers of moves that prove nothing, and moves of proven transfers', async () => {
+  it('turns moves without evidence into transfers, and proven transfers into plain moves', async () => {
     const warehouse = await memoryWarehouse({ threads: 1 })
     try {
       await insertEvents(warehouse, [
@@ -128,7 +128,7 @@ describe('the lists of a project', () => {
     }
   }, 120_000)
 
-  it('with a fault ends the build with the file and the line', async () => {
+  it('with a fault is refused with its file and line', async () => {
     const project = temporaryFolder()
     mkdirSync(join(project, 'config'))
     writeFileSync(

@@ -1,4 +1,6 @@
-/** Deals across nights: what one person's move shows changes what the moves of others are. And what the groups in config/ say. */
+/**
+ * Deals across nights: the move of one person can turn the moves of others into transfers. Also the groups in config/.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,18 +17,18 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { contentsOf, insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 
 describe('a deal that shows only after some nights', () => {
-  it('makes transfers of moves that were there before, also for people of whom nothing is new', async () => {
+  it('turns earlier moves into transfers, also for people without new events', async () => {
     const nights = [
       [move('ada', '2018-01-10'), move('ben', '2018-05-02'), stay('eve', 'globex', '2017-01-01')],
       [move('cy', '2019-02-01')],
       [move('dee', '2019-03-01'), move('fay', '2018-05-02')],
-      // The fourth and fifth turn out to be one person of two profiles, of whom one is left.
+      // The fourth and fifth turn out to be two profiles of one person, which count once.
       [
         stay('dee', 'initech', '2016-01-01', '2017-01-01'),
         stay('ben', 'initech', '2016-01-01', '2017-01-01'),
         stay('fay', 'initech', '2016-01-01', '2017-01-01'),
       ],
-      // Others who leave show that those who moved were few.
+      // Later leavers show that only a few moved together.
       Array.from({ length: 40 }, (_, index) =>
         stay(`left ${index}`, 'acme', '2019-01-01', `2020-03-${10 + (index % 20)}`),
       ),
@@ -99,7 +101,7 @@ groups:
     members: [{ organization: initech, kind: main }]
 `
 
-  it('make transfers of the moves between members while they belong together, and decide alone', async () => {
+  it('turn moves between members into transfers while they belong together, and decide alone', async () => {
     const { groups } = parseYaml(GROUPS, 'organization-groups.yaml', organizationGroupsSchema)
     await inMemory(async (warehouse) => {
       await insertEvents(warehouse, [
@@ -108,7 +110,7 @@ groups:
         ...move('years later', '2018-01-10', '2024-05-02'),
         ...move('spun off', '2018-01-10', '2020-03-20', 'globex', 'globex labs'),
         ...move('long after', '2018-01-10', '2020-06-01', 'globex', 'globex labs'),
-        // A deal by the data, but both are in groups of their own.
+        // A deal according to the data, but both are in different groups.
         ...['a', 'b', 'c', 'd'].flatMap((person, index) =>
           move(person, `2018-0${index + 1}-01`, '2022-01-01', 'initech', 'globex labs'),
         ),

@@ -1,10 +1,10 @@
 /**
- * Ordinary careers as untidy as people write them, in untidy-careers.txt, with what is right about each: its stints, moves,
- * changes of title, returns, who is there now, and where it matters the seats at the top and who followed whom.
+ * Ordinary careers as untidy as people write them, in untidy-careers.txt, each with the right result: its stints,
+ * moves, changes of title, returns, who is there now, and where it matters the seats at the top and their successions.
  *
- * An event is a line: the date, known as well as it is written; the organisation (_ is a space); what happened; the title, or
- * `previous > title`; `@date` is the day of its detection, else that of the change. `p2` before it names another person. Of
- * what is expected, a line that is left out says none, but of seats and successions.
+ * An event is a line: the date, known as well as it is written; the organisation (_ is a space); what happened; the
+ * title, or `previous > title`; `@date` is the day of its detection, else that of the change. `p2` before it names
+ * another person. A missing line of the expected result means none, except for seats and successions.
  */
 
 import { readFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ let warehouse: Warehouse
 const found = new Map<string, Map<string, string[]>>()
 beforeAll(async () => {
   warehouse = await memoryWarehouse()
-  // Detected last, so that today is the same for all.
+  // Detected last, so that the day of the data is the same for all.
   const last: GivenEvent = {
     profile_id: 'nobody',
     organization_id: 'nowhere',
@@ -89,7 +89,7 @@ describe('of an ordinary career', () => {
   })
 })
 
-/** What was found, sorted; a label of which nothing is expected is written `*` as there. */
+/** The result, sorted; a label without an expectation is written `*`, as in the file. */
 function agreeing(lines: readonly string[] = [], expected: readonly string[] = []): string[] {
   return lines
     .map((line) => {

@@ -1,4 +1,4 @@
-/** What the tables conclude from the events of a made-up world, against what happened there. */
+/** The conclusions of the tables from the events of a simulated world, compared with its truth. */
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -26,11 +26,11 @@ const options: WorldOptions = {
   endAt: NOW,
 }
 const LEAST_RIGHT = 0.99
-// A leaving and a joining are a move up to so many days apart: docs/careers.md.
+// A leaving and a joining are a move up to this many days apart: docs/careers.md.
 const FEWEST_DAYS = -31
 const MOST_DAYS = 180
 const LONGEST_INTERRUPTION_DAYS = 31
-/** What `executive_seats` calls the offices. */
+/** The names of the offices in `executive_seats`. */
 const SEATS = {
   ceo: 'chief executive officer',
   cfo: 'chief financial officer',
@@ -104,7 +104,7 @@ describe('in a world of 150 organisations and two years, at least 99 % are right
   })
 })
 
-// No build checks the key of a view: src/model/checks.ts.
+// Builds do not check the key of a view: src/model/checks.ts.
 it('each view has one row for each key', async () => {
   const views = readModelFiles().filter(({ kind }) => kind === 'view')
   expect(views.length).toBeGreaterThan(20)
@@ -118,8 +118,8 @@ it('each view has one row for each key', async () => {
   expect(repeated).toEqual([])
 })
 
-// Time that grows with the square of the events is not seen on few of them.
-it('no model and no check joins two tables by comparing each row with each', async () => {
+// Quadratic time does not show on few events.
+it('no model or check joins two tables by comparing every pair of rows', async () => {
   const files = [...readModelFiles(), ...readChecks(join(sqlFolder, 'checks'))]
   const compared: string[] = []
   await warehouse.run(`set search_path = 'main,detail,service,core'`)
@@ -188,7 +188,7 @@ function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / DAY
 }
 
-/** Prints what share of what happened is in the table, and what share of the table happened. */
+/** Prints recall and precision: the share of the truth in the table, and the share of the table that is true. */
 function expectRight(what: string, found: readonly string[], happened: readonly string[]): void {
   const missing = without(happened, found)
   const wrong = without(found, happened)
@@ -203,7 +203,7 @@ function expectRight(what: string, found: readonly string[], happened: readonly 
   expect(shares[1], wrong.slice(0, 5).join('\n')).toBeGreaterThanOrEqual(LEAST_RIGHT)
 }
 
-/** Those of `some` that are not in `others`; what is there twice is needed twice. */
+/** The items of `some` that are not in `others`, counting repeats. */
 function without(some: readonly string[], others: readonly string[]): string[] {
   const left = new Map<string, number>()
   for (const one of others) left.set(one, (left.get(one) ?? 0) + 1)
@@ -214,7 +214,7 @@ function without(some: readonly string[], others: readonly string[]): string[] {
   })
 }
 
-/** Roles at one organisation without a break of more than a month, put together; those beside a main job apart. */
+/** Joins roles at one organisation without a break of more than a month; side roles separately. */
 function stintsOf(roles: readonly TrueRole[]): string[] {
   const stints = new Map<string, TrueRole[][]>()
   for (const role of roles) {
@@ -229,8 +229,8 @@ function stintsOf(roles: readonly TrueRole[]): string[] {
   )
 }
 
-// Who becomes a board member by a change of title goes on. A role whose beginning was not seen goes on where the end of
-// the one before it was not seen either.
+// A person who becomes a board member by a change of title continues. A role without a seen start continues the
+// previous one if the end of that was not seen either.
 function goesOn(roles: readonly TrueRole[], { from, isSide }: TrueRole): boolean {
   const until = endOf(roles)
   if (from === null) return until === null && roles[0]?.isSide === isSide
@@ -238,7 +238,7 @@ function goesOn(roles: readonly TrueRole[], { from, isSide }: TrueRole): boolean
   return until === null || daysBetween(until, from) <= LONGEST_INTERRUPTION_DAYS
 }
 
-/** Null where they are there still. The end of a role was not seen where the beginning of the next was not either. */
+/** Null if they are still there. The end of a role was not seen if the start of the next was not either. */
 function endOf(roles: readonly TrueRole[]): string | null {
   let last = ''
   for (const [i, { until }] of roles.entries()) {

@@ -16,7 +16,7 @@ const NOTICE = noticeOf({
 })
 const PEOPLE = { from: 'jobtide@example.com', to: 'team@example.com', notice: NOTICE }
 
-/** Why a mail was not taken. */
+/** The reason why a mail was refused. */
 async function refusal(server: MailServer, deadlineMs?: number): Promise<string> {
   const begun = performance.now()
   const error = await sendMail(server, PEOPLE, deadlineMs).catch((cause: unknown) => cause as Error)

@@ -13,7 +13,7 @@ const wrong = (id: string, runId: string | null = 'run-1'): Wrong => {
 const ended = (exitCode: number, at = NOW - MINUTE) => ({ runId: 'run-1', at, exitCode })
 const kinds = (messages: readonly Message[]) => messages.map(({ kind }) => kind)
 
-describe('what is told of a pipeline', () => {
+describe('the message about a pipeline', () => {
   it.each([
     ['last_run_failed', EXIT.storage, 'failure'],
     ['last_run_failed', EXIT.budget, 'budget'],
@@ -23,7 +23,7 @@ describe('what is told of a pipeline', () => {
     ['too_old', null, 'stale'],
     ['coverage_gaps', null, 'stale'],
   ] as const)(
-    '%s after exit %s is %s, under one key however late it is looked at',
+    '%s after exit %s is %s, under one key however late it is checked',
     (id, exit, kind) => {
       const end = exit === null ? null : ended(exit)
       const [now] = messagesOf('nightly', [wrong(id)], end, NOW)
@@ -47,7 +47,7 @@ describe('what is told of a pipeline', () => {
 })
 
 describe('an outbox', () => {
-  it('knows no trouble before it was reported: a good run an hour before is not a recovery', () => {
+  it('knows of no failure before it was reported: a good run an hour earlier is not a recovery', () => {
     const outbox = openOutbox(temporaryFolder())
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
     if (trouble) outbox.offer(trouble)
@@ -57,7 +57,7 @@ describe('an outbox', () => {
     expect(ends.map((at) => outbox.wasTroubled('nightly', at))).toEqual([false, true])
   })
 
-  it('knows whether the last message about each pipeline was trouble, keeps sent messages 60 days, and gives up after 7', () => {
+  it('knows whether the last message about each pipeline was a failure, keeps sent messages for 60 days, and gives up after 7', () => {
     const outbox = openOutbox(temporaryFolder())
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
     const [recovered, success] = messagesOf('nightly', [], ended(EXIT.done, NOW + DAY), NOW + DAY)

@@ -1,4 +1,4 @@
-/** What Slack makes of the words of others. */
+/** How Slack renders foreign text. */
 
 import { describe, expect, it } from 'vitest'
 import { slackBody } from '../../src/observe/notice.ts'
@@ -27,7 +27,7 @@ describe('a name in a message to Slack', () => {
     ['<http://evil.example|Acme>', '&lt;http://evil.example|Acme&gt;'],
     ['<!channel> <@U123>', '&lt;!channel&gt; &lt;@U123&gt;'],
     ['&lt;!here&gt;', '&amp;lt;!here&amp;gt;'],
-  ])('%s formats nothing, links nothing and calls nobody', (name, shown) => {
+  ])('%s formats nothing, links nothing and mentions no one', (name, shown) => {
     const [summary, line] = linesOf(name)
     expect(line).toBe(shown)
     expect(summary).toBe(`Jobtide nightly: 1 job change: ${shown.replace('\u203A', '&gt;')}`)

@@ -37,7 +37,7 @@ function inDays(stretches: readonly { from: number | null; to: number }[]) {
   ])
 }
 
-describe('what was not looked at', () => {
+describe('unread time', () => {
   it('and read time add up to the wanted time without overlap, in 300 random cases', () => {
     const anyInterval = fc
       .tuple(fc.option(fc.integer({ min: -5, max: 30 })), fc.integer({ min: 1, max: 8 }))
@@ -50,7 +50,7 @@ describe('what was not looked at', () => {
         (intervals, from, to) => {
           const apart = intervals.reduce<CoveredInterval[]>(addInterval, [])
           const unread = unreadBetween(apart, from, to)
-          // Half days tell touching from overlapping; -20 stands for the beginning.
+          // Half days distinguish touching from overlapping; -20 stands for the beginning.
           for (let at = (from ?? -20) + 0.5; at < to; at += 1) {
             const isIn = (one: { from: number | null; to: number }) =>
               (one.from ?? Number.NEGATIVE_INFINITY) < at && at < one.to
@@ -103,7 +103,7 @@ describe('what was not looked at', () => {
     expect(organization?.watermark).toBe(NOW - 5 * DAY)
   })
 
-  it('has nothing for a type that the pipeline does not ask for', () => {
+  it('has no entry for a type that the pipeline does not ask for', () => {
     const history = historyOf({ org_1: [covered(365, 0, ['left'])] })
     const report = coverageReport(wanted([byId('org_1')], { eventTypes: ['left'] }), history, NOW)
     expect(report.organizations[0]?.unread).toEqual([])
@@ -128,7 +128,7 @@ describe('the report', () => {
     byUrl('nobody'),
   ]
 
-  it('of a pipeline counts a company once that its list names twice, and as never read if one type never was', () => {
+  it('of a pipeline counts a company that its list names twice once, and as never read if one type never was', () => {
     const report = coverageReport(wanted(list), history, NOW)
     expect(report.organizations.map(({ askedAs }) => askedAs).join(' ')).toBe(
       'nobody org_half org_new org_old org_gap org_fresh',
@@ -140,7 +140,7 @@ describe('the report', () => {
     expect(report).toMatchObject({ read: 3, neverRead: 2, quarantined: 1, withGaps: 1 })
   })
 
-  it('without a pipeline has all that were read or refused, under their requested names, since their first read', () => {
+  it('without a pipeline has every organisation that was read or refused, under its requested name, since its first read', () => {
     const report = coverageReport(null, history, NOW)
     expect(report.organizations.map(({ askedAs }) => askedAs).join(' ')).toBe(
       'nobody org_elsewhere acme org_gap org_half org_fresh',

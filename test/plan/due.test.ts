@@ -44,7 +44,7 @@ describe('a schedule', () => {
     }
   })
 
-  it('that never comes has no last and no next time', () => {
+  it('that never fires has no last and no next time', () => {
     const never = { cron: '0 0 30 2 *', timezone: 'UTC' }
     expect([lastDue(never, at('2026-11-20')), nextDue(never, at('2026-11-20'))]).toEqual([
       null,
@@ -61,7 +61,7 @@ describe('a schedule', () => {
     ['15 2 0 * *', 'the day of the month is "0": expected 1 to 31, with * , - and /'],
     ['15 2 * 13 *', 'the month is "13": expected 1 to 12 or jan to dec, with * , - and /'],
     ['15 2 * * mo', 'the day of the week is "mo": expected 0 to 7 or sun to sat, with * , - and /'],
-  ])('%s is a cron time, or says why it is none: %s', (text, fault) => {
+  ])('%s is a cron time, or an error says why not: %s', (text, fault) => {
     expect(cronFault(text)).toBe(fault)
   })
 

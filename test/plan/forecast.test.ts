@@ -53,7 +53,7 @@ describe('the range of a bill', () => {
     readonly resumed?: number
   }
 
-  /** A run that cost so many credits; 1,000 were expected. */
+  /** A run that cost this many credits; 1,000 were expected. */
   function aRun(credits: number, choices: RunChoices = {}): RunHistory {
     const { pipeline = 'nightly', expected = 1_000, outcome = 'done', resumed = 0 } = choices
     const fields = { pipeline, ...(expected === 0 ? {} : { expected_credits: expected }) }
@@ -67,15 +67,15 @@ describe('the range of a bill', () => {
       'nightly',
     )
 
-  it('is off as much as the lowest and the highest bill of the last runs, in whole pages', () => {
+  it('spans the errors of the lowest and the highest bill of the last runs, in whole pages', () => {
     expect(rangeOf(800, 1_000, 1_000, 1_100, 900)).toEqual({ low: 1_600, high: 2_200, runs: 5 })
   })
 
-  it('is not known before 5 runs', () => {
+  it('is unknown before 5 runs', () => {
     expect(rangeOf(800, 1_000, 1_000, 1_100)).toBeNull()
   })
 
-  it('forgets all but the last 19 runs', () => {
+  it('uses only the last 19 runs', () => {
     const bills = [...Array<number>(30).fill(200), ...Array<number>(19).fill(1_000)]
     expect(rangeOf(...bills)).toEqual({ low: 2_000, high: 2_000, runs: 19 })
   })

@@ -31,7 +31,7 @@ interface End {
   readonly message?: string
 }
 
-/** A history of runs of `nightly`, each begun five minutes before its end; null for one that did not end. */
+/** A history of runs of `nightly`, each started five minutes before its end; null for a run that did not end. */
 function ran(...ends: readonly (End | null)[]): History {
   const history = emptyHistory()
   for (const end of ends) {
@@ -58,7 +58,7 @@ const ids = (...given: Parameters<typeof found>) => found(...given).map(({ id })
 const THIS_NIGHT = Date.UTC(2026, 10, 20, 2, 21)
 
 describe('a pipeline', () => {
-  it('that ran this night with exit 0 is as it should be', () => {
+  it('that ran this night with exit 0 is healthy', () => {
     expect(found(ran({ at: THIS_NIGHT }))).toEqual([])
   })
 
@@ -87,7 +87,7 @@ describe('a pipeline', () => {
       },
     ])
     expect(ids(ran(failed, { at: THIS_NIGHT + HOUR }))).toEqual([])
-    // All that could be done was done, and its list is wrong all the same.
+    // The run did everything it could, but its list is wrong.
     expect(ids(ran({ at: THIS_NIGHT, outcome: 'done', exit: 2 }))).toEqual(['last_run_failed'])
   })
 

@@ -1,6 +1,6 @@
 /**
  * A month of nights and a first read, as planned and in random batches, on events that only the test knows. The planner
- * learns of them what the pages that it asked for would show, by the same sums that the journal keeps; no HTTP.
+ * sees only what the requested pages would show, as the sums that the journal keeps; no HTTP.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -30,8 +30,8 @@ const NIGHTS = 30
 type Events = ReadonlyMap<string, readonly number[]>
 
 /**
- * Events of the year before the first read and of the nights after it, at log-normal rates. One in ten brings one or two
- * more with it; twice a month a wave of 30 to 80 goes through one organisation within a day.
+ * Events of the year before the first read and of the nights after it, at log-normal rates. One in ten comes with one
+ * or two more; twice a month one organisation has 30 to 80 within a day.
  */
 function drawEvents(
   organizations: number,
@@ -104,7 +104,7 @@ function asPlanned(events: Events, firstRead = FIRST_READ, nights = NIGHTS): Nig
   })
 }
 
-// What foldRecord adds for the pages and the end of a batch.
+// Adds what foldRecord adds for the pages and the end of a batch.
 function remember(
   history: History,
   name: string,
@@ -139,14 +139,14 @@ function inRandomBatches(events: Events, seed: number, firstRead = FIRST_READ) {
 const creditsOf = (nights: readonly { readonly credits: number }[]) =>
   sum(nights.map(({ credits }) => credits))
 
-/** Of the nights that were given a range, the share that was within it. */
+/** The share of nights with a range whose bill was within it. */
 function shareInRange(nights: readonly Night[]): number {
   const ranged = nights.flatMap(({ range, credits }) => (range === null ? [] : { range, credits }))
   const held = ranged.filter(({ range, credits }) => range.low <= credits && credits <= range.high)
   return held.length / ranged.length
 }
 
-/** Reads the first time and for a month, as planned and at random, and prints both. */
+/** Reads for the first time and then for a month, as planned and at random, and prints both. */
 function compare(what: string, events: Events, seed: number, firstRead = FIRST_READ) {
   const planned = asPlanned(events, firstRead).slice(1)
   const random = inRandomBatches(events, seed, firstRead)
@@ -173,7 +173,7 @@ describe('a month of nights over 2,000 small organisations', () => {
     },
   )
 
-  it('is forecast: the sum is at most 5 % off, and the ranges hold as often as the number of runs says', () => {
+  it('is forecast: the sum is at most 5 % off, and the ranges hold as often as the number of runs implies', () => {
     expect(results).toHaveLength(3 * NIGHTS)
     const forecast = sum(results.map(({ expected }) => expected ?? Number.NaN))
     expect(Math.abs(forecast / creditsOf(results) - 1)).toBeLessThan(0.05)

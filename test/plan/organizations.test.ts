@@ -102,7 +102,7 @@ describe('parseOrganizations', () => {
     expect(values(text)).toEqual(two)
   })
 
-  it('skips 8 rows that stand for no company, and asks for the one called Totalenergies', () => {
+  it('skips 8 rows that name no company, and keeps the one called Totalenergies', () => {
     const rows = [
       'n/a',
       'N.A.',
@@ -174,6 +174,16 @@ describe('parseOrganizations', () => {
       'JOBTIDE_API_KEY=secret\n',
       'list.csv:1: not an organisation: "JOBTIDE_API_KEY=\u2026"',
     ],
+    [
+      'another delimiter',
+      'organization_id|name\norg_1|Acme\n',
+      'list.csv:1: not an organisation: ',
+    ],
+    [
+      'a page of HTML',
+      '<html><body>login</body></html>',
+      'list.csv:1: not an organisation: "<html>',
+    ],
     ['501 characters', `org_1\n${'a'.repeat(501)}\n`, 'list.csv:2: not an organisation'],
     ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
     ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],
@@ -203,7 +213,21 @@ describe('parseOrganizations', () => {
       '# x\nid,link\norg_1,acme\n',
       'list.csv:2: no column organization_id or company_url; found: id, link',
     ],
-    ['a quote left open', 'org_1\n"acme\n', 'list.csv: not a list of organisations: '],
+    [
+      'a quote left open',
+      'org_1\n"acme\n',
+      'list.csv:2: not a list of organisations: a quote before',
+    ],
+    [
+      'a quote in a cell',
+      'id,company_url\n="1",acme\n',
+      'list.csv:2: not a list of organisations: a quote in the',
+    ],
+    [
+      'text behind a quoted cell',
+      'org_1\n"a"b\n',
+      'list.csv:2: not a list of organisations: text directly',
+    ],
   ])('refuses %s', (_, text, message) => {
     expect(refusal(text)).toContain(message)
   })

@@ -19,7 +19,7 @@ function inListOrder(events: readonly number[]): Parcel[][] {
   )
 }
 
-/** Expected events of each batch, the most first. */
+/** The expected events of each batch, largest first. */
 const eventsOfEach = (events: readonly number[], workers: number) =>
   pack(events, workers)
     .map((batch) => Math.round(batch.reduce((sum, one) => sum + one.events, 0)))
@@ -35,7 +35,7 @@ const anyEvents = fc.array(
 )
 
 describe('packParcels', () => {
-  it('puts each into one batch of at most 50, for at most 1 % and 2 pages more than unspread, for any list', () => {
+  it('puts each organisation into one batch of at most 50, at most 1 % and 2 pages above the minimum, for any list', () => {
     fc.assert(
       fc.property(anyEvents, fc.integer({ min: 1, max: 32 }), (events, workers) => {
         const batches = pack(events, workers)
@@ -62,7 +62,7 @@ describe('packParcels', () => {
   })
 })
 
-describe('a long batch is cut, so that all workers have something to read', () => {
+describe('a long batch is split, so that all workers have something to read', () => {
   it('800 pages of 40 organisations into 8 for 8 workers, and into 2 for 2', () => {
     const events = Array<number>(40).fill(1_000)
     expect(eventsOfEach(events, 8)).toEqual(Array(8).fill(5_000))
@@ -73,7 +73,7 @@ describe('a long batch is cut, so that all workers have something to read', () =
     expect(eventsOfEach(Array(50).fill(200), 8)).toHaveLength(3)
   })
 
-  it('of two event types by the pages of each request: two of 300 pages are cut into 4', () => {
+  it('of two event types by the pages of each request: two of 300 pages are split into 4', () => {
     const list = parcels(Array(40).fill(750))
     expect(packParcels(list, { requests: 2, workers: 8 })).toHaveLength(4)
   })

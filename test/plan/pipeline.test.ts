@@ -95,21 +95,26 @@ describe('parsePipeline', () => {
     ],
     [
       'event_types: [joined, moved]',
-      '4: event_types.1: Invalid option: expected one of "joined"|"left"|"title_change"',
+      '4: event_types.1: expected joined, left or title_change, got "moved"',
     ],
     ['event_types: []', '4: event_types: expected at least one of joined, left, title_change'],
-    ['overlap_hours: -1', '4: overlap_hours: Too small: expected number to be >=0'],
-    ['limits: {credits: 9}', '4: limits.credits: Too small: expected number to be >=10'],
+    ['overlap_hours: -1', '4: overlap_hours: expected 0 or more, got -1'],
+    ['limits: {credits: 9}', '4: limits.credits: expected 10 or more, got 9'],
     [
       'limits: {requests_per_second: 0}',
-      '4: limits.requests_per_second: Too small: expected number to be >0',
+      '4: limits.requests_per_second: expected more than 0, got 0',
     ],
-    ['limits: {concurrency: 33}', '4: limits.concurrency: Too big: expected number to be <=32'],
+    ['limits: {concurrency: 33}', '4: limits.concurrency: expected 32 or less, got 33'],
     [
       'limits: {max_wait: 5 minutes}',
       '4: limits.max_wait: expected a duration such as 30s, 15m or 2h',
     ],
     ['schedule: "0 15 2 * * *"', '4: schedule: expected five cron fields'],
+    [
+      'schedule: "0 0 31 2 *"',
+      '4: schedule: the day is "0 0 31 2 *": expected a day that the month',
+    ],
+    ['---', '4: not valid YAML: the line --- begins a second document'],
     ['schedule: "61 2 * * *"', '4: schedule: the minute is "61": expected 0 to 59'],
     ['timezone: Mars/Olympus', '4: timezone: expected UTC or the name of a zone'],
     ['snapshot: {keep: 3}', '4: snapshot.to: missing; '],
@@ -122,16 +127,24 @@ describe('parsePipeline', () => {
       'snapshot: {to: a, s3: {acl: public}}',
       '4: snapshot.s3.acl: unknown key; allowed: region, endpoint, path_style, sse, ',
     ],
-    ['retention_days: 0', '4: retention_days: Too small'],
-    ['limits: 5', '4: limits: Invalid input: expected object'],
-    ['organizations: ""', '3: organizations: Too small'],
+    ['retention_days: 0', '4: retention_days: expected 1 or more, got 0'],
+    ['destinations: postgres://db', '4: destinations: expected a list, got a text'],
+    ['journal: {backup: true}', '4: journal.backup: expected false, or a text, got true'],
+    ['kind: jobs', '4: kind: expected job-changes or collect'],
+    ['limits: {credits: 1.5}', '4: limits.credits: expected a whole number, got 1.5'],
+    ['limits: {concurrency: many}', '4: limits.concurrency: expected a number, got "many"'],
+    ['build: {engine: duckd}', 'duckdb or spark, got "duckd"; did you mean duckdb?'],
+    ['limits: 5', '4: limits: expected keys and values, got 5'],
+    ['organizations: ""', '3: organizations: expected a text that is not empty'],
   ])('refuses %s', (line, message) => {
-    expect(messageOf(file(line))).toContain(`nightly.yaml:${message}`)
+    const said = messageOf(file(line))
+    expect(said).toContain(message)
+    expect(said).toMatch(/^nightly\.yaml:\d+: /)
   })
 
   it('names a key that is missing', () => {
     expect(messageOf('name: a\nwindow: all')).toBe(
-      'nightly.yaml:1: organizations: missing; Invalid input: expected string, received undefined',
+      'nightly.yaml:1: organizations: missing; expected a text',
     )
   })
 

@@ -1,4 +1,4 @@
-/** Questions, and what is known when they are asked, as tests of planning say it: in days before NOW. */
+/** Questions, and the knowledge at the time of planning, in days before NOW. */
 
 import type { CoveredInterval } from '../../src/journal/coverage.ts'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
@@ -34,7 +34,7 @@ export function aQuestion(fields: Partial<Question> = {}): Question {
   }
 }
 
-/** Covered from so many days ago (null: from the beginning) to so many days ago. */
+/** Covered from this many days ago (null: from the beginning) to this many days ago. */
 export function covered(
   fromDaysAgo: number | null,
   toDaysAgo: number,
@@ -44,13 +44,13 @@ export function covered(
   return { eventTypes, from, to: NOW - toDaysAgo * DAY }
 }
 
-/** What a year of reading showed of an organisation. */
+/** What a year of reading showed about an organisation. */
 export function sightings(eventsADay: number): Sightings {
   const events = Math.round(365 * eventsADay)
   return { total: events, lastAt: NOW - DAY, events, days: 365, at: NOW - DAY }
 }
 
-/** Organisations that were read for a year up to a day ago, with so many events a day each. */
+/** Organisations that were read for a year up to a day ago, with this many events a day each. */
 export function aPast(rates: readonly number[]): History {
   const history = emptyHistory()
   for (const [n, rate] of rates.entries()) {
@@ -60,7 +60,7 @@ export function aPast(rates: readonly number[]): History {
   return history
 }
 
-/** A run that ended, and cost so many credits. */
+/** A finished run that cost this many credits. */
 export function finishedRun(
   creditsCommitted: number,
   fields: Partial<RunStarted> = {},

@@ -93,7 +93,7 @@ describe('makePlan', () => {
     const organizations = ids(50)
     const known = aPast(Array<number>(50).fill(0.2))
     expect(plan({ organizations }, known).expectedCredits).toBe(10)
-    // Each of the two requests has half of the events, and is a page all the same.
+    // Each of the two requests has half of the events but still takes a page.
     const types = plan({ organizations, eventTypes: ['joined', 'left'] }, known)
     expect(types.expectedCredits).toBe(20)
     const silent = plan({ organizations }, aPast(Array<number>(50).fill(0)))
@@ -101,7 +101,7 @@ describe('makePlan', () => {
     expect(plan({ organizations }).expectedCredits).toBeNull()
   })
 
-  it('asks for each organisation once for each event type, 50 at a time, at least as far back as needed, for any history', () => {
+  it('asks for each organisation once per event type, 50 at a time, at least as far back as needed, for any history', () => {
     const anyPast = fc.array(
       fc.record({
         edge: fc.option(fc.integer({ min: 0, max: 500 }), { nil: null }),

@@ -76,7 +76,7 @@ describe('a watch-list of people', () => {
   })
 })
 
-it('a watch-list of organisations accepts what the list of a pipeline accepts', () => {
+it('a watch-list of organisations accepts the same as the list of a pipeline', () => {
   const list = parseOrganizations(
     Buffer.from(
       'organization_id,company_url\norg_1,\n,https://network.example/company/Acme-Inc/\n',
@@ -109,7 +109,7 @@ describe('watch in a pipeline file', () => {
     ],
     [
       '  - name: a\n    people: a.csv\n    changes: [joined, fired]',
-      `nightly.yaml:7: watch.0.changes.1: Invalid option: expected one of ${CHANGES.map((one) => `"${one}"`).join('|')}`,
+      `nightly.yaml:7: watch.0.changes.1: expected ${CHANGES.join(', ').replace(/, (\w+)$/, ' or $1')}, got "fired"`,
     ],
     ['  - { people: a.csv }', 'nightly.yaml:5: watch.0.name: missing; '],
   ])('%j is refused with file and line', (lines, message) => {
@@ -117,8 +117,8 @@ describe('watch in a pipeline file', () => {
   })
 
   it('names the levels and fields of work that exist', () => {
-    expect(refusal('  - { name: a, people: a.csv, levels: [boss] }')).toMatch(/"intern".*"cxo"/)
-    expect(refusal('  - { name: a, people: a.csv, functions: [tech] }')).toMatch(/"engineering"/)
+    expect(refusal('  - { name: a, people: a.csv, levels: [boss] }')).toMatch(/intern, .*cxo/)
+    expect(refusal('  - { name: a, people: a.csv, functions: [tech] }')).toMatch(/engineering/)
   })
 
   it('knows exactly the changes of career_changes', () => {

@@ -74,7 +74,7 @@ describe('neededWindow', () => {
     ['all', covered(365, 0), 'all'],
     ['all', covered(null, 20), 20],
     ['all', covered(null, 400), 'all'],
-  ])('of %s days, what %j covers is not bought again: %s', (window, coverage, asks) => {
+  ])('of %s days does not buy again what %j covers: %s', (window, coverage, asks) => {
     expect(needed({ window, overlapHours: 0 }, coverage)).toBe(asks)
   })
 
@@ -103,7 +103,7 @@ describe('neededWindow', () => {
           const asked = neededWindow(question, coverage, NOW)
           for (const type of eventTypes) {
             const own = coverageOf(type, coverage)
-            // Since the last time: from the first instant that was ever covered, or the initial window.
+            // since-last: from the first instant that was ever covered, or the initial window.
             const wanted = window === 'since-last' ? initialWindow : window
             const [first] = window === 'since-last' ? own : []
             const from = first?.from ?? (first || wanted === 'all' ? null : NOW - wanted * DAY)
@@ -112,7 +112,7 @@ describe('neededWindow', () => {
             expect(NOW - asked * DAY).toBeLessThanOrEqual(unread.from ?? -Infinity)
             expect(asked).toBeLessThanOrEqual(365)
           }
-          // Nor more than a day and the overlap more than what is wanted, where that is a window.
+          // At most a day and the overlap beyond the wanted time, if that is a window.
           if (window !== 'since-last') {
             expect(asked === 'all' ? Infinity : asked).toBeLessThanOrEqual(
               window === 'all' ? Infinity : window,

@@ -1,4 +1,4 @@
-/** What a night writes: tables and years whose rows changed, whole, and never a wrong row. */
+/** A night writes complete tables and years whose rows changed, and never a wrong row. */
 
 import fc from 'fast-check'
 import { rmSync } from 'node:fs'
@@ -33,7 +33,7 @@ import {
 
 const RUNS = rounds('JOBTIDE_WORLDS', 2, 24)
 
-/** 12 rows changed, 12 are gone, 12 came; nothing of that is published yet. */
+/** Changes 12 rows, removes 12 and adds 12, all still unpublished. */
 async function afterChanges() {
   const warehouse = await manyThings()
   const store = newStore()
@@ -45,7 +45,7 @@ async function afterChanges() {
   return { warehouse, store }
 }
 
-/** 12,000 rows of two years, built and published: the next publish can go by what builds note. */
+/** 12,000 rows of two years, built and published: the next publish can rely on the notes of builds. */
 async function afterFirstBuild(tables = [byYear], options: Partial<PublishOptions> = {}) {
   const [warehouse, store] = [await manyThings(730), newStore()]
   await endBuild(warehouse, 1)
@@ -53,7 +53,7 @@ async function afterFirstBuild(tables = [byYear], options: Partial<PublishOption
   return { warehouse, store }
 }
 
-/** Publishes, and says which tables or years were copied for it. */
+/** Publishes, and returns the tables or years that were copied. */
 async function copiedBy(
   warehouse: Warehouse,
   store: ObjectStore,
@@ -223,8 +223,8 @@ describe('night after night', () => {
   })
 })
 
-describe('what builds noted', () => {
-  it('is all that is copied: nothing, 1 year, 2 years, everything', async () => {
+describe('the notes of builds', () => {
+  it('limit what is copied: nothing, 1 year, 2 years, everything', async () => {
     const { warehouse, store } = await afterFirstBuild()
     const first = await shown(store)
     await endBuild(warehouse, 2)
@@ -255,7 +255,7 @@ describe('what builds noted', () => {
     ['another version publishes', 'select 1', { version: '0.2.0' }],
     ['it is asked for', 'select 1', { compact: true }],
   ])(
-    'is not gone by where %s: all is copied, and what is the same is not sent',
+    'do not count if %s: all is copied, and unchanged files are not sent',
     async (_, sql, more) => {
       const { warehouse, store } = await afterFirstBuild()
       const keys = await contentKeys(store)
@@ -267,7 +267,7 @@ describe('what builds noted', () => {
     },
   )
 
-  it('of years does not hide an added year, or one with another number of rows', async () => {
+  it('about years do not hide an added year, or one with another number of rows', async () => {
     const { warehouse, store } = await afterFirstBuild()
     await noteThings(warehouse, 'id = 0')
     await warehouse.run(`
@@ -278,7 +278,7 @@ describe('what builds noted', () => {
     await expectReadersToSee(warehouse, store, [byYear])
   })
 
-  it('does not hide a lost file: it is restored even if nothing changed', async () => {
+  it('do not hide a lost file: it is restored even if nothing changed', async () => {
     for (const isBuilt of [true, false]) {
       const { warehouse, store } = await afterFirstBuild()
       if (!isBuilt) await warehouse.run('delete from ops.builds')

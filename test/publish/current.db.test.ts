@@ -1,4 +1,4 @@
-/** `current/`: what readers see now under names that stay, whole files, fixed by the next publish. */
+/** `current/`: what readers see now, under stable names, as whole files, repaired by the next publish. */
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -40,7 +40,7 @@ const findingsIn = async (store: ObjectStore) => {
 }
 
 describe.each(folderAndS3())('current/ in $place', ({ open }) => {
-  it('is read correctly by a wildcard over nights, through a split by year and its end', async () => {
+  it('is read correctly by a wildcard over nights, even when a table is split by year and joined again', async () => {
     const [warehouse, store] = [await manyThings(730), await open()]
     const tables = [byYear]
     await publishThings(warehouse, store, { tables, splitAboveRows: 20_000 })
@@ -151,7 +151,7 @@ describe('current/', () => {
     await expectCurrent(store)
   })
 
-  it('is complete after the next publish, wherever a publisher died', async () => {
+  it('is complete after the next publish, at whatever step a publisher died', async () => {
     const [warehouse, store] = [await manyThings(730), newStore()]
     await publish(warehouse, store, { tables: [byYear] })
     for (let at = 1, isDying = true; isDying; at += 1) {

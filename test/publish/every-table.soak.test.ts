@@ -1,4 +1,4 @@
-/** All tables of two nights, from a folder and from S3, by readers that did not write them: row for row the warehouse. */
+/** All tables of two nights, from a folder and from S3, read by other engines: they equal the warehouse row for row. */
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const tables = [...publishedTables(readModelFiles()), ...computedModels]
 const SIZE = { people: 6_000, organizations: 100 }
 const NIGHT = 60
 
-/** About 24,000 events, published; then a night of 60 more, published over that. */
+/** Publishes about 24,000 events, and then a night of 60 more. */
 async function twoNights(warehouse: Warehouse, store: ObjectStore): Promise<void> {
   const journal = openJournal(join(temporaryFolder(), 'journal'), realClock)
   const night = async (buildId: string) => {

@@ -1,4 +1,7 @@
-/** Tables in other forms; into a real PostgreSQL where it is installed (Debian's), else that test is skipped and says so. */
+/**
+ * Tables in other formats; into a real PostgreSQL if it is installed (Debian's), else that test is skipped with a
+ * message.
+ */
 
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +30,7 @@ async function site() {
   return { dataDir, path, to, run }
 }
 
-it('writes a folder of CSV and its script, which replaces the one before', async () => {
+it('writes a folder of CSV and its script, which replaces the previous one', async () => {
   const { to, run } = await site()
   const first = JSON.parse(done(await run('--to', to)).stdout) as { rows: number }
   expect(first).toMatchObject({ rows: 2 })
@@ -77,13 +80,13 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
   expect(readdirSync(dataDir)).toEqual(['jobtide.duckdb'])
 })
 
-it('refuses targets that no export made, and Jobtide’s own places, even missing ones; nothing is changed', async () => {
+it('refuses targets that no export made, and Jobtide’s own folders, even missing ones, and changes nothing', async () => {
   const { dataDir, path, run } = await site()
   const folder = temporaryFolder()
   const at = (name: string) => join(folder, name)
   mkdirSync(at('notes'))
   for (const name of ['notes/load.sql', 'a-file']) writeFileSync(at(name), 'mine')
-  // An export, and something of the user's in it since.
+  // An export to which the user has added a file.
   done(await run('--to', at('export'), '--tables', 'odd'))
   writeFileSync(at('export/my-load.sql'), 'mine')
   symlinkSync(path, at('link'))

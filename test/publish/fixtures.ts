@@ -26,13 +26,13 @@ import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/wareh
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { through } from '../helpers/through.ts'
 
-/** A table to publish, in one file and by `id`, but for what is said otherwise. */
+/** A table to publish, by default in one file and sorted by `id`. */
 export function definitionOf(name: string, fields: Partial<TableDefinition> = {}): TableDefinition {
   const grain = 'One row per thing.'
   return { name, grain, key: ['id'], partitionByYearOf: null, leftOut: [], ...fields }
 }
 
-/** What these tests publish: a table in one file for each year, and one in a single file. */
+/** The published tables: one with a file for each year, and one in a single file. */
 export const snapshotTables: readonly TableDefinition[] = [
   ...loadedTables.filter(({ name }) => name === 'job_change_events'),
   definitionOf('person_organizations', { key: ['profile_id', 'organization_id'] }),
@@ -97,7 +97,7 @@ export async function smallWarehouse(options: { threads?: number } = {}): Promis
   return warehouse
 }
 
-/** Whose rows the snapshots of a test are: those of one journal, of which nothing was erased. */
+/** The owner of the snapshots of a test: one journal without erasures. */
 export const oneJournal = {
   journalId: '01M82GZFCDS2H9RXZ13JAAZES0',
   notKept: { people: 0, events_before: null, list: null },
@@ -147,7 +147,8 @@ export async function readerOf(store: ObjectStore): Promise<Warehouse> {
 }
 
 /**
- * Readers of `views.sql` see the columns and rows of the warehouse's tables, but for what is left out of snapshots.
+ * Expects that readers of `views.sql` see the columns and rows of the warehouse's tables, except those left out of
+ * snapshots.
  */
 export async function expectReadersToSee(
   warehouse: Warehouse,
@@ -156,9 +157,9 @@ export async function expectReadersToSee(
 ): Promise<void> {
   const views = (await viewsOf(store)).replaceAll('replace view ', 'replace view reader.')
   await warehouse.run(`create schema if not exists reader; ${views}`)
-  for (const { name, leftOut } of definitions) {
+  for (const { name, leftOut, schema = 'main' } of definitions) {
     const left = leftOut.length === 0 ? '' : `exclude (${leftOut.join(', ')})`
-    const [now, seen] = [`select * ${left} from main.${name}`, `select * from reader.${name}`]
+    const [now, seen] = [`select * ${left} from ${schema}.${name}`, `select * from reader.${name}`]
     expect(await columnsOf(warehouse, seen), name).toEqual(await columnsOf(warehouse, now))
     const different = `from ((${now} except all ${seen}) union all (${seen} except all ${now})) limit 3`
     expect(await warehouse.all(different), name).toEqual([])
@@ -176,7 +177,7 @@ export async function parquetKeys(store: ObjectStore): Promise<string[]> {
   return keys.filter((key) => !key.includes('/_delta_log/'))
 }
 
-/** The same without the ids of the snapshots that wrote them: two publishes of the same rows have the same. */
+/** The same without the ids of the snapshots that wrote them: equal for two publishes of the same rows. */
 export async function contentKeys(store: ObjectStore): Promise<string[]> {
   return (await parquetKeys(store)).map(withoutOwner).toSorted()
 }
@@ -199,8 +200,8 @@ export async function readByHand(
 }
 
 /**
- * A store whose owner dies at operation `at` (from 1): before it does anything, or after it was done. Nothing works
- * after that. `operations()` tells how many there were.
+ * A store whose owner dies before or after operation `at` (from 1). Nothing works after that. `operations()` counts
+ * them.
  */
 export function dyingStore(store: ObjectStore, at: number, when: 'before' | 'after') {
   let count = 0
@@ -214,7 +215,7 @@ export function dyingStore(store: ObjectStore, at: number, when: 'before' | 'aft
   return { store: dying, operations: () => count }
 }
 
-/** Stores that hold back the replacement of the pointer until `writers` callers want it, through any of them. */
+/** Stores that delay the replacement of the pointer until `writers` callers ask for it, through any of them. */
 export function meetAtPointer(writers: number): (store: ObjectStore) => ObjectStore {
   let waiting = 0
   let open: () => void = () => undefined

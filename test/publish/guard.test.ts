@@ -1,4 +1,4 @@
-/** When a publish is refused because readers would see less than before: the rule, on manifests alone. */
+/** When a publish is refused because readers would see less than before: the rule, tested on manifests alone. */
 
 import { describe, expect, it } from 'vitest'
 import type { Manifest } from '../../src/publish/manifest.ts'
@@ -13,13 +13,13 @@ interface Facts {
   readonly journal?: string
   readonly rows?: Readonly<Record<string, number>>
   readonly organizations?: number
-  /** Where coverage ends; null where nothing is covered. */
+  /** The end of coverage; null if nothing is covered. */
   readonly to?: string | null
   readonly notKept?: Pick<Manifest['not_kept'], 'people' | 'events_before'>
-  /** The suppression list and those before it. */
+  /** The suppression list and its predecessors. */
   readonly lists?: readonly string[]
   readonly credits?: number
-  /** When it was made. */
+  /** The time of the snapshot. */
   readonly at?: string
 }
 
@@ -47,7 +47,7 @@ function snapshot({
   })
 }
 
-/** What is refused; null for nothing. */
+/** The refusal; null for none. */
 function refused(before: Facts, now: Facts, choices: LossChoices = {}) {
   try {
     const { lists = [] } = now
@@ -128,11 +128,11 @@ describe('a snapshot of the same journal, or of one that was adopted', () => {
     ['a table of 19 rows that is empty', { rows: { promotions: 0 } }],
     ['a derived table with half of its rows', { rows: { stints: 15_000 } }],
     ['coverage that ends a day later', { to: '2026-11-23T21:00:00.000Z' }],
-  ])('with %s goes through', (_, now) => {
+  ])('with %s is accepted', (_, now) => {
     expect(refused({}, now)).toBeNull()
   })
 
-  it('may cover less than a future time, which clocks that were ahead reported and is void', () => {
+  it('may cover less than a void future time that fast clocks reported', () => {
     const to = '2026-11-22T21:00:00.000Z'
     const ahead = { to: '2026-12-22T21:00:00.000Z' }
     expect(refused(ahead, { to })).toBeNull()

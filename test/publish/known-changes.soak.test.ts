@@ -1,6 +1,6 @@
 /**
- * What builds noted for the publisher is what a publisher that copies every table finds: over nights of the simulator, with
- * corrections, late and repeated events, both publish the same files.
+ * Builds note for the publisher exactly what changed: over nights of the simulator, with corrections, late and repeated
+ * events, it publishes the same files as one that copies every table.
  */
 
 import { join } from 'node:path'
@@ -19,18 +19,18 @@ import { expectReadersToSee, manifestIn, newStore, publish } from './fixtures.ts
 
 const NIGHTS = rounds('JOBTIDE_NIGHTS', 2, 10)
 const EVENTS = rounds('JOBTIDE_EVENTS', 4_000, 40_000)
-/** In the soak enough that some tables are split. */
+/** The soak tier has enough rows to split some tables. */
 const WORLD = { companies: EVENTS / 400, events: EVENTS }
 const SPLIT_ABOVE = 0.75 * EVENTS
 
-/** Beside the soak some of each kind: loaded, by person, by other keys, written in full, a view. */
+/** Outside the soak tier, some tables of each kind: loaded, by person, by other keys, written in full, a view. */
 const FEW =
   'job_change_events job_change_event_versions stints career_changes joiners organization_monthly people talent_flows titles'
 const tables = [...publishedTables(readModelFiles()), ...computedModels].filter(
   (table) => (IS_SOAK && !isOfEndpoints(table)) || FEW.split(' ').includes(table.name),
 )
 
-/** Publishes, and says which tables were copied for it. */
+/** Publishes, and returns the tables that were copied. */
 async function copiedTables(
   warehouse: Warehouse,
   store: ObjectStore,
@@ -51,8 +51,8 @@ function withoutOwners(all: readonly ManifestTable[]) {
   }))
 }
 
-describe('what builds noted', () => {
-  it(`gives over ${NIGHTS} nights the same files as copying all tables`, async () => {
+describe('the notes of builds', () => {
+  it(`give the same files over ${NIGHTS} nights as copying all tables`, async () => {
     const site = await openSite(WORLD)
     const [noted, read] = [newStore(), newStore()]
     const copied: number[] = []

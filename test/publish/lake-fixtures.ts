@@ -1,4 +1,4 @@
-/** What tests of a whole snapshot share: a lake of two snapshots, and hands that damage it. */
+/** Shared by tests of a whole snapshot: a lake of two snapshots, and functions that damage it. */
 
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { definitionOf, manifestIn, newStore, publish } from './fixtures.ts'
 
-/** A table in one file, and one in a file for each year whose key does not say the year. */
+/** A table in one file, and one with a file for each year, whose key does not contain the year. */
 export const lakeTables: readonly TableDefinition[] = [
   definitionOf('people', { grain: 'One row per person.', key: ['person_id'] }),
   definitionOf('moves', { key: ['move_id'], partitionByYearOf: 'moved_at' }),
@@ -53,12 +53,12 @@ export const aNight = `
   update moves set title = 'Corrected' where move_id in (
     select move_id from moves where year(moved_at) = 2020 order by move_id limit 10)`
 
-/** A lake in a folder, unless another store was named. */
+/** A lake in a folder, or in the given store. */
 export type Lake = Awaited<ReturnType<typeof publishedLake>>
 
 let template: Promise<string> | undefined
 
-/** A lake that was published, and once more after a night. */
+/** A lake that was published twice, the second time after a night. */
 export async function publishedLake(elsewhere?: ObjectStore) {
   template ??= publishTemplate()
   const from = newStore(await template)
@@ -68,7 +68,7 @@ export async function publishedLake(elsewhere?: ObjectStore) {
   for (const { key } of await from.list('')) {
     if (!isTold(key)) await store.put(key, readFileSync(from.urlOf(key)))
   }
-  // As if it had been published there: manifests name their destination, and each the hash of the one before.
+  // As if it had been published there: manifests name their destination and the hash of the previous manifest.
   const second = await manifestIn(from)
   const previous = snapshotKeys(second.previous?.snapshot_id ?? '')
   const first = parseManifest(readFileSync(from.urlOf(previous.manifest)), '') as Manifest
@@ -87,7 +87,7 @@ export async function publishedLake(elsewhere?: ObjectStore) {
   return {
     root,
     store,
-    /** That of the snapshot that readers see. */
+    /** The manifest that readers see. */
     manifest,
     async table(name: string): Promise<ManifestTable> {
       const found = (await manifest()).tables.find((table) => table.name === name)
@@ -118,16 +118,13 @@ export function flipByte(lake: Lake, key: string): void {
   overwrite(lake, key, bytes)
 }
 
-/** Puts other bytes in the place of an object. */
+/** Replaces the bytes of an object. */
 export function overwrite(lake: Lake, key: string, bytes: Uint8Array): void {
   rmSync(lake.path(key), { force: true })
   writeFileSync(lake.path(key), bytes)
 }
 
-/**
- * Tells another story: changes the manifest that readers see, and makes views and pointer fit it, as somebody would who
- * wants to be believed.
- */
+/** Forges a snapshot: changes the manifest that readers see, and adapts views and pointer to it. */
 export async function forge(lake: Lake, change: (manifest: Manifest) => void): Promise<void> {
   const manifest = await lake.manifest()
   const { snapshot_id: id } = manifest
@@ -140,7 +137,7 @@ export async function forge(lake: Lake, change: (manifest: Manifest) => void): P
   overwrite(lake, POINTER_KEY, Buffer.from(pointer))
 }
 
-/** Puts a data file in place of the last one of a table in the manifest, which then names it; `sql` selects its rows. */
+/** Replaces the last data file of a table and names the new one in the manifest; `sql` selects its rows. */
 export async function replaceFile(lake: Lake, table: string, sql: string): Promise<void> {
   const path = join(temporaryFolder(), 'forged.parquet')
   const { schema } = await lake.table(table)

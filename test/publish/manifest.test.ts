@@ -1,4 +1,4 @@
-/** What a manifest may say: names, keys and times end up in SQL and in paths. */
+/** What a manifest may contain: names, keys and times end up in SQL and in paths. */
 
 import { expect, it } from 'vitest'
 import { formatJson, objectsOf, parseManifest, parseOutline } from '../../src/publish/manifest.ts'
@@ -45,7 +45,7 @@ it.each<[string, string, unknown]>([
   ['the name of a column is SQL', 'tables.0.schema.0.name', `a" , (${HARM}) as "b`],
   ['the time of the snapshot is SQL', 'created_at', `2026-11-22T21:00:00.000Z\n${HARM}`],
   ['the id of the snapshot leads out', 'snapshot_id', '../../../outside'],
-])('a manifest is refused where %s', (_, path, value) => {
+])('a manifest is refused if %s', (_, path, value) => {
   const manifest = aManifest({ tables: [aTable({ files: [aFile()] })] })
   const parsed = () => parseManifest(Buffer.from(formatJson(manifest)), 'it')
   expect(parsed()).toEqual(manifest)

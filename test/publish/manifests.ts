@@ -1,4 +1,4 @@
-/** Manifests of snapshots that nobody published; a test names what matters to it. */
+/** Manifests of snapshots that were never published; a test sets what matters to it. */
 
 import {
   FORMAT_VERSION,

@@ -1,4 +1,7 @@
-/** A destination of Jobtide 0.11 or 0.12: a publish writes one whole new snapshot over it, and nothing of it is read but which files it has. */
+/**
+ * A destination of Jobtide 0.11 or 0.12: a publish writes one complete new snapshot over it, and reads only the list of
+ * its files.
+ */
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -20,7 +23,7 @@ import { manyThings, publishThings, things } from './things.ts'
 const VECTOR = `tables/things/_deletion_vector/01K0000000000000000000000A/${'d'.repeat(64)}.parquet`
 const hash = (text: string) => sha256Hex(Buffer.from(text))
 
-/** Makes the manifest that readers see one of an older format, with a list of deleted rows. */
+/** Turns the manifest that readers see into one of an older format, with a list of deleted rows. */
 async function makeOlder(store: ObjectStore, format: number): Promise<string> {
   const manifest = await manifestIn(store)
   const vector = { key: VECTOR, rows: 2, bytes: 7, sha256: hash('deleted') }
@@ -76,7 +79,7 @@ describe.each([3, 4])('a destination of format %i', (format) => {
     expect(findings).toEqual([])
   })
 
-  it('is still guarded: another journal is refused, and fewer events', async () => {
+  it('is still guarded: another journal and fewer events are refused', async () => {
     const { warehouse, store } = await olderDestination(format)
     const journalId = '01M831ZFCDS2H9RXZ13JAAZES0'
     await expect(publishThings(warehouse, store, { journalId })).rejects.toMatchObject({

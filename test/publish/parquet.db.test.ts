@@ -1,4 +1,4 @@
-/** What goes into the files of a snapshot, and what is refused. */
+/** The content of the files of a snapshot, and what is refused. */
 
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ async function things(sql: string): Promise<Warehouse> {
 }
 
 describe('the files of a snapshot', () => {
-  it('have the same keys with 1 and with 2 threads, and for any order of insertion', async () => {
+  it('have the same keys with 1 and with 2 threads, and in any order of insertion', async () => {
     const keys = []
     for (const threads of [1, 2]) {
       const warehouse = await smallWarehouse({ threads })
@@ -43,7 +43,7 @@ describe('the files of a snapshot', () => {
     expect(keys[1]).toEqual(keys[0])
   })
 
-  it('lose no row whose year is unknown: 2 of 5 rows go to the null partition', async () => {
+  it('lose no row with an unknown year: 2 of 5 rows go to the null partition', async () => {
     const warehouse = await things(`select * from (values
       (1, timestamptz '2023-12-31 23:59:59+00'), (2, timestamptz '2024-01-01 00:00:00+00'),
       (3, null), (4, 'infinity'::timestamptz), (5, timestamptz '2024-12-31 23:59:59+00')) t(id, moved_at)`)
@@ -115,7 +115,7 @@ describe('the files of a snapshot', () => {
     ])
   })
 
-  it('keep field ids by name: a new column gets the next one, a dropped one is never given again', async () => {
+  it('keep field ids by name: a new column gets the next id, and the id of a dropped one is never reused', async () => {
     const store = newStore()
     const tables = [definitionOf('things')]
     const fieldIds = async (columns: string) => {
@@ -168,7 +168,7 @@ describe('the files of a snapshot', () => {
 
 describe('one moment', () => {
   // Two connections to one file: the second one commits between the two tables of the snapshot.
-  it('is what all tables show, even if rows are committed during the export', async () => {
+  it('is the state of all tables, even if rows are committed during the export', async () => {
     const path = join(temporaryFolder(), 'jobtide.duckdb')
     const publisher = await openWarehouse({ path, mode: 'write' })
     const loader = await openWarehouse({ path, mode: 'write' })
@@ -324,7 +324,7 @@ it('the scratch folder is emptied before a publish, and gone after one that was 
   })
   await expect(stopped).rejects.toBe(reason)
   expect(written).toBe(7)
-  // Those that were begun by then are in the store.
+  // Uploads that had begun by then are in the store.
   expect(steps.slice(0, 5)).toEqual([
     'export 1/2',
     'export 2/2',

@@ -11,8 +11,8 @@ import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /**
- * A folder, and a strict S3 that is there while the tests of the file run, each with a way to open an empty store there. Call
- * it once, at the top of the file.
+ * A folder, and a strict S3 that runs during the tests of the file, each with a function that opens an empty store
+ * there. Call it once, at the top of the file.
  */
 export function folderAndS3() {
   let server: S3Server

@@ -1,4 +1,4 @@
-/** Tables in a real PostgreSQL where it is installed (Debian's), else these tests are skipped and say so. */
+/** Tables in a real PostgreSQL if it is installed (Debian's), else these tests are skipped with a message. */
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const ODD = `
   comment on table odd is 'It''s odd.';
   comment on column odd.seen_at is 'When.'`
 
-/** A data directory with a table of every type, and a schema of its own. */
+/** A data directory with a table of every type, and its own schema. */
 async function site(sql = ODD) {
   const dataDir = temporaryFolder()
   const schema = `s${(schemas += 1)}`
@@ -54,7 +54,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
   })
   afterAll(() => server.remove())
 
-  it('loads every type, comments and the key, without NUL; a repeat sends nothing', async () => {
+  it('loads every type, comments and the key, without NUL; a repeat sends no row', async () => {
     const { schema, changed } = await site()
     expect(await changed('odd')).toEqual([['odd', 2]])
     expect(
@@ -107,7 +107,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     expect(new Set((await changed()).map(([, rows]) => rows))).toEqual(new Set([null]))
   })
 
-  it('only rows that differ are written: views, grants, indexes and a new column keep what is there', async () => {
+  it('only changed rows are written: views, grants, indexes and the user’s new column stay', async () => {
     const { schema, change, changed } = await site(
       'create table answers_like as select range as id, range::varchar as text from range(1000)',
     )
@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     expect(await changed('answers')).toEqual([['answers', 999]])
   })
 
-  it('a reader in the middle sees all tables as they were, and waits for none', async () => {
+  it('a reader in the middle sees all tables as before, without waiting', async () => {
     const { schema, change, changed } = await site(
       'create table one as select 1 as n; create table two as select 1 as n',
     )
@@ -191,7 +191,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     expect(await changed('large')).toEqual([['large', 500_100]])
   })
 
-  it('drops no table that is not ours, and then loads none of the others', async () => {
+  it('drops no foreign table, and then loads none of the others', async () => {
     const { schema, run } = await site()
     ask(
       `create schema ${schema}; create table ${schema}.odd (mine text); insert into ${schema}.odd values ('mine')`,
@@ -206,7 +206,7 @@ describe.skipIf(!hasPostgres)('export --to postgres:// (skipped without a Postgr
     )
   })
 
-  it('says what is wrong with the server, the way to it or the account, and never the password', async () => {
+  it('says what is wrong with the server, the connection or the account, and never the password', async () => {
     const { dataDir, args, schema } = await site()
     const at = (url: string, env: Record<string, string> = {}, ...more: string[]) =>
       callCli(args('odd', ...more), { env: { JOBTIDE_PG_URL: url, ...env } })

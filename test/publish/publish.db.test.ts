@@ -38,7 +38,7 @@ async function expectPointerToBeWhole(store: ObjectStore): Promise<void> {
 
 const OTHER = '01M831ZFCDS2H9RXZ13JAAZES0'
 
-/** How a refused publish ended; nothing in the store is another than before. */
+/** The error of a refused publish; checks that the store is unchanged. */
 async function refused(
   warehouse: Warehouse,
   store: ObjectStore,
@@ -52,13 +52,13 @@ async function refused(
   return error
 }
 
-/** Events that readers see, organisations covered, and whose they are. */
+/** The events that readers see, the organisations covered, and their owner. */
 async function shown(store: ObjectStore) {
   const { tables, coverage, journal_id: journal } = await manifestIn(store)
   return [tables[0]?.rows, coverage.organizations, journal]
 }
 
-// Every third operation; at night each.
+// Every third operation; all of them in the soak tier.
 const STEP = 4 - rounds('JOBTIDE_DYING_PUBLISHES', 1, 3)
 
 describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
@@ -68,7 +68,7 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
     const report = await publish(warehouse, store)
     expect(report).toMatchObject({ unchanged: false, tables: 2, files: 7, newFiles: 7, rows: 320 })
     await expectReadersToSee(warehouse, store)
-    // A reader that is not DuckDB finds the same.
+    // Another reader than DuckDB finds the same.
     const [events] = (await manifestIn(store)).tables
     const left = snapshotTables[0]?.leftOut.join(', ')
     const expected = await warehouse.all(
@@ -121,7 +121,7 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
     await expectPointerToBeWhole(store)
   })
 
-  // Dying is the same wherever it publishes to: what S3 itself does is in s3-store.db.test.ts.
+  // A death looks the same for every store: s3-store.db.test.ts tests S3 itself.
   const deaths = IS_SOAK || place === 'a folder' ? (['before', 'after'] as const) : []
   it.each(deaths)(
     'never points to a missing object when it dies %s any store operation, and the next publish finishes',
@@ -142,12 +142,12 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
         await publish(warehouse, store)
         await expectReadersToSee(warehouse, store)
       }
-      // What is there, 7 files, views, manifest, pointer, 2 Delta logs of several steps.
+      // Listing, 7 files, views, manifest, pointer, and 2 Delta logs of several steps.
       expect(died.at(-1)).toBeGreaterThanOrEqual(16)
     },
   )
 
-  it('says which pointer was not written by Jobtide and leaves it alone', async () => {
+  it('reports a pointer that Jobtide did not write, and leaves it alone', async () => {
     const store = await open()
     await store.replace('latest.json', Buffer.from('{"snapshot": 1}'), null)
     await expect(publish(await smallWarehouse(), store)).rejects.toMatchObject({
@@ -175,12 +175,12 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
     await publish(warehouse, store, { journalId: OTHER, adoptDestination: true })
     expect(await shown(store)).toEqual([10, 3, OTHER])
     expect(await refused(warehouse, store)).toMatchObject({ exitCode: EXIT.publishFailed })
-    // The same rows: that it is another journal is a snapshot of its own, or the next night would be refused.
+    // The same rows: another journal still makes a new snapshot, or the next night would be refused.
     await publish(warehouse, store, { adoptDestination: true })
     expect(await shown(store)).toEqual([10, 3, oneJournal.journalId])
   })
 
-  it('of unread data makes no snapshot and replaces none of another journal; a covered organisation does', async () => {
+  it('without any read data makes no snapshot and replaces none of another journal; one covered organisation is enough', async () => {
     const empty = await emptyWarehouse()
     const store = await open()
     const nothing = { nothingRead: true, snapshotId: null, unchanged: true, rows: 0 }

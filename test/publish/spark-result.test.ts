@@ -1,4 +1,4 @@
-/** What a Spark job answers becomes a table of a manifest, or is refused. */
+/** The result of a Spark job becomes a table of a manifest, or is refused. */
 
 import { describe, expect, it } from 'vitest'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
@@ -10,7 +10,7 @@ const NEXT = '01K0000000000000000000000B'
 const hash = (letter: string) => letter.repeat(64)
 const column = { name: 'id', type: 'VARCHAR', field_id: 1, comment: null }
 
-/** A partition of files of 1,000 bytes with so many rows, as a job says it wrote them. */
+/** A partition of files of 1,000 bytes with this many rows, as reported by a job. */
 const written = (name: string, rows: readonly number[], sum: number): SparkPartition => ({
   name,
   rows: rows.reduce((a, b) => a + b, 0),
@@ -66,7 +66,7 @@ describe('the table that a job made', () => {
     expect(newFiles.map((file) => file.from)).toEqual(from)
   })
 
-  it('keeps the files of a year with the same fingerprint, in however many files it was written now', () => {
+  it('keeps the files of a year with the same fingerprint, however many files the job wrote now', () => {
     const again = [written('joined_year=2024', [2, 9], 0), written('joined_year=2025', [8], 3)].map(
       (one) => ({
         ...one,
@@ -76,7 +76,7 @@ describe('the table that a job made', () => {
     const { table, newFiles } = made(again, first.table)
     expect(table.files.slice(0, 2)).toEqual(first.table.files.slice(0, 2))
     expect(newFiles.map(({ key }) => key)).toEqual([keyOf('joined_year=2025', ID, 'd')])
-    // Not where a file is lost, or has other columns.
+    // Unless a file is lost, or has other columns.
     expect(made(again, first.table, { isThere: false }).newFiles).toHaveLength(3)
     const columns = [column, { ...column, name: 'more', field_id: 2 }]
     expect(made(again, first.table, { columns }).newFiles).toHaveLength(3)
@@ -99,7 +99,7 @@ describe('the result of a job', () => {
     return readResult(store, ID)
   }
 
-  it('is read back, and refused if it is missing, or of another job or format', async () => {
+  it('is read back, and refused if it is missing, of another job or of another format', async () => {
     expect(await reads(JSON.stringify(result))).toEqual(result)
     await expect(reads(null)).rejects.toThrow('the Spark job ended without a result')
     for (const wrong of [

@@ -1,4 +1,4 @@
-/** A table of 12,000 things that tests publish night after night, and what they ask of its snapshot. */
+/** A table of 12,000 things that tests publish night after night, and queries over its snapshot. */
 
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
@@ -35,11 +35,11 @@ export const publishThings = (
   options: Partial<PublishOptions> = {},
 ) => publish(warehouse, store, { tables: [things], ...options })
 
-/** Puts the rows of `things` into a table of another name, seen through a view. */
+/** Moves the rows of `things` into a table of another name, and makes `things` a view of it. */
 export const BEHIND_VIEW =
   'alter table things rename to stored_things; create view things as select * from stored_things'
 
-/** Ends a build, so that the publish after it is told what changed. */
+/** Ends a build, so that the next publish knows what changed. */
 export async function endBuild(warehouse: Warehouse, number: number): Promise<void> {
   await warehouse.run(`
     insert into ops.builds values (${number}, 'build ${number}');
@@ -47,7 +47,10 @@ export async function endBuild(warehouse: Warehouse, number: number): Promise<vo
     insert into ops.checks values ('a_check', 'build ${number}', timestamptz '2024-12-02 03:00:00+00', 0, null)`)
 }
 
-/** Notes rows of `things` that came or went. @param which SQL for `where` */
+/**
+ * Notes added or removed rows of `things`.
+ * @param which SQL for `where`
+ */
 export function noteThings(warehouse: Warehouse, which: string): Promise<void> {
   return noteChange(warehouse, byYear, `things where ${which}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Every way in which a snapshot can be other than it was published, by accident or to do harm, is found and named. A restore
- * asks the same, and passes over what only stands beside the snapshot. A whole one has no findings.
+ * Every difference from the published snapshot, by accident or intent, is found and named. A restore checks the same,
+ * and ignores what only lies next to the snapshot. A whole snapshot has no findings.
  */
 
 import fc from 'fast-check'
@@ -59,7 +59,7 @@ function restore(url: string, site = ledgerSite(START)) {
 }
 
 describe('a snapshot that is whole', () => {
-  it('has no findings: 2 tables, 4 files, 45,002 rows; nor has the one before', async () => {
+  it('has no findings: 2 tables, 4 files, 45,002 rows; nor has the previous one', async () => {
     const lake = await publishedLake()
     const steps: string[] = []
     const onProgress: VerifyOptions['onProgress'] = ({ done, total }) =>
@@ -104,7 +104,7 @@ describe('a snapshot that is whole', () => {
     const verifications = async () => {
       while (!isOver) {
         const found = await verify(lake).catch((error: unknown) => {
-          // Of a snapshot that is no longer kept, nothing is said.
+          // Nothing is reported about a snapshot that is no longer kept.
           if (messageOf(error).includes('was deleted by garbage collection'))
             return { findings: [] }
           throw error
@@ -117,7 +117,7 @@ describe('a snapshot that is whole', () => {
     expect(verified.length).toBeGreaterThan(1)
   })
 
-  it('is proved and restored where it was copied to; verify says where its views read', async () => {
+  it('is proved and restored where it was copied to; verify says from where its views read', async () => {
     const lake = await publishedLake()
     const copy = join(temporaryFolder(), 'copy')
     cpSync(lake.root, copy, { recursive: true })
@@ -135,7 +135,7 @@ describe('a snapshot that is whole', () => {
   })
 })
 
-/** The objects of a lake that damages are done to. */
+/** The objects of a lake to damage. */
 async function partsOf(lake: Lake) {
   const [people, moves] = [await lake.table('people'), await lake.table('moves')]
   const { snapshot_id: id, previous } = await lake.manifest()
@@ -144,7 +144,7 @@ async function partsOf(lake: Lake) {
     lake,
     people,
     moves,
-    /** A folder that is none of the snapshot's. */
+    /** A folder outside the snapshot. */
     outside: temporaryFolder(),
     whole: people.files[0]?.key ?? '',
     manifest: snapshotKeys(id).manifest,
@@ -170,7 +170,7 @@ const removed =
   (parts) =>
     rmSync(pathOf(parts, name), { recursive: true })
 
-/** Replaces text in an object. `OUT` stands for a folder that is none of the snapshot's, `ROOT` for its own. */
+/** Replaces text in an object. `OUT` stands for a folder outside the snapshot, `ROOT` for its own. */
 const edited =
   (name: Name | 'pointer', from: RegExp | 'ROOT', to: string): Damage =>
   (parts) => {
@@ -179,7 +179,7 @@ const edited =
     writeFileSync(pathOf(parts, name), changed.replaceAll('OUT', parts.outside))
   }
 
-/** Moves what lies under a key out of the snapshot, and leaves a link to it. */
+/** Moves the object of a key out of the snapshot, and leaves a link to it. */
 const linkedOut =
   (name: Name | 'pointer' | 'folder'): Damage =>
   (parts) => {
@@ -188,7 +188,7 @@ const linkedOut =
     symlinkSync(away, pathOf(parts, name))
   }
 
-/** Changes the first table of the manifest, or another part, as somebody would who wants to be believed. */
+/** Forges the first table of the manifest, or another part. */
 const forged =
   (change: (people: ManifestTable, manifest: Manifest) => void): Damage =>
   (parts) =>
@@ -197,7 +197,7 @@ const forged =
       if (people !== undefined) change(people, manifest)
     })
 
-/** Puts a value into the manifest, as somebody would who wants to be believed. */
+/** Forges a value in the manifest. */
 const set =
   (path: string, value: string | number): Damage =>
   (parts) =>
@@ -209,7 +209,7 @@ const set =
       at[last] = typeof value === 'string' ? value.replace('OUT', parts.outside) : value
     })
 
-/** Puts other rows in the place of the last file of a table, and names them in the manifest. */
+/** Replaces the rows of the last file of a table, and names the file in the manifest. */
 const replaced =
   (table: 'people' | 'moves', select: string): Damage =>
   async ({ lake, [table]: { files } }) => {
@@ -220,7 +220,7 @@ const replaced =
 const LINK = 'it is behind a symbolic link, which is not followed'
 const HARM = `copy (select 1 as harm) to 'OUT/harm.csv'`
 
-// What is done, and what `verify` says then, as `<kind> <object>: <message>`: all of it, and nothing else.
+// The damage, and all findings of `verify`, as `<kind> <object>: <message>`.
 const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = [
   [
     'a bit of a data file is turned',
@@ -319,7 +319,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
 const casesOf = (of: typeof damages) =>
   of.map(([name, damage, ...expected]) => ({ name, damage, expected }))
 
-/** What stands beside a snapshot: a restore passes over it. */
+/** Things next to a snapshot, which a restore ignores. */
 const beside: typeof damages = [
   [
     'a Delta log is 1 snapshot behind',
@@ -334,7 +334,7 @@ const beside: typeof damages = [
   ],
 ]
 
-/** Everything below some folders, with the hash of each file. */
+/** All files below some folders, with their hashes. */
 function contents(...folders: readonly string[]): string[] {
   return folders
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
@@ -344,7 +344,7 @@ function contents(...folders: readonly string[]): string[] {
     .toSorted()
 }
 
-/** Does the damage, and expects these findings and no others, and that a verification writes nothing. */
+/** Does the damage, and expects exactly these findings, and that the verification writes nothing. */
 async function expectFindings(
   damage: Damage,
   expected: readonly (string | RegExp)[],
@@ -433,7 +433,7 @@ describe('a snapshot that is not as it was published', () => {
     expect((await verify(lake)).findings).toEqual([])
   })
 
-  it('is missing, or deleted by garbage collection while it is verified, which is not damage', async () => {
+  it('is not damaged if it is missing, or deleted by garbage collection while it is verified', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id, tables } = await lake.manifest()
     const snapshotId = newUlid(realClock.now())

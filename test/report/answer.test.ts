@@ -1,4 +1,4 @@
-/** The sentences that a report begins with, for each state of what is known. */
+/** The first sentences of a report, for each state of knowledge. */
 
 import { describe, expect, it } from 'vitest'
 import { answerOf } from '../../src/report/answer.ts'
@@ -65,7 +65,7 @@ describe('the answer', () => {
     [{ went: 1, joined: 0 }, /^About as many came as went: 1 person left and 0 joined /],
     [{ went: 0, joined: 0 }, /^Not known: no one was seen to join or to leave in the twelve/],
     [{ months: 5, ...unobserved }, /in the 5 months to Oct 2026\.$/],
-  ])('of %j begins like this', (counts, says) => {
+  ])('of %j begins as expected', (counts, says) => {
     const [answer] = answerOf({ year: { ...year, ...counts }, attrition: [] })
     expect(answer).toMatch(says)
   })
@@ -78,7 +78,7 @@ describe('the answer', () => {
     )
   })
 
-  it('compares no rates if few had one the year before, and names no place if none is worse', () => {
+  it('compares no rates if few existed the year before, and names no place if none got worse', () => {
     const few = { ...year, compared: 4 }
     expect(answerOf({ year: few, attrition: [{ ...first, more: 0 }] }).slice(1)).toEqual([
       '21 % of the people left in that time (18–26 %, grade B).',

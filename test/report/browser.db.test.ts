@@ -1,6 +1,6 @@
 /**
- * Pages in a real Chromium: axe finds nothing, their scripts work under their own security policy, and they ask for nothing.
- * Skipped, with a sentence, where there is no Chromium.
+ * Pages in a real Chromium: axe finds no fault, their scripts work under their own security policy, and they send no
+ * request. Skipped with a message if there is no Chromium.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -39,7 +39,10 @@ describe.skipIf(executablePath === undefined)('a page in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  /** Opens a page, holds it to axe and to the width of the screen, then tries it; it may ask for nothing and complain of nothing. */
+  /**
+   * Opens a page, checks it with axe and against the width of the screen, then tries it; it may send no request and log
+   * no error.
+   */
   async function tried(
     html: string,
     [width, colorScheme]: Screen,
@@ -89,7 +92,7 @@ describe.skipIf(executablePath === undefined)('a page in a browser', () => {
   })
 
   it.each(SCREENS)(
-    'of %d px, %s: tables are found by a word, opened with the keyboard, and left again',
+    'of %d px, %s: tables are found by a word, opened with the keyboard, and closed again',
     async (...screen) => {
       const path = join(temporaryFolder(), 'catalogue.html')
       done(await callCli(['models', '--html', path, '--data-dir', temporaryFolder()]))

@@ -1,4 +1,6 @@
-/** The page of the tables, read by another parser: what it shows, where its links lead, and that nothing in it is more than text. */
+/**
+ * The page of the tables, read by another parser: what it shows, where its links lead, and that names are only text.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +15,7 @@ interface Listing {
   readonly tables: readonly { readonly name: string; readonly columns: readonly object[] }[]
 }
 
-it('of the shipped models has every table and step, over 1,000 columns, and no link that leads nowhere', async () => {
+it('of the shipped models has every table and step, over 1,000 columns, and no broken link', async () => {
   const path = join(temporaryFolder(), 'catalogue.html')
   const args = ['models', '--html', path, '--data-dir', temporaryFolder()]
   const { page, tables } = JSON.parse(done(await callCli([...args, '--json'])).stdout) as Listing
@@ -31,7 +33,7 @@ it('of the shipped models has every table and step, over 1,000 columns, and no l
   expect(lost).toEqual([])
   const heads = [...document.querySelectorAll('nav h2')].map((one) => one.textContent)
   expect(heads).toEqual(['For every day', 'Details', 'From other endpoints', 'Steps of the build'])
-  // The list names what the drawing shows next to the table.
+  // The list names the same tables as the drawing.
   const drawn = (name: string) =>
     [...document.querySelectorAll(`#${name} svg text`)].map((one) => one.textContent)
   expect(drawn('joiners')).toEqual(

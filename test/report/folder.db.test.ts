@@ -1,4 +1,4 @@
-/** A report by organisation: an index, a page of each, and what happens to the folder that was there. */
+/** A report by organisation: an index, a page for each organisation, and what happens to an existing folder. */
 
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

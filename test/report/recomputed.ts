@@ -1,4 +1,4 @@
-/** The figures of a report, computed from rows in TypeScript: nothing of its SQL is used. */
+/** The figures of a report, computed from rows in TypeScript without its SQL. */
 
 import type { ReportWindow } from '../../src/report/window.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -8,7 +8,7 @@ interface Seen {
   readonly change: 'joined' | 'left' | 'rose'
   readonly organization: string
   readonly at: number
-  /** In which it happened, such as `2024-05`. */
+  /** The month in which it happened, such as `2024-05`. */
   readonly month: string
 }
 
@@ -102,7 +102,10 @@ interface Rated {
   readonly mean: number | null
 }
 
-/** `Org 3: 17, 25 %` of every organisation in its last month up to one, and `Org 3: 12, no rate`: how many people it has, and which share left in a year. */
+/**
+ * `Org 3: 17, 25 %` or `Org 3: 12, no rate` for every organisation in its last month up to one: its headcount, and the
+ * share that left in a year.
+ */
 export async function trends(warehouse: Warehouse, month: string): Promise<Map<string, string>> {
   const rows = await warehouse.all<Rated>(
     `select o.name as organization, h.headcount, a.leavers, a.headcount as mean
@@ -124,7 +127,7 @@ export async function trends(warehouse: Warehouse, month: string): Promise<Map<s
   )
 }
 
-/** `Org 3 | 25 % | 4`: where 10 people or more were on average. */
+/** `Org 3 | 25 % | 4` for each with 10 people or more on average. */
 export async function attrition(warehouse: Warehouse, month: string): Promise<string[]> {
   const rows = await warehouse.all<{ organization: string; leavers: number; mean: number }>(
     `select name as organization, leavers, headcount as mean from attrition join organizations using (organization_id)

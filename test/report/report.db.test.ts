@@ -1,4 +1,4 @@
-/** The page says what the warehouse says: it is read back with a parser, and compared with SQL written apart from its own. */
+/** The page agrees with the warehouse: it is read back with a parser and compared with independent SQL. */
 
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const TITLES = [
 ]
 const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>\u202E&amp;`
 
-// The same numbers each time: what differs between two runs of a test is not a finding.
+// The same numbers each time, so that every run of the test is the same.
 let seed = 7
 const random = (below: number) => {
   seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('the page', () => {
-  it('has the lists and figures of SQL, for 20 random windows', async () => {
+  it('has the same lists and figures as SQL, for 20 random windows', async () => {
     let [burstsSeen, knownSeen, ratedSeen] = [0, 0, 0]
     const facts = await readFacts(warehouse)
     for (let round = 0; round < 20; round += 1) {
@@ -122,7 +122,7 @@ describe('the page', () => {
     expect(page.text('header')).toContain('nowhere-inc')
   })
 
-  it('compares with the time before if that was completely read, and says so if not', async () => {
+  it('compares with the time before if that was read completely, and says so if not', async () => {
     const before = async (
       window: ReportWindow,
       list: readonly ListedOrganization[] | null = null,
@@ -152,7 +152,7 @@ describe('the page', () => {
       digest: expect.stringContaining(` (${not}), `) as string,
     })
     expect((await before(late, [{ by: 'id', value: 'org 0' }])).before).toEqual(expect.any(Number))
-    // Read, but not to the end of the time before; and nothing was read of `org 3`.
+    // Read, but not for all of the time before; `org 3` was never read.
     expect((await before({ from: NOW + DAY, to: NOW + 3 * DAY })).before).toBeNull()
     expect((await before(early, [{ by: 'id', value: 'org 3' }])).before).toBeNull()
   })
@@ -163,6 +163,33 @@ describe('the page', () => {
       expect(page.all(`#${id} table`)).toEqual([])
     }
     expect(page.text('#joined')).toContain('No one was seen to join.')
+  })
+
+  it('says how many people the figures count under a second profile: 1 of 3', async () => {
+    const other = await memoryWarehouse()
+    await insertEvents(
+      other,
+      ['ada', 'ada', 'bob'].map((page, at) => ({
+        profile_id: `person ${at}`,
+        organization_id: 'acme',
+        event_type: 'joined',
+        changed_at: '2024-05-01T00:00:00Z',
+        title_current: 'Engineer',
+        person_full_name: page,
+        person_network_url: `https://network.example/in/${page}`,
+      })),
+    )
+    await buildModels(other, { buildId: 'duplicates', builtAt: new Date(NOW) })
+    const data = await readReport(other, { from: START, to: NOW }, null)
+    other.close()
+    const text = parsed(reportPage(data, NOW)).text('#coverage')
+    expect(text).toContain('1 person ever seen under a second profile')
+    expect(parsed(await pageOf({ from: START, to: NOW })).text('#coverage')).toContain(
+      'Cost so far',
+    )
+    expect(parsed(await pageOf({ from: START, to: NOW })).text('#coverage')).not.toContain(
+      'Duplicates',
+    )
   })
 
   it('shows everything from outside as text: no element, no handler, only https addresses', async () => {
@@ -234,7 +261,7 @@ it('in a first observed year says when the first rate comes, and without data th
   expect(unknown.text('#attrition, #trends')).toContain('Nothing was read yet.')
 })
 
-it('of a warehouse whose tables were never built is refused with what to do', async () => {
+it('of a warehouse without built tables is refused with what to do', async () => {
   const empty = await memoryWarehouse()
   const window = { from: START, to: NOW }
   await expect(readReport(empty, window, null)).rejects.toMatchObject({
@@ -267,7 +294,7 @@ describe('the file', () => {
     const window = { from: START, to: NOW }
     const request = { window, list: null, path, writtenAt: NOW }
     await writeReport(other, request)
-    // A report is written over.
+    // A report is overwritten.
     const { bytes } = await writeReport(other, request)
     other.close()
     expect(bytes).toBeLessThan(2_000_000)
@@ -367,7 +394,7 @@ function parsed(page: string) {
       all(selector)
         .map((row) => [...row.querySelectorAll('th, td')].slice(0, cells).map(words).join(' | '))
         .toSorted(),
-    /** Of each small picture the name, and `17, 25 %` or `12, no rate`. */
+    /** The name of each small chart, and `17, 25 %` or `12, no rate`. */
     trends: () =>
       all('#trends figure').map((figure) => {
         const texts = [...figure.querySelectorAll('p')].map(words).join(' ')
@@ -416,7 +443,7 @@ function someCareers(): Partial<GivenEvent>[] {
   }).flat()
 }
 
-/** Two organisations that somebody joins and leaves every month, and many in some months after the first year. */
+/** Two organisations where one person joins and leaves every month, and many in some months after the first year. */
 function someBursts(): Partial<GivenEvent>[] {
   return Array.from({ length: 30 }, (_, month) =>
     ['joined', 'left'].flatMap((event_type) =>

@@ -27,7 +27,7 @@ function activityOf(event_id: string, nth: number): object {
   }
 }
 
-/** A delivery of so many activities, which no other delivery has. */
+/** A delivery of this many activities that no other delivery has. */
 export function aDelivery(delivery: number, activities: number): string {
   return JSON.stringify({
     event: 'person_activity',

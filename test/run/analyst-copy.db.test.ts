@@ -1,4 +1,4 @@
-/** The copy for analysts: what is in it, who can read it meanwhile, and what a kill or a full disk leaves of it. */
+/** The copy for analysts: its content, who can read it meanwhile, and what remains after a kill or on a full disk. */
 
 import { spawn } from 'node:child_process'
 import fs from 'node:fs/promises'
@@ -46,7 +46,7 @@ const write = <T>(directory: DataDirectory, work: (warehouse: Warehouse) => Prom
   withWarehouse({ path: directory.warehouse, mode: 'write' }, work)
 const makeCopy = (directory: DataDirectory) => makeAnalystCopy({ directory, clock: realClock })
 
-/** A warehouse of as many events, each of another person. */
+/** A warehouse with this many events, each of another person. */
 async function warehouseOf(events: number): Promise<DataDirectory> {
   const directory = dataDirectory(temporaryFolder())
   await addEvents(directory, 0, events)
@@ -98,7 +98,7 @@ async function eventsIn(path: string): Promise<number> {
 }
 
 describe('the copy for analysts', () => {
-  it('stays the same file while the warehouse does, and is a new one after 1 more event', async () => {
+  it('stays the same file while the warehouse is unchanged, and is a new one after 1 more event', async () => {
     const directory = await warehouseOf(1_000)
     const copied = async () => {
       const { path, bytes, problem } = await makeCopy(directory)
@@ -134,7 +134,7 @@ describe('the copy for analysts', () => {
     expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
   })
 
-  it('is replaced under a reader, which continues in the old one; files of killed readers are removed once no one reads them', async () => {
+  it('is replaced while it is read, and the reader continues with the old one; files of killed readers are removed once no one reads them', async () => {
     const directory = await warehouseOf(3)
     const { path } = await makeCopy(directory)
     const reader = otherProgram(path, 'READ_ONLY')
@@ -158,7 +158,7 @@ describe('the copy for analysts', () => {
     expect(statSync(path).mode & 0o777).toBe(0o400)
   })
 
-  it('is made even while another program reads the warehouse; while one writes it, the old copy stays', async () => {
+  it('is made even while another program reads the warehouse; while one writes, the old copy stays', async () => {
     const directory = await warehouseOf(3)
     const reader = otherProgram(directory.warehouse, 'READ_ONLY')
     await reader.isOpen()
@@ -193,7 +193,7 @@ describe('the copy for analysts', () => {
     expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
   })
 
-  it('a disk that is full after 100,000 bytes ends the run, leaves the old copy, and no part of a new one', async () => {
+  it('survives a disk that is full after 100,000 bytes: the run fails, and no part of a new copy is left', async () => {
     const directory = await warehouseOf(3)
     await makeCopy(directory)
     await addEvents(directory, 3, 4)
@@ -210,7 +210,7 @@ describe('the copy for analysts', () => {
     expect(await eventsIn(full.path)).toBe(7)
   })
 
-  it(`is complete after each of ${ROUNDS_OF_KILLS} kills while it is made, and the next one cleans up`, async () => {
+  it(`is complete after each of ${ROUNDS_OF_KILLS} kills while it is made, and the next run cleans up`, async () => {
     const directory = await warehouseOf(20_000)
     const { path } = await makeCopy(directory)
     const script = `

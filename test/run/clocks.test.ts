@@ -1,4 +1,4 @@
-/** Clocks that were ahead together for one night, through the whole of a run: what is said, voided and read again. */
+/** Clocks that were all ahead for one night, over complete runs: what is reported, voided and read again. */
 
 import { describe, expect, it } from 'vitest'
 import { runReport } from '../../src/cli/run-result.ts'
@@ -9,7 +9,7 @@ import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import { jobOver, nightsOf } from './nights-fixture.ts'
 
 describe('a night on which all clocks are 30 days ahead', () => {
-  it('is found by the next run: the report says so, and the night after that reads the void time again', async () => {
+  it('is detected by the next run: the report says so, and the night after that reads the void time again', async () => {
     const simulator = await simulate(manyEvents(100, { detectedDaysAgo: 100 }))
     const nights = nightsOf(simulator, jobOver(['org_a']))
     const coverage = () => readIntervals(readHistory(nights.journal).coverage.get('org_a') ?? [])

@@ -1,4 +1,4 @@
-/** Pipelines of `kind: collect`: what is asked, what it costs, and what is refused before that. */
+/** Pipelines of `kind: collect`: what they ask, what it costs, and what is refused before that. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { contentsOf } from '../helpers/warehouse.ts'
 import { manifestIn, newStore } from '../publish/fixtures.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 describe('a pipeline of kind collect', () => {
@@ -70,7 +70,7 @@ describe('a pipeline of kind collect', () => {
     expect(await site.query(ofEndpoints)).toHaveLength(7)
     expect(await published()).toHaveLength(7)
     expect(await needs('company_profiles')).toEqual([])
-    // Of the two tables that its list reads one is not there yet.
+    // One of the two tables that its list reads does not exist yet.
     expect(await site.json('plan', 'postings')).toMatchObject({ endpoint: 'job-details' })
     const contents = async () =>
       withWarehouse({ path: join(site.dataDir, 'jobtide.duckdb'), mode: 'read' }, contentsOf)
@@ -80,7 +80,7 @@ describe('a pipeline of kind collect', () => {
   })
 
   it.each([
-    ['endpoint: nothing', 'endpoint: expected one of company-profile, company-search, job-details'],
+    ['endpoint: nothing', 'endpoint: expected company-profile, company-search, job-details'],
     ['options: { lang: x }', 'options: lang: '],
     ['options: { page: 2 }', 'options: page: unknown; allowed: use_cache, lang,'],
     ['refresh_days: 0', 'refresh_days: '],

@@ -1,4 +1,4 @@
-/** Pipelines of `kind: collect` whose service, budget or process gets into trouble: nothing is asked twice, and nothing lost. */
+/** Pipelines of `kind: collect` whose service, budget or process fails: nothing is asked twice, and nothing is lost. */
 
 import { writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { done } from '../helpers/run-cli.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 describe('a pipeline of kind collect', () => {
@@ -27,7 +27,7 @@ describe('a pipeline of kind collect', () => {
     expect(await site.json('plan', site.pipeline)).toMatchObject({ absent: 1 })
   })
 
-  it('ends with 4 at its budget, never above it, and the next run asks for the rest', async () => {
+  it('exits with 4 at its budget, never above it, and the next run asks for the rest', async () => {
     const site = await openCollection({}, ['options: { company_insights: true }'])
     const first = await site.call(['run', site.pipeline, '--credits', '50', '--json'])
     expect(first.exitCode).toBe(4)
@@ -40,7 +40,7 @@ describe('a pipeline of kind collect', () => {
     expect(await ledger(site)).toEqual([{ credits: 88, requests: 8 }])
   })
 
-  it('retries within the run what the service could not say, and continues without refused items', async () => {
+  it('retries unanswered items within the run, and continues without refused ones', async () => {
     const later = { error: 'timed out', retryable: true, credit_used: 0 }
     const refused = { success: false, message: 'no such language', data: null, credit_used: 0 }
     const site = await openCollection({
@@ -66,7 +66,7 @@ describe('a pipeline of kind collect', () => {
     expect(row?.n).toBe(0)
   })
 
-  it('killed at 12 random moments, asks for no company twice but those in flight', async () => {
+  it('killed at 12 random moments, asks for no company twice except those in flight', async () => {
     const site = await openCollection(
       { companies: 60, faults: [{ slow: { delay_ms: 30 }, times: 'always' }] },
       ['limits: { concurrency: 2 }'],
@@ -82,12 +82,12 @@ describe('a pipeline of kind collect', () => {
     expect(requests).toBeLessThanOrEqual(60 + 12 * 2)
     expect(await site.query('select count(*) as n from company_profiles')).toEqual([{ n: 60 }])
     const [known] = await ledger(site)
-    // What was in flight is in doubt, and counts as billed.
+    // Requests in flight are in doubt, and count as billed.
     expect(known?.credits).toBeGreaterThanOrEqual(credits)
     expect(known?.credits).toBeLessThanOrEqual(credits + 12 * 2)
   })
 
-  it('exits with 2 if nothing in the list exists, and with 5 if the service can say nothing', async () => {
+  it('exits with 2 if nothing in the list exists, and with 5 if the service answers nothing', async () => {
     const site = await openCollection({ companies: 1 })
     site.listOf(['https://network.example/company/nobody'])
     const nothing = await site.call(['run', site.pipeline, '--no-publish'])
@@ -107,7 +107,7 @@ describe('a pipeline of kind collect', () => {
     }
   })
 
-  it('reads its items from a select over the warehouse, and says what is wrong with it', async () => {
+  it('reads its items from a select over the warehouse, and reports its errors', async () => {
     const site = await openCollection({ companies: 2 })
     const pipeline = join(site.folder, 'test.yaml')
     done(await site.call(['run', pipeline]))
@@ -146,7 +146,7 @@ describe('a pipeline of kind collect', () => {
     expect(erased.is_complete).toBe(true)
     const rest = before.filter(({ url }) => url !== gone?.url)
     expect((await find()).found).toEqual(rest)
-    // It is bought again, and the service still names them.
+    // The search is bought again, and the service still names them.
     expect((await find('--refresh-days', '0')).found).toEqual(rest)
     const again = await site.json<{ proof: { matches: string[] } }>(
       'forget',

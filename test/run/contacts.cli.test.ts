@@ -1,4 +1,4 @@
-/** Contacts on the pages of companies: kept where a pipeline says so, and forgotten by their address. */
+/** Contacts on the pages of companies: kept only if a pipeline says so, and erased by their address. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it, vi } from 'vitest'
@@ -28,7 +28,7 @@ it('contacts are in no stored answer unless a pipeline says contacts: true', asy
   writeFileSync(site.pipeline, `${readFileSync(site.pipeline, 'utf8')}contacts: true\n`)
   const other = `${site.folder}/other`
   done(await site.call(['extract', site.pipeline, '--data-dir', other]))
-  // Each of the 3 has 2 addresses, in the list of all and in that of the professional ones.
+  // Each of the 3 has 2 addresses, in the full list and in the list of professional ones.
   expect(mailsIn(other)).toBe(12)
 })
 

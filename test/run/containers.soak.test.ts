@@ -1,7 +1,7 @@
 /**
- * Containers that share one data directory: each with process numbers and mounts of its own, so that none can see whether
- * another still lives. One buys, the next one waits; the one that buys is killed, again and again. Where this machine permits no
- * namespaces they are plain processes, and the test says so.
+ * Containers that share one data directory, each with its own process ids and mounts, so that none can see whether
+ * another is alive. One buys while the next waits; the buyer is killed, again and again. If this machine permits no
+ * namespaces, they are plain processes, and the test says so.
  */
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
@@ -28,7 +28,10 @@ interface Container {
   readonly stderr: () => string
 }
 
-/** Starts `extract` in a container. SIGKILL to its process kills everything in it. @param pace further options */
+/**
+ * Starts `extract` in a container. SIGKILL to its process kills everything in it.
+ * @param pace further options
+ */
 function startContainer(
   site: Site,
   dataDir: string,
@@ -73,14 +76,16 @@ function pagesIn(dataDir: string): string[] {
     .toSorted()
 }
 
-/** Kills `kills` containers, each while the next one waits. Gives the milliseconds from each kill to the next request. */
+/**
+ * Kills `kills` containers, each while the next one waits. Returns the milliseconds from each kill to the next request.
+ */
 async function chain(site: Site, dataDir: string, kills: number, hosts: readonly string[]) {
   const random = seededRandom(kills)
   const log = () => site.simulator.account().log.slice(before)
   const before = site.simulator.account().requests
   const pagesOf = ({ key }: Container) => log().filter((entry) => entry.key === key).length
   const start = (round: number) => {
-    // Slow, so that no container has bought everything before it is killed; the last one may hurry.
+    // Slow, so that no container has bought everything before it is killed; the last one may be fast.
     const pace = round < kills ? ['--requests-per-second', '1'] : []
     const name = [hosts[round % hosts.length] ?? '', KEYS[round % 2] ?? ''] as const
     return startContainer(site, dataDir, pace, name)
@@ -118,7 +123,7 @@ describe('containers on one data directory', () => {
     async () => {
       const site = await openSite({
         companies: 100,
-        // Enough pages that none has bought all before it is killed.
+        // Enough pages, so that none has bought all before it is killed.
         events: 1_000 * Math.min(ROUNDS, ROUNDS_PER_DIRECTORY),
         apiKeys: KEYS,
         faults: [{ slow: { delay_ms: 60 }, times: 'always' }],
@@ -134,11 +139,11 @@ describe('containers on one data directory', () => {
         const dataDir = join(site.folder, `shared-${at}`)
         const hosts = at % 2 === 0 ? ['one', 'other'] : ['same']
         const ended = await chain(site, dataDir, kills, hosts)
-        // Each container has its turn once, so no two of them bought side by side.
+        // Each container has one turn, so no two of them bought at the same time.
         expect(ended.changes).toBe(kills)
         const pages = pagesIn(dataDir)
         expect(pages).toEqual(wanted)
-        // What was charged and is not in the journal was on its way when its container was killed: one at most.
+        // Charged pages that are not in the journal were in flight at the kill: at most one for each.
         const lost = ended.charged - pages.length
         expect(lost).toBeGreaterThanOrEqual(0)
         expect(lost).toBeLessThanOrEqual(kills)

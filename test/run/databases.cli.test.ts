@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('a database of others (skipped without a PostgreSQ
   })
   afterAll(() => server.remove())
 
-  it('gets the changed tables after each publish, from the next run if it was down; erased people go as soon as it is reached', async () => {
+  it('gets the changed tables after each publish, or with the next run if it was down; erased people go once it is reachable', async () => {
     const { run, call, query, pipeline, dataDir } = await site('nightly')
     const first = await run()
     expect(first.databases[0]?.tables.map(({ name }) => name)).toEqual([

@@ -1,4 +1,4 @@
-/** A budget that is too small for one day: what later days go on with, and what they never buy again. */
+/** A budget too small for one day: what later days continue, and what they never buy again. */
 
 import { describe, expect, it } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
@@ -6,7 +6,7 @@ import { DAY, MINUTE } from '../../src/support/units.ts'
 import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import { jobOver, nightsOf } from './nights-fixture.ts'
 
-// 1,000 events of one year are 20 pages; their window of 365 days holds them for the days of the test.
+// 1,000 events of one year are 20 pages; their window of 365 days covers them during the test.
 const EVENTS = manyEvents(1_000, { detectedDaysAgo: 100 })
 const PAGES = 20
 
@@ -27,14 +27,14 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
     expect(history.coverage.get('org_a')).toMatchObject([{ to: NOW }])
     await nights.night(NOW + 4 * DAY)
     expect(simulator.account().credits).toBe(PAGES * 10)
-    // Nothing came: said to be read up to then, and asked for again.
+    // Empty: covered up to then, and asked for again.
     expect(readHistory(nights.journal).coverage.get('org_a')).toMatchObject([
       { to: NOW },
       { isUnconfirmed: true, to: NOW + 4 * DAY },
     ])
   })
 
-  it('plans the companies that were added to the list meanwhile, next to the batch that was begun', async () => {
+  it('plans the companies that were added to the list meanwhile, next to the unfinished batch', async () => {
     const simulator = await simulate([
       ...EVENTS,
       ...manyEvents(10, { organization: 'org_b', detectedDaysAgo: 3 }),
@@ -50,7 +50,7 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
   })
 })
 
-describe('a run that asks something else than the unfinished one before it', () => {
+describe('a run with another question than the unfinished one before it', () => {
   it('says how many pages it leaves behind, and asks only for what it needs', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })

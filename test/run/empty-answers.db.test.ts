@@ -1,4 +1,6 @@
-/** A service that answers with nothing for a while, asked by whole runs over HTTP: all is there once it is well again. */
+/**
+ * A service that gives empty answers for a while, over HTTP and complete runs: no event is missing once it works again.
+ */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +21,7 @@ interface Asked {
   readonly event_type?: string
 }
 
-/** A service of these events, that answers with nothing where `isIll` says so. */
+/** A service with these events that gives empty answers while `isIll` says so. */
 async function service(events: readonly JobChangeEvent[]) {
   const clock = standingClock()
   const account = { credits: 0, asked: [] as Asked[], people: new Set<string>() }
@@ -54,7 +56,7 @@ async function service(events: readonly JobChangeEvent[]) {
   return { url: `http://127.0.0.1:${port}`, clock, account, health, missing }
 }
 
-/** Events of an organisation, one each so many days before NOW. */
+/** Events of an organisation, one for each of these days before NOW. */
 const eventsOf = (organization: string, daysAgo: readonly number[]) =>
   daysAgo.map((days) =>
     anEvent({ organization, person: `${organization} ${days}`, detectedDaysAgo: days }),
@@ -64,7 +66,7 @@ const A_YEAR = Array.from({ length: 70 }, (_, n) => 5 * n + 1.5)
 const NAMES = ['org_0', 'org_1', 'org_2']
 const HISTORY = NAMES.flatMap((name) => eventsOf(name, A_YEAR))
 
-describe('a list that was never read, answered with nothing', () => {
+describe('a list that was never read, with empty answers', () => {
   it.each<[what: string, ill: Partial<Question>, well: Partial<Question>, nights: number]>([
     ['run, and run again', {}, {}, 1],
     ['run for a week of nights', {}, {}, 7],
@@ -73,13 +75,13 @@ describe('a list that was never read, answered with nothing', () => {
     ['backfill of everything, and run', { window: 'all' }, { initialWindow: 30 }, 1],
     ['backfill, and backfill again', { window: 364 }, { window: 364 }, 1],
     ['two event types', { eventTypes: ['joined', 'left'] }, { eventTypes: ['joined', 'left'] }, 2],
-  ])('%s: every event is there once the service is well', async (_, ill, well, nights) => {
+  ])('%s: no event is missing once the service works again', async (_, ill, well, nights) => {
     const { health, missing, ...of } = await service(HISTORY)
     const runs = nightsOf(of, jobOver(NAMES))
     const night = (at: number, question: Partial<Question>) =>
       runs.night(at, { job: jobOver(NAMES, question) })
     health.isIll = () => true
-    // The last night is well: the year before it still holds the oldest event.
+    // The last night works: the year before it still contains the oldest event.
     const first = NOW + 12 * DAY
     for (let n = nights; n > 0; n -= 1) await night(first - n * DAY, ill)
     expect(missing()).toBe(HISTORY.length)
@@ -93,7 +95,7 @@ describe('a list that was never read, answered with nothing', () => {
   })
 })
 
-/** What `coverage --prove` and `status` say of the list an hour later. */
+/** The output of `coverage --prove` and `status` an hour later. */
 function proof(runs: ReturnType<typeof nightsOf>, names: readonly string[], now: number) {
   const wanted = wantedOf(jobOver(names).question)
   const report = coverageReport(wanted, readHistory(runs.journal), now + HOUR)
@@ -103,7 +105,7 @@ function proof(runs: ReturnType<typeof nightsOf>, names: readonly string[], now:
 
 const readUpTo = (now: number) => ({ neverRead: 0, gaps: [], oldestWatermark: now })
 
-it('one of three batches of a first read is answered with nothing: the next night reads it, and buys nothing else', async () => {
+it('one of three batches of a first read gets empty answers: the next night reads it, and buys nothing else', async () => {
   const names = Array.from({ length: 150 }, (_, n) => `org_${n}`)
   const events = names.flatMap((name) => eventsOf(name, [300, 200, 20]))
   const { health, missing, account, ...of } = await service(events)
@@ -119,7 +121,7 @@ it('one of three batches of a first read is answered with nothing: the next nigh
   expect(account.credits).toBe(90)
 })
 
-it('a backfill of known organisations that is answered with nothing is read by the next one', async () => {
+it('a backfill of known organisations with empty answers is repeated by the next one', async () => {
   const { health, missing, account, ...of } = await service(HISTORY)
   const runs = nightsOf(of, jobOver(NAMES, { initialWindow: 30 }))
   const backfill = { job: jobOver(NAMES, { window: 364 }) }
@@ -135,7 +137,7 @@ it('a backfill of known organisations that is answered with nothing is read by t
 })
 
 describe('known organisations', () => {
-  it.each([1, 2, 10])('answered with nothing for %i nights lose none of them', async (nights) => {
+  it.each([1, 2, 10])('with empty answers for %i nights lose no event', async (nights) => {
     const later = NAMES.flatMap((name) =>
       eventsOf(
         name,
@@ -158,7 +160,7 @@ describe('known organisations', () => {
     expect(missing()).toBe(0)
   })
 
-  it('without changes for 500 nights cost nothing, are read up to each night, and then for news', async () => {
+  it('without changes for 500 nights cost nothing, are read up to each night, and get later events', async () => {
     const { missing, account, ...of } = await service([...HISTORY, ...eventsOf('org_0', [-502.5])])
     const runs = nightsOf(of, jobOver(NAMES))
     await runs.night(NOW)
@@ -175,7 +177,7 @@ describe('known organisations', () => {
   })
 })
 
-it('organisations that truly have no event are read up to each night, without a gap, for nothing', async () => {
+it('organisations without any event are read up to each night, without a gap, for 0 credits', async () => {
   const names = Array.from({ length: 120 }, (_, n) => `org_${n}`)
   const { account, ...of } = await service(eventsOf('org_0', [3, -4.5]))
   const runs = nightsOf(of, jobOver(names))

@@ -1,4 +1,4 @@
-/** Searches by hand: what they cost, what they write, and what is refused. */
+/** Searches by hand: their cost, their output, and what is refused. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { done } from '../helpers/run-cli.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 const COMPANIES = 30
@@ -99,7 +99,7 @@ describe('find and suggest', () => {
     expect((await ledger(site))[0]?.credits).toBe(site.simulator.account().credits)
   })
 
-  it('say why the service refuses them, as people and programs read it, and the list stays as it was', async () => {
+  it('say why the service refuses them, in text and in JSON, and leave the list unchanged', async () => {
     const site = await openCollection({ companies: COMPANIES })
     const list = join(site.folder, 'found.csv')
     const find = ['find', 'companies', 'has_jobs=true', '--output', list]
@@ -129,8 +129,13 @@ describe('find and suggest', () => {
 
   it.each([
     [['dogs', 'a=b'], 'cannot search for dogs'],
+    [['compnies', 'a=b'], 'Did you mean companies? Name one of'],
+    [['posts', 'sort_by=newest'], 'sort_by: expected date_posted or relevance, got "newest"'],
     [['people', 'manager'], 'not a filter: "manager"'],
-    [['people', 'job_titel=CEO'], 'job_titel: unknown; allowed: keywords, job_title,'],
+    [
+      ['people', 'job_titel=CEO'],
+      'job_titel: unknown; did you mean job_title? allowed: keywords, job_title,',
+    ],
     [['people', '+job_title=CEO'], 'the endpoint knows job_title'],
     [['people', 'company_ids=acme'], 'company_ids: expected ids, which are numbers'],
     [['companies', 'has_jobs=perhaps'], 'has_jobs: expected true or false'],

@@ -1,4 +1,6 @@
-/** All endpoints in one warehouse: what pipelines over them ask, what it costs, what tables show of it, and what kills cost. */
+/**
+ * All endpoints in one warehouse: what pipelines over them ask, what it costs, what tables show, and what kills cost.
+ */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +11,7 @@ import type { Fault } from '../../src/simulator/faults.ts'
 import { done } from '../helpers/run-cli.ts'
 import { ledger, openCollection, type RunDocument } from './collect-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 1_200_000 })
 
 const COMPANIES = 30
@@ -40,7 +42,7 @@ const PIPELINES = [
 ] as const
 
 describe('pipelines over every endpoint', () => {
-  it('cost what the account says, buy nothing twice, and fill their tables', async () => {
+  it('cost what the account shows, buy nothing twice, and fill their tables', async () => {
     const site = await openCollection({ companies: COMPANIES })
     done(await site.call(['extract', join(site.folder, 'test.yaml')]))
     done(await site.call(['load']))
@@ -59,7 +61,7 @@ describe('pipelines over every endpoint', () => {
       const { requests } = site.simulator.account()
       await site.json('extract', file)
       const free = endpoint === 'post-search' || endpoint === 'people-search'
-      // What was found nothing of, for nothing, may be there by now: it is asked again.
+      // Items that were not found, for free, may exist by now: they are asked for again.
       if (!free) expect(site.simulator.account().requests, name).toBe(requests)
       expect((await ledger(site))[0]?.credits, name).toBe(site.simulator.account().credits)
     }
@@ -95,7 +97,7 @@ describe('pipelines over every endpoint', () => {
     const files = await listsOf(site)
     site.simulator.setFaults([{ slow: { delay_ms: 20 }, times: 'always' }])
     let kills = 0
-    // Pipelines end: then it goes on with another data directory.
+    // Once all pipelines have ended, it continues with another data directory.
     for (let round = 1; kills < KILLS; round += 1) {
       const before = { ...site.simulator.account(), kills }
       const dir = ['--data-dir', join(site.folder, `round-${round}`)]
@@ -117,7 +119,7 @@ describe('pipelines over every endpoint', () => {
       const { requests, credits } = site.simulator.account()
       const query = <Row>(sql: string) => site.json<Row[]>('query', sql, ...dir)
       const [known] = await ledger({ query })
-      // What was in flight is in doubt, and counts as billed; four requests at most, of 10 credits at most.
+      // Requests in flight are in doubt, and count as billed: at most four of at most 10 credits each.
       const most = credits - before.credits + (kills - before.kills) * 4 * 10
       expect(known?.credits).toBeGreaterThanOrEqual(credits - before.credits)
       expect(known?.credits).toBeLessThanOrEqual(most)
@@ -130,7 +132,7 @@ describe('pipelines over every endpoint', () => {
     expect(kills).toBe(KILLS)
   })
 
-  it('have the same rows in the end if 30 % of the answers fail in every way, and account for every credit', async () => {
+  it('end with the same rows if 30 % of the answers fail in every way, and account for every credit', async () => {
     const keys = {
       company_profiles: 'company',
       job_postings: 'job_id',
@@ -186,14 +188,14 @@ describe('pipelines over every endpoint', () => {
     expect(sure?.credits).toBeLessThanOrEqual(credits)
   })
 
-  it('are all endpoints except those used only by hand', () => {
+  it('cover all endpoints except those used only by hand', () => {
     const asked = PIPELINES.map(([, endpoint]) => endpoint as string)
     const byHand = ['company-search', 'people-filters', 'suggest']
     expect([...ENDPOINTS.keys()].toSorted()).toEqual([...asked, ...byHand].toSorted())
   })
 })
 
-/** Pipelines that ask the same of lists in files, which need no warehouse. */
+/** Pipelines with the same questions over lists in files, which need no warehouse. */
 async function listsOf(site: Awaited<ReturnType<typeof openCollection>>): Promise<string[]> {
   done(await site.call(['extract', join(site.folder, 'test.yaml')]))
   done(await site.call(['load']))

@@ -1,6 +1,6 @@
 /**
- * Who may read what commands write: its owner alone in the data directory, but for the copy for analysts where a group is
- * named; all users in a snapshot folder of its own. Starts the command line.
+ * Who may read what commands write: in the data directory only its owner, except for the copy for analysts if a group
+ * is set; in a separate snapshot folder all users. Starts the command line.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -19,7 +19,7 @@ import { isWithin, makeFolderPrivate } from '../../src/support/file-modes.ts'
 import { done, openSite } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-/** Permission bits of a folder and all below it, as `mode path`. */
+/** Permission bits of a folder and everything below it, as `mode path`. */
 function modesBelow(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   return [folder, ...names.map((name) => join(folder, name))].map(
@@ -27,21 +27,21 @@ function modesBelow(folder: string): string[] {
   )
 }
 
-/** What is started from here on inherits it, until the test ends. */
+/** Processes inherit it until the test ends. */
 function setUmask(umask: number): void {
   const before = process.umask(umask)
   onTestFinished(() => void process.umask(before))
 }
 
 describe('with the widest umask', () => {
-  it('nothing in a once open data directory can be read by others; a snapshot folder elsewhere follows the umask', async () => {
+  it('others can read nothing in a data directory that was once open; a snapshot folder elsewhere follows the umask', async () => {
     setUmask(0o000)
     const site = await openSite({ companies: 2, events: 40 })
     mkdirSync(site.dataDir)
     chmodSync(site.dataDir, 0o777)
     const lake = join(site.folder, 'lakes', 'ours')
     done(await site.run(['run', site.pipeline, '--snapshot-to', lake]))
-    // The other commands that make files.
+    // The other commands that write files.
     const restored = join(site.folder, 'restored')
     done(await site.run(['publish', '--pipeline', site.pipeline]))
     done(await site.run(['restore', lake, '--data-dir', restored]))
@@ -62,23 +62,23 @@ describe('with the widest umask', () => {
 
 describe('JOBTIDE_ANALYST_GROUP', () => {
   const isRoot = process.getuid?.() === 0
-  // One that no other file on this machine has, where that can be given.
+  // A group that no other file on this machine has, if possible.
   const gid = isRoot ? 54_321 : (process.getegid?.() ?? 0)
   const env = { JOBTIDE_ANALYST_GROUP: String(gid) }
   const nobody = 65_534
-  /** Whether an account in the group, and one outside of it, can run a program. */
+  /** Whether an account in the group, and one outside it, can run a program. */
   const can = (program: string, ...args: string[]) =>
     [gid, nobody].map((group) => {
       return spawnSync(program, args, { uid: nobody, gid: group, cwd: '/' }).status === 0
     })
-  /** Files and folders with a bit for others than their owner, from the data directory as `mode name`. */
+  /** Files and folders with a bit for others than their owner, from the data directory on, as `mode name`. */
   const forOthers = (folder: string) =>
     modesBelow(folder)
       .filter((line) => !/^.00 /.test(line))
       .map((line) => line.replace(folder, ''))
 
   it('lets the group read only the copy for analysts and its macros, during and after the next run, until it is unset', async () => {
-    // Modes for the group are set, not what the umask leaves.
+    // Modes for the group are set explicitly, whatever the umask.
     setUmask(0o077)
     const site = await openSite({ companies: 2, events: 40 })
     chmodSync(site.folder, 0o711)
@@ -87,7 +87,7 @@ describe('JOBTIDE_ANALYST_GROUP', () => {
     done(await site.run(['run', site.pipeline], { env }))
     expect(forOthers(site.dataDir)).toEqual(opened)
     expect([statSync(site.dataDir).gid, statSync(copy).gid]).toEqual([gid, gid])
-    // Put there by hand, with modes that let everybody read them.
+    // Put there by hand, readable by everyone.
     const byHand = join(site.dataDir, 'by-hand')
     mkdirSync(byHand)
     const names = [join(byHand, 'names.csv'), join(site.dataDir, 'names.csv')]
@@ -111,7 +111,7 @@ describe('JOBTIDE_ANALYST_GROUP', () => {
     expect(statSync(copy).mode & 0o777).toBe(0o400)
   }, 120_000)
 
-  it('is refused before anything is done where no such group is known', async () => {
+  it('is refused before anything is done if there is no such group', async () => {
     const site = await openSite({ companies: 1 })
     const unknown = { env: { JOBTIDE_ANALYST_GROUP: 'nobody-here' } }
     const { exitCode, stderr } = await site.run(['run', site.pipeline], unknown)
@@ -121,7 +121,7 @@ describe('JOBTIDE_ANALYST_GROUP', () => {
 })
 
 describe('a data directory', () => {
-  it('that is wider becomes private, and a narrower one stays', () => {
+  it('with a wider mode becomes private, and one with a narrower mode stays', () => {
     const folder = temporaryFolder()
     for (const [before, after] of [
       [0o755, 0o700],
@@ -135,7 +135,7 @@ describe('a data directory', () => {
     chmodSync(folder, 0o700)
   })
 
-  it('covers what is below it on the disk, but neither the target of a symbolic link nor a neighbour', () => {
+  it('protects what is below it on the disk, but neither the target of a symbolic link nor a sibling', () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'data'))
     mkdirSync(join(folder, 'share'))

@@ -1,4 +1,4 @@
-/** Questions with filters from the service to the tables, and through kills: the command line against a simulator. */
+/** Questions with filters, from the service to the tables and through kills: the command line against a simulator. */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { callCli, done, openSite, pipelineText, type Site } from '../helpers/run
 
 const IN_GB = ['geo_country_code: gb']
 
-/** A pipeline of the site with further lines, named by them. */
+/** A pipeline of the site with further lines, named after them. */
 function pipelineOf({ folder }: Site, name: string, lines: readonly string[]): string {
   const path = join(folder, `${name}.yaml`)
   writeFileSync(path, pipelineText(lines).replace('name: test', `name: ${name}`))
@@ -27,8 +27,8 @@ const RATES = `select
     (select count(*) from organization_filters where covered_to_at is not null) as filtered,
     (select count(*) from joiners) > 0 as has_joiners`
 
-describe('companies that were seen only through filters', () => {
-  it('have changes and no figures; read without filters they have both, and a replay gives the same tables', async () => {
+describe('companies seen only through filters', () => {
+  it('have changes but no figures; read without filters they have both, and a replay gives the same tables', async () => {
     const site = await openSite({ companies: 6, events: 1_500 })
     const filtered = pipelineOf(site, 'filtered', IN_GB)
     await site.json('run', filtered)
@@ -47,7 +47,7 @@ describe('companies that were seen only through filters', () => {
     expect(rates).toMatchObject({ observed: 6, filtered: 6 })
     expect(rates?.['headcounts']).toBeGreaterThan(100)
 
-    // The other order, in another data directory, and all of it once more.
+    // The other order, in another data directory, and then all of it again.
     const other = ['--data-dir', join(site.folder, 'other')]
     done(await site.call(['extract', site.pipeline, ...other]))
     done(await site.call(['load', ...other]))
@@ -81,7 +81,7 @@ describe('companies that were seen only through filters', () => {
 })
 
 describe('a pipeline file with filters that the service refuses', () => {
-  it('is refused with file and line, and nothing is sent', async () => {
+  it('is refused with file and line before anything is sent', async () => {
     const site = await openSite()
     const path = pipelineOf(site, 'wrong', [
       'title: VP',
@@ -99,7 +99,7 @@ describe('a pipeline file with filters that the service refuses', () => {
   })
 })
 
-it('a run that is killed in a filtered batch buys no page twice that its journal has', async () => {
+it('a run killed in a filtered batch buys no page of its journal twice', async () => {
   const now = Date.now()
   const site = await openSite({
     companies: 30,
@@ -130,7 +130,7 @@ it('a run that is killed in a filtered batch buys no page twice that its journal
   expect(history.runs.size).toBe(1)
   expect(history.coverage.size).toBe(0)
   expect(history.filtered.get('title=Manager')?.coverage.size).toBe(30)
-  // An answer that was on its way at a kill is paid for, and in doubt.
+  // An answer in flight at a kill is paid for, and in doubt.
   const { charged_pages: charged } = site.simulator.account()
   expect(charged - bought.length).toBeLessThanOrEqual(2)
 })

@@ -1,4 +1,7 @@
-/** Questions that filters narrow, asked by whole runs of the simulator over HTTP: what each costs, covers, and goes on with. */
+/**
+ * Questions narrowed by filters, in complete runs against the simulator over HTTP: what each costs, covers, and
+ * continues.
+ */
 
 import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../src/journal/journal.ts'
@@ -10,7 +13,7 @@ import { DAY, HOUR } from '../../src/support/units.ts'
 import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import { jobOver, nightsOf } from './nights-fixture.ts'
 
-// 600 engineers, and 600 vice presidents, of whom about a fifth is in London.
+// 600 engineers, and 600 vice presidents, about a fifth of them in London.
 const ENGINEERS = manyEvents(600, { detectedDaysAgo: 100 })
 const OFFICERS = Array.from({ length: 600 }, (_, n) =>
   anEvent({ person: `vp_${n}`, title: 'Vice President, Sales', detectedDaysAgo: 100, lagDays: n }),
@@ -35,7 +38,7 @@ describe('a question with filters', () => {
     expect(simulator.account().charged_pages).toBe(PAGES.inLondon)
   })
 
-  it('covers no other one, and no other one covers it', async () => {
+  it('covers no other question, and no other question covers it', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, unfiltered)
     const costs: number[] = []
@@ -55,7 +58,7 @@ describe('a question with filters', () => {
     expect([...history.coverage.keys()]).toEqual(['org_a'])
   })
 
-  it('continues from its own watermark, and shares it with a pipeline that asks the same', async () => {
+  it('continues from its own watermark, shared with pipelines that ask the same', async () => {
     const late = [
       anEvent({ person: 'late vp', title: 'Vice President', detectedAt: NOW + HOUR, lagDays: 0 }),
       anEvent({ person: 'late engineer', detectedAt: NOW + HOUR, lagDays: 0 }),
@@ -63,7 +66,7 @@ describe('a question with filters', () => {
     const simulator = await simulate([...EVENTS, ...late])
     const nights = nightsOf(simulator, asking(OFFICER))
     await nights.night(NOW)
-    // The other pipeline runs between two of ours: nothing is due for it but what came since.
+    // The other pipeline runs between two of ours: only newer events are due.
     const other = { ...asking(OFFICER), pipeline: 'weekly' }
     const weekly = { ...other, question: { ...other.question, pipeline: 'weekly' } }
     const { extract } = await nights.night(NOW + 2 * HOUR, { job: weekly })
@@ -120,7 +123,7 @@ describe('a run that stops in a filtered batch', () => {
     ])
   })
 
-  it('is not continued by another question: neither without filters nor with others', async () => {
+  it('is not continued by another question, whether without filters or with others', async () => {
     for (const filters of [undefined, IN_TOWN]) {
       const simulator = await simulate(EVENTS)
       const nights = nightsOf(simulator, { ...asking(OFFICER), creditsLimit: 50 })
@@ -133,7 +136,7 @@ describe('a run that stops in a filtered batch', () => {
     }
   })
 
-  it('reads each organisation with the new filters where they changed meanwhile', async () => {
+  it('reads each organisation with the new filters if they changed meanwhile', async () => {
     const names = ['org_a', 'org_b']
     const events = names.flatMap((organization) =>
       manyEvents(120, { organization, title: 'Vice President', detectedDaysAgo: 9 }),

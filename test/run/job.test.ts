@@ -10,7 +10,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 
 const DATA_DIR = '/srv/jobtide'
 
-/** A pipeline file named `test` with a list of two organisations beside it. */
+/** A pipeline file named `test` with a list of two organisations next to it. */
 function files(lines: readonly string[] = [], list = 'org_a\norg_b\n') {
   const folder = temporaryFolder()
   const pipeline = join(folder, 'test.yaml')
@@ -33,14 +33,14 @@ describe('readJob', () => {
     ['Weekli', 'weekly'],
     ['./back-fill.yaml', null],
     ['nope', null],
-  ])('proposes for %s the name that is near: %s', async (typed, meant) => {
+  ])('proposes a similar name for %s: %s', async (typed, meant) => {
     const error = await readJob(typed, {}, DATA_DIR).catch((thrown: unknown) => thrown)
     const found = /^Did you mean (\w+)\? /.exec((error as { hint: string }).hint)?.[1] ?? null
     expect(found).toBe(meant)
   })
 
   it.skipIf(process.getuid?.() !== 0)(
-    'refuses a file that another account, or every account, may write, as root, too; takes that of root and of a group',
+    'refuses a file that another account, or every account, may write, even for root; accepts one of root or of a group',
     async () => {
       const { pipeline } = files()
       const read = () => readJob(pipeline, {}, DATA_DIR)
@@ -63,7 +63,7 @@ describe('readJob', () => {
     ['AWS_SECRET_ACCESS_KEY', 'heartbeat: "https://h.example/?k=${AWS_SECRET_ACCESS_KEY}"'],
     ['JOBTIDE_SMTP_URL', 'heartbeat: "${JOBTIDE_SMTP_URL}"'],
     ['DATABASE_URL', 'heartbeat: "https://h.example/${HOOK_URL}${DATABASE_URL}"'],
-  ])('lets no message carry %s: a variable there is an address', async (name, line) => {
+  ])('keeps %s out of every message: a variable there is an address', async (name, line) => {
     const { pipeline } = files([`notify: { ${line} }`])
     await expect(readJob(pipeline, {}, DATA_DIR)).rejects.toMatchObject({
       exitCode: 2,

@@ -1,4 +1,4 @@
-/** A journal that loses a segment: what every command says, and the way on. */
+/** A journal that loses a segment: what every command says, and how to continue. */
 
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { done, openSite, type Site } from '../helpers/run-cli.ts'
 
 const EVENTS = 'select distinct event_key from job_change_events order by 1'
 
-/** A journal of two segments: an extraction was killed while it bought, and went on in the second one. */
+/** A journal of two segments: an extraction was killed while it bought, and continued in the second one. */
 async function killedExtraction(): Promise<{
   site: Site
   events: readonly unknown[]
@@ -40,7 +40,7 @@ describe('a journal whose older segment is lost', () => {
     for (const args of [...commands, backfill]) {
       const { exitCode, stderr } = await run(...args)
       expect([args[0], exitCode]).toEqual([args[0], 9])
-      // The kill may have come while a request was on its way.
+      // A request may have been in flight at the kill.
       expect(stderr).toMatch(
         /lost with it: \d+ pages with \d+ events for \d+ credits(?: and \d+ in doubt)? \(run 01/,
       )

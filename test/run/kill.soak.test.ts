@@ -1,7 +1,8 @@
 /**
- * SIGKILL at random moments of `backfill`, and a restart each time. 3 kills, 100 in `npm run test:soak`;
- * JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others. A chain kills one run again and again; now and then, once its publishing was hit, it may end, is compared with a run
- * without a kill, and a new data directory begins. The service's clock stands still, so that coverage is equal too.
+ * SIGKILL at random moments of `backfill`, and a restart each time. 3 kills, 100 in `npm run test:soak`; JOBTIDE_KILLS
+ * and JOBTIDE_KILL_SEED choose others. A chain kills one run repeatedly; from time to time, after a kill during the
+ * publish, the run may end and is compared with a run without a kill, and a new data directory begins. The service's
+ * clock stands still, so coverage is also equal.
  */
 
 import { existsSync, readdirSync } from 'node:fs'
@@ -18,7 +19,7 @@ import { rounds, seedOf } from '../helpers/tier.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 3, 100)
 const SEED = seedOf('JOBTIDE_KILL_SEED')
-// Side by side where there are many.
+// In parallel if there are many.
 const CHAINS = KILLS < 50 ? 1 : 3
 const CONCURRENCY = 3
 const STAGES = ['start', 'extract', 'load', 'build', 'publish', 'close'] as const
@@ -42,7 +43,7 @@ function backfill(site: Site, dataDir: string): RunningCli {
   return site.start(['backfill', site.pipeline, ...limits, '--data-dir', dataDir])
 }
 
-/** The stage a process is in, told by its lines on stderr and, before the first of them, by its journal. */
+/** The current stage of a process, from its lines on stderr and, before the first of them, from its journal. */
 function stageOf(stderr: string, hasBegun: boolean): Stage {
   const ended = ['publish', 'build', 'load', 'extract'].find((stage) =>
     new RegExp(`^${stage} +100%`, 'm').test(stderr),
@@ -71,7 +72,7 @@ async function cleanRun(site: Site): Promise<{ dataDir: string; startsAt: Map<St
   return { dataDir, startsAt }
 }
 
-/** Kills `running` in the middle of `target`, or as soon after as it can; null when it ended before. */
+/** Kills `running` in the middle of `target`, or as soon as possible after; null if it ended before. */
 async function killIn(
   running: RunningCli,
   target: Stage,
@@ -81,7 +82,7 @@ async function killIn(
 ): Promise<Stage | null> {
   const begins = startsAt.get(target) ?? 0
   const ends = startsAt.get(STAGES[STAGES.indexOf(target) + 1] ?? 'close') ?? begins
-  // A run that is resumed has less left to buy than the clean one had.
+  // A resumed run has less left to buy than the clean one.
   const share = target === 'extract' ? 0.3 : 1
   const delayMs = fraction * share * (ends - begins)
   const isThere = () =>
@@ -94,7 +95,7 @@ async function killIn(
   return signal === 'SIGKILL' ? stage : null
 }
 
-/** What the journal says was received and what it may have cost. */
+/** The pages and possible credits in the journal. */
 function booked(dataDir: string): { pages: number; credits: number; isClosed: boolean } {
   const runs = [...readHistory(openJournal(join(dataDir, 'journal'), realClock)).runs.values()]
   return {
@@ -104,7 +105,7 @@ function booked(dataDir: string): { pages: number; credits: number; isClosed: bo
   }
 }
 
-// Once all pages are bought there is nothing left of the extraction to hit, so it is aimed at while it lasts.
+// The extraction ends once all pages are bought, so it is the target until then.
 function nextTarget(random: () => number, wasExtracted: boolean): Stage {
   if (!wasExtracted && random() < 0.6) return 'extract'
   return TARGETS[Math.floor(random() * TARGETS.length)] ?? 'extract'
@@ -131,7 +132,7 @@ async function killChain(chain: number, kills: number): Promise<Map<Stage, numbe
       const running = backfill(site, dataDir)
       const hasBegun = () => segmentsIn(dataDir) > segments
       const stage = await killIn(running, target, random(), clean.startsAt, hasBegun)
-      // What the killed process had sent may still be on its way to the service.
+      // Requests of the killed process may still reach the service.
       await pause(40)
       const books = booked(dataDir)
       const story = `seed ${SEED}, chain ${chain}, round ${round}, kill ${killsHere + 1} in ${stage}`

@@ -1,4 +1,4 @@
-/** Deliveries with as many activities as a run of a signal finds, each as long as the service may send it. */
+/** Deliveries with as many activities as a run of a signal finds, each of the maximum length. */
 
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -32,7 +32,7 @@ it('20 deliveries of 1,200 activities are loaded, built, published and counted w
   for (let delivery = 1; delivery < 20; delivery += 1) await deliver(delivery)
   const small = { env: { JOBTIDE_MEMORY_LIMIT: '512MB' } }
   expect(await publish(small)).toBe(20 * ACTIVITIES)
-  // All bodies of a row group are held at once, by who writes and by who reads it.
+  // Writers and readers hold all bodies of a row group at once.
   const rowGroups = `select max(row_group_num_rows) from parquet_metadata(${filesOf('answers')})`
   expect(await reader.number(rowGroups)).toBe(2_048)
   const count = ['query', 'select count(*) as n from person_activities', '--json']

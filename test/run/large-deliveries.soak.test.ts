@@ -1,4 +1,4 @@
-/** 100,000 activities, in deliveries that the service may well send: what each command holds of them in memory. */
+/** 100,000 activities, in deliveries of a realistic size: how much memory each command needs. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ it('100,000 activities in 10 deliveries are received, loaded, built, published a
   const site = await openSite({ companies: 2 })
   const hook = join(site.folder, 'peak.cjs')
   const peakFile = join(site.folder, 'peak')
-  // Without the pages of programs, which every process shares and the system takes back.
+  // Without the pages of program files, which processes share and the system can reclaim.
   const script = [
     `const { readFileSync, writeFileSync } = require('node:fs')`,
     `const mapped = () => Number(/^RssFile:\\s+(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])`,

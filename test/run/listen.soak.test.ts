@@ -1,4 +1,4 @@
-/** `listen` under load: 10,000 deliveries at 500 a second, of which some come twice, are forged or cut, and it is killed 20 times. */
+/** `listen` under load: 10,000 deliveries at 500 a second, some repeated, forged or truncated, and 20 kills. */
 
 import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
@@ -19,7 +19,7 @@ const REPEATED = 0.1
 const FORGED = 0.02
 const CUT = 0.02
 
-/** A receiver on a port of its own that is started again whenever it is killed. */
+/** A receiver on its own port that is restarted after each kill. */
 class Receiver {
   readonly #site: Pick<Awaited<ReturnType<typeof openSite>>, 'start'>
   readonly port: number
@@ -63,7 +63,7 @@ const bodyOf = (id: string) =>
   })
 const signed = (body: string) => createHmac('sha256', SECRET).update(body).digest('hex')
 
-it('keeps every acknowledged event once, no forged one, and every one that was sent until it was accepted', async () => {
+it('keeps every acknowledged event once, every event sent until it was accepted, and no forged one', async () => {
   const site = await openSite({ companies: 2 })
   done(await site.call(['extract', site.pipeline]))
   const random = seededRandom(seedOf('JOBTIDE_LISTEN_SEED'))
@@ -125,7 +125,7 @@ it('keeps every acknowledged event once, no forged one, and every one that was s
   await Promise.all(deliveries)
   const took = (performance.now() - began) / SECOND
   expect(kills).toHaveLength(KILLS)
-  // A command may take them out while it listens.
+  // Another command may load them meanwhile.
   done(await site.call(['load']))
   await receiver.stop('SIGTERM')
   done(await site.call(['load']))

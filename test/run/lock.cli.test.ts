@@ -1,4 +1,4 @@
-/** Processes that find the lock file damaged, all at once. */
+/** Processes that find the lock file damaged at the same time. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 const DAMAGES = rounds('LOCK_DAMAGES', 5, 200)
 const root = join(import.meta.dirname, '../..')
 
-// The holder makes a file that must not exist yet, and appends a byte to another one.
+// The holder creates a file that must not exist yet, and appends a byte to another one.
 const WORKER = `
   import { appendFileSync, closeSync, openSync, rmSync, existsSync } from 'node:fs'
   import { acquireLock } from '${root}/dist/run/lock.js'

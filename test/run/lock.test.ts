@@ -20,7 +20,7 @@ function take(dataDir: string, command: string, more: Partial<LockRequest> = {})
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('the lock of a data directory', () => {
-  it('is held once, names its holder, and is free when it is released', async () => {
+  it('is held once, names its holder, and is free after its release', async () => {
     const dataDir = join(temporaryFolder(), 'data')
     const lock = await take(dataDir, 'run', { pipeline: 'nightly' })
     const says = `\`jobtide run\` of pipeline nightly (process ${process.pid} on `
@@ -38,7 +38,7 @@ describe('the lock of a data directory', () => {
   })
 
   it.each(['scratch', 'published', 'reports', 'journal.salvage', 'jobtide.duckdb.new'])(
-    'accepts no folder with a %s of others as a data directory, and changes nothing there',
+    'accepts no folder with a foreign %s as a data directory, and changes nothing there',
     async (name) => {
       const folder = temporaryFolder()
       for (const one of [name, 'journal', 'pipelines']) mkdirSync(join(folder, one))
@@ -72,7 +72,7 @@ describe('the lock of a data directory', () => {
     ['locks', 'scratch'],
     ['jobtide.duckdb', 'reports'],
     ['journal/01.journal', 'reports'],
-  ])('takes a data directory, or a folder where it removes nothing: %s', async (...names) => {
+  ])('accepts a data directory, or a folder in which it removes nothing: %s', async (...names) => {
     const folder = temporaryFolder()
     for (const one of names) mkdirSync(dirname(join(folder, one)), { recursive: true })
     for (const one of names) {
@@ -84,7 +84,7 @@ describe('the lock of a data directory', () => {
     expect(readdirSync(folder)).toContain('locks')
   })
 
-  it('is not held by a file: the note of a killed process keeps no process out', async () => {
+  it('does not depend on a file: the note of a killed process blocks no one', async () => {
     const dataDir = temporaryFolder()
     const first = await take(dataDir, 'run')
     first.release()
@@ -96,7 +96,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('records its holder in its own file: the target of a link in its place stays unchanged', async () => {
+  it('records its holder in its own file: if a link replaces it, the target stays unchanged', async () => {
     const dataDir = temporaryFolder()
     ;(await take(dataDir, 'run')).release()
     const theirs = join(dataDir, 'theirs')
@@ -123,7 +123,7 @@ describe('the lock of a data directory', () => {
     lock.release()
   })
 
-  it('is awaited no longer than max_wait, and not at all by a stopped command', async () => {
+  it('is awaited for at most max_wait, and never by a stopped command', async () => {
     const dataDir = temporaryFolder()
     const other = await take(dataDir, 'load')
     await expect(take(dataDir, 'run', { maxWaitMs: 300 })).rejects.toMatchObject({
@@ -145,7 +145,7 @@ describe('the lock of a data directory', () => {
     })
   })
 
-  it.each(['damaged', ''])('makes its file again where work.duckdb is %j', async (damage) => {
+  it.each(['damaged', ''])('recreates its file if work.duckdb is %j', async (damage) => {
     const dataDir = temporaryFolder()
     ;(await take(dataDir, 'run')).release()
     writeFileSync(join(dataDir, 'locks', 'work.duckdb'), damage)
@@ -155,7 +155,7 @@ describe('the lock of a data directory', () => {
     held.release()
   })
 
-  it('names what is in its place if it cannot be recreated', async () => {
+  it('says what is in its place if it cannot be recreated', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'locks', 'work.duckdb')
     mkdirSync(file, { recursive: true })

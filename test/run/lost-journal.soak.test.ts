@@ -1,11 +1,14 @@
-/** A data directory whose journal is gone, or is an older copy, with the list of its segments; its warehouse is there. */
+/**
+ * A data directory whose journal is missing, or is an older copy together with its list of segments; the warehouse
+ * exists.
+ */
 
 import { cpSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { done, openSite, pipelineText } from '../helpers/run-cli.ts'
 
-it('is bought again only with --begin-again, and the month counts what was spent; other commands say what the warehouse holds', async () => {
+it('is bought again only with --begin-again, and the month counts what was spent; other commands still read the warehouse', async () => {
   const site = await openSite()
   for (const command of [['extract', site.pipeline], ['load']]) done(await site.call(command))
   const { credits } = site.simulator.account()
@@ -81,7 +84,7 @@ it('that is older than its warehouse, including its list, is exit 9 before anyth
     expect(exitCode, `${name}: ${stderr}`).toBe(9)
     expect(stderr).toContain('is older than its warehouse: 1 of 2 segments that were loaded')
   }
-  // As in a backup that was taken while the second run bought.
+  // As in a backup taken while the second run bought.
   const newest = readdirSync(path('journal.newer'))
     .filter((name) => name.endsWith('.journal'))
     .toSorted()
@@ -99,7 +102,7 @@ it('that is older than its warehouse, including its list, is exit 9 before anyth
   done(await site.call(['run', site.pipeline, '--no-publish']))
 }, 120_000)
 
-it('that went back with its whole data directory buys nothing if a snapshot knows of more, until --accept-shrink', async () => {
+it('that is older together with its data directory buys nothing if a snapshot knows of more, until --accept-shrink', async () => {
   const site = await openSite()
   const to = join(site.folder, 'lake')
   writeFileSync(site.pipeline, pipelineText(['limits: { credits: 20 }']))

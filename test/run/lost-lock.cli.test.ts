@@ -1,4 +1,4 @@
-/** The lock of a data directory that is removed by hand while a process holds it, and a second process that takes a new one. */
+/** The lock of a data directory is removed by hand while a process holds it, and a second process takes a new one. */
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { done, openSite, type CliResult, type Site } from '../helpers/run-cli.ts
 
 const CONCURRENCY = 2
 
-/** A slow service of 3 batches, so that a run has requests in flight whenever its lock is lost. */
+/** A slow service of 3 batches, so that a run always has requests in flight when its lock is lost. */
 async function beginInSlowSite() {
   const faults = [{ slow: { delay_ms: 120 }, times: 'always' as const }]
   const site = await openSite({ companies: 150, events: 600, faults })
@@ -31,7 +31,7 @@ async function pagesKept(site: Site, ...place: readonly string[]): Promise<numbe
   return row.pages
 }
 
-it(`a run whose locks are removed exits with 8 before another request: a second run buys at most the ${CONCURRENCY} pages in flight again`, async () => {
+it(`a run whose locks are removed exits with 8 before its next request: a second run buys at most the ${CONCURRENCY} pages in flight again`, async () => {
   const { site, first } = await beginInSlowSite()
   rmSync(join(site.dataDir, 'locks'), { recursive: true })
   const second = done(await site.run(['extract', site.pipeline, '--json']))
@@ -49,6 +49,6 @@ it('a run whose data directory is moved exits with 8, leaves nothing in the old 
   expectLockedOut(await first.ended, site.dataDir)
   expect(existsSync(site.dataDir)).toBe(false)
   done(await site.run(['extract', site.pipeline, '--data-dir', moved]))
-  // Answers to requests in flight went into the journal where it is now.
+  // Answers to requests in flight went into the moved journal.
   expect(site.simulator.account().charged_pages).toBe(await pagesKept(site, '--data-dir', moved))
 }, 60_000)

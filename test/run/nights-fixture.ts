@@ -17,7 +17,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { aQuestion } from '../plan/plan-fixture.ts'
 import type { TestSimulator } from '../simulator/simulator-fixture.ts'
 
-/** What a night may do differently. */
+/** The options of a night. */
 interface NightChoices {
   readonly job?: Partial<Job>
   readonly stop?: AbortSignal
@@ -57,7 +57,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
   }
 }
 
-/** A data directory of its own for `job`. */
+/** A separate data directory for `job`. */
 export function nightsOf(simulator: Pick<TestSimulator, 'url' | 'clock'>, job: Job) {
   const { clock } = simulator
   const directory = dataDirectory(join(temporaryFolder(), 'data'))
@@ -78,7 +78,7 @@ export function nightsOf(simulator: Pick<TestSimulator, 'url' | 'clock'>, job: J
       clock.nowMs = nowMs
       const world: RunWorld = {
         directory,
-        // Lets other work go on, as no promise that is kept already does: waiting for a lock is a loop.
+        // Lets other work proceed, which an already resolved promise would not: waiting for a lock is a loop.
         clock: { ...clock, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
         random: () => 0.5,
         logger: silentLogger,

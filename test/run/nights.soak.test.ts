@@ -1,6 +1,6 @@
 /**
- * 60 nights of the real command line, each a day later by its own clock and the service's: every fifth with faults on the wire and
- * a SIGKILL. What a process takes and what it leaves behind must not grow with the number of nights.
+ * 60 nights of the real command line, each a day later by its own clock and the service's: every fifth with faults on
+ * the wire and a SIGKILL. What a process uses and leaves behind must not grow with the number of nights.
  */
 
 import { readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { done, openSite, worldOf, type RunningCli } from '../helpers/run-cli.ts'
 
 const NIGHTS = Number(process.env['JOBTIDE_SOAK_NIGHTS'] ?? 60)
 const EVERY_FIFTH = 5
-/** Nights of one row of the table. */
+/** The nights in one row of the table. */
 const TEN = 10
 const LOOK_MS = 50
 const FAULTS: readonly Fault[] = [
@@ -33,13 +33,13 @@ initial_window: ${FIRST_WINDOW_DAYS}
 snapshot: { to: snapshots, keep: 5 }
 `
 
-/** What a process took at most, by looking at it again and again. */
+/** The peak usage of a process, by sampling. */
 interface Taken {
   rss: number
   handles: number
 }
 
-/** Bytes of memory that a process ever had, and its open handles now; nothing of one that has ended. */
+/** The peak memory of a process in bytes, and its open handles now; undefined once it has ended. */
 function look({ process: child }: RunningCli, taken: Taken): void {
   try {
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
@@ -51,7 +51,7 @@ function look({ process: child }: RunningCli, taken: Taken): void {
   }
 }
 
-/** Runs to its end, or is killed after so many milliseconds. */
+/** Runs to its end, or is killed after this many milliseconds. */
 async function watched(running: RunningCli, taken: Taken, killAfterMs = Infinity) {
   const startedAt = performance.now()
   let isOver = false
@@ -73,7 +73,7 @@ function contentOf(folder: string) {
   return { paths, files: paths.length, bytes }
 }
 
-/** A process whose clock is so far ahead of this machine's. */
+/** A process whose clock is this far ahead of this machine's. */
 const clockAhead = (ms: number) =>
   `--import=data:text/javascript,const{now}=Date;Date.now=()=>now.call(Date)%2B(${ms})`
 
@@ -104,7 +104,7 @@ it(`${NIGHTS} nights, every fifth with faults and a kill: memory, handles, files
     to = Date.now() + aheadMs
     const { tookMs } = done(await watched(start(), tens))
     if (!isBad) usualMs = tookMs
-    // The store's clock is this machine's, on which no day passes: its objects grow a day older instead.
+    // The store uses this machine's clock, on which no day passes, so its objects are made a day older.
     for (const path of contentOf(snapshots).paths) {
       const { atimeMs, mtimeMs } = statSync(path)
       utimesSync(path, atimeMs / SECOND, (mtimeMs - DAY) / SECOND)
@@ -157,8 +157,8 @@ it('an extract of 2 years and 300,000 events takes under 300 MB', async () => {
 }, 1_200_000)
 
 /**
- * The last ten nights against ten earlier ones: at most so many times as much, and so much more. Delta logs are kept for 30
- * days, so what is published is compared with a night after these.
+ * Compares the last ten nights with ten earlier ones: limits for the ratio and the difference. Delta logs are kept for
+ * 30 days, so published files are compared with a night after these.
  */
 const BOUNDS = [
   ['peak RSS, MiB', 20, 1.15, 32],
@@ -169,7 +169,7 @@ const BOUNDS = [
   ['MiB published', 40, 1.3, 4],
 ] as const
 
-/** Events whose newest sighting by then the service detected in this time, counted from the world itself. */
+/** Events whose newest version by then was detected in this time, counted from the world. */
 function eventsBetween(from: number, to: number): number {
   const newest = new Map<string, number>()
   for (const { event } of worldSightings(worldOf(WORLD))) {

@@ -1,4 +1,4 @@
-/** A service that pages without end, asked by a whole run over HTTP: what the run ends with, and what it costs. */
+/** A service with endless pages, in a complete run over HTTP: the exit code and the cost of the run. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,14 +9,14 @@ import type { JobtideError } from '../../src/support/errors.ts'
 import { anEvent, standingClock } from '../simulator/simulator-fixture.ts'
 import { jobOver, nightsOf } from './nights-fixture.ts'
 
-/** What is asked, as far as an answer depends on it. */
+/** The part of a request on which its answer depends. */
 interface Asked {
   readonly page: number
   readonly days_ago?: number
   readonly organization_ids?: readonly string[]
 }
 
-/** A server whose every page is full and promises more, the same for the same page; where `isEmpty`, there is none. */
+/** A server whose pages are all full and promise more, and stay the same; with `isEmpty` all pages are empty. */
 async function endless(isEmpty: (asked: Asked) => boolean, pagePrice = 10) {
   let credits = 0
   const server = createServer((request, response) => {
@@ -77,7 +77,7 @@ describe('a run that covered nothing', () => {
     },
   ]
   it.each(cases)(
-    'is not a success if $what: $of organisations are exit 5 for at most $credits credits',
+    'does not succeed if $what: $of organisations give exit 5 for at most $credits credits',
     async ({ of, isEmpty, credits, cause }) => {
       const service = await endless(isEmpty)
       const names = Array.from({ length: of }, (_, i) => `org_${i}`)
@@ -90,7 +90,7 @@ describe('a run that covered nothing', () => {
       })
       expect(report.endedEarly?.message).toMatch(cause)
       expect(service.credits()).toBeLessThanOrEqual(credits)
-      // Once more: what is not coverable is left out, and nothing is left to ask.
+      // The second time, uncoverable organisations are left out, so nothing is left to ask.
       const again = await nights.night(service.clock.nowMs).then(
         ({ endedEarly }) => endedEarly,
         (error: JobtideError) => error,

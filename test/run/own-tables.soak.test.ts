@@ -1,4 +1,4 @@
-/** What a user made in the warehouse is not lost by a replay: it refuses, and names it. */
+/** A replay does not lose what a user created in the warehouse: it refuses, and names it. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ async function runIn(site: Site, statements: readonly string[]): Promise<void> {
   }
 }
 
-it('a replay refuses with 2 where there are a table, a view, a macro, a sequence and a type, and changes nothing; --drop-own drops them', async () => {
+it('a replay exits with 2 if there are a table, a view, a macro, a sequence and a type of the user, and changes nothing; --drop-own drops them', async () => {
   const site = await siteWith(
     'create schema "of mine"',
     'create table "of mine"."a table" as select 42 as answer',
@@ -46,7 +46,7 @@ it('a replay refuses with 2 where there are a table, a view, a macro, a sequence
   )
   expect(stderr).toContain('jobtide replay --drop-own')
   expect(sha256Hex(readFileSync(warehouseOf(site)))).toBe(before)
-  // A build does not mind them.
+  // A build ignores them.
   done(await site.call(['build']))
   done(await site.call(['replay', '--drop-own']))
   const left = `select count(*)::int as n from duckdb_tables() where table_name = 'a table'`

@@ -1,4 +1,4 @@
-/** Signals from their creation to the tables: what is watched, delivered, loaded, and taken out again. */
+/** Signals from their creation to the tables: what is watched, delivered, loaded, and erased again. */
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { DAY } from '../../src/support/units.ts'
 import { done, openSite } from '../helpers/run-cli.ts'
 import { ledger } from './collect-fixture.ts'
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 const SECRET = { JOBTIDE_WEBHOOK_SECRET: 'a-webhook-secret-for-tests' }
@@ -54,7 +54,7 @@ describe('signals', () => {
 
     await site.simulator.runSignals()
     site.advance(200 * DAY)
-    // Some come twice, some late: with those of the next runs.
+    // Some come twice, and some late, with those of the next runs.
     for (let run = 0; run < 4; run += 1) await site.simulator.runSignals()
     expect((await fetch(site.url, { method: 'POST', body: '{}' })).status).toBe(401)
     done(await site.call(['load']))
@@ -77,7 +77,7 @@ describe('signals', () => {
       organizations: activities,
       dated: activities,
     })
-    // It was sent, and stands in no file.
+    // The secret was sent, but is in no file.
     const places = readdirSync(site.folder, { recursive: true, withFileTypes: true })
     for (const place of places.filter((one) => one.isFile() && !one.name.includes('duckdb'))) {
       const text = readFileSync(join(place.parentPath, place.name), 'latin1')
@@ -96,7 +96,7 @@ describe('signals', () => {
     )
     const sent = exported.answers_as_sent.map(({ endpoint }) => endpoint)
     expect(new Set(sent)).toEqual(new Set(['signal-create', 'signal-delivery']))
-    // What is in the inbox by then is reached, too.
+    // Deliveries in the inbox at that time are erased as well.
     site.advance(50 * DAY)
     await site.simulator.runSignals()
     const erased = await site.json('forget', '--yes', person?.id ?? '')
@@ -106,7 +106,7 @@ describe('signals', () => {
         `select count(*) as n from person_activities where profile_url = '${person?.url}'`,
       ),
     ).toEqual([{ n: 0 }])
-    // What still comes of them is left out.
+    // Later deliveries about the person are left out.
     site.advance(100 * DAY)
     await site.simulator.runSignals()
     done(await site.call(['load']))
@@ -116,7 +116,7 @@ describe('signals', () => {
         `select count(*) as n from person_activities where profile_url = '${person?.url}'`,
       ),
     ).toEqual([{ n: 0 }])
-    // More than it was told to take.
+    // More than its limit.
     const body = JSON.stringify({ text: 'x'.repeat(1_100_000) })
     expect((await fetch(site.url, { method: 'POST', body })).status).toBe(413)
     site.receiver.process.kill('SIGTERM')
@@ -128,7 +128,7 @@ describe('signals', () => {
     expect(await site.json('status')).toMatchObject({ deliveries_refused: 2 })
   })
 
-  it('are refused if anyone could deliver: an address for others needs a secret', async () => {
+  it('are refused if anyone could deliver: a public address needs a secret', async () => {
     const site = await openSite({ companies: 1 })
     for (const [args, message] of [
       [['--host', '0.0.0.0'], 'anyone could deliver there'],

@@ -1,6 +1,6 @@
 /**
  * The main job on real job changes: 131,811 events of 39,163 organisations, from the simulator's first page to the
- * published snapshot, through the real command line. What the file says is counted here a second time, without SQL.
+ * published snapshot, through the real command line. This test counts the file again without SQL.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -36,7 +36,7 @@ async function serveFile(folder: string) {
   }
 }
 
-/** The end of a command, and the most memory it ever held, in bytes; null where the system does not say. */
+/** The result of a command, and its peak memory in bytes; null if the system does not report it. */
 async function withPeak(running: RunningCli): Promise<CliResult & { peakBytes: number | null }> {
   let peakBytes: number | null = null
   const look = () => {
@@ -64,7 +64,7 @@ function parquetFiles(folder: string): string[] {
 }
 
 describe.skipIf(!isHere)('131,811 real events', () => {
-  it('become 131,807 rows for exactly what the service charged, in the 800 MB that it may take; a second run changes 0 rows and 0 files', async () => {
+  it('become 131,807 rows for exactly what the service charged, within 800 MB; a second run changes 0 rows and 0 files', async () => {
     const folder = temporaryFolder()
     const { env, list, account } = await serveFile(folder)
     const query = async <Row>(sql: string): Promise<Row[]> =>
@@ -119,7 +119,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
   }, 240_000)
 })
 
-/** docs/analysts.md prints a query over these events and its answer, which has to be the answer. */
+/** docs/analysts.md prints a query over these events with its result, which must be right. */
 async function expectReadmeShows(env: Record<string, string>): Promise<void> {
   const text = readOr(README)
   const [, answer] = /```text example=talent_flows\n([^]*?)```/.exec(text) ?? []

@@ -28,7 +28,7 @@ interface RunChoices {
   readonly at?: number
   readonly outcome?: RunOutcome | null
   readonly batches?: readonly BatchRecord[]
-  /** Batches with their first page read, when the run began. */
+  /** Batches whose first page was read when the run began. */
   readonly begun?: readonly string[]
   readonly read?: readonly string[]
 }
@@ -148,7 +148,7 @@ describe('on another day, or for another list', () => {
     expect(kindOf(historyOf(run), fewer)).toBe('new')
   })
 
-  it('leaves a year that another question began if a night needs 2 days of it', () => {
+  it('does not continue a year that another question began if a night needs only 2 days of it', () => {
     const night = [{ eventTypes: TYPES, from: null, to: TODAY - 30 * HOUR }]
     const choices = { begun: ['s1'], batches: [aBatch('s1', ['org_a'], null)] }
     for (const outcome of ['sampled', 'interrupted', null] as const) {
@@ -158,7 +158,7 @@ describe('on another day, or for another list', () => {
     }
   })
 
-  it('plans a batch dropped for a part of the list again when the whole list is read on the same day', async () => {
+  it('plans a batch again that was dropped for part of the list, if the whole list is read on the same day', async () => {
     const clock = virtualClock(TODAY)
     const journal = aJournal(undefined, clock)
     const writer = journal.writer()
@@ -191,7 +191,7 @@ describe('on another day, or for another list', () => {
     await writer.close()
   })
 
-  it('finds the companies of a batch by the ids that were learnt since', () => {
+  it('finds the companies of a batch by ids learnt since', () => {
     const byUrl: BatchRecord = {
       ...aBatch('s1', [], 365),
       organizations: [{ by: 'url', value: 'acme' }],
@@ -205,10 +205,10 @@ describe('on another day, or for another list', () => {
     expect(rest.organizations.map(({ value }) => value)).toEqual(['org_a', 'org_c'])
   })
 
-  it('plans a batch again that began so long ago that events may have left its window unseen', () => {
+  it('plans a batch again that began too long ago, because events may have left its window unseen', () => {
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 2 * DAY })))).toBe('carried-on')
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 31 * DAY })))).toBe('new')
-    // What has no window is good at any age.
+    // A batch without a window stays valid at any age.
     const all = { batches: [aBatch('s1', ['org_a'], null)], begun: ['s1'] }
     expect(kindOf(historyOf(yesterday({ ...all, at: TODAY - 90 * DAY })))).toBe('carried-on')
   })

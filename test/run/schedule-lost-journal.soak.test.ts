@@ -1,4 +1,4 @@
-/** `schedule` whose journal loses a segment while it is up: nothing can be looked at, and that is told. */
+/** The journal loses a segment while `schedule` is up: it can judge nothing, and reports that. */
 
 import { readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Nights under `schedule`, with what happens to a machine that nobody watches. What goes wrong is told once, the figures are
- * those of the service's bill, and in the end every event is there.
+ * Nights under `schedule` with the incidents of an unattended machine. Each incident is reported once, the figures
+ * equal the service's bill, and no event is missing at the end.
  */
 
 import { expect, it } from 'vitest'
@@ -24,7 +24,7 @@ snapshot: { to: snapshots, keep: 5 }
 schedule: "15 2 * * *"
 notify: { webhook: { url: "\${HOOK_URL}" } }
 `
-/** Once by the run, and once more by `schedule`, where a full disk did not let the run note that it had told. */
+/** Once by the run, and again by `schedule` if a full disk kept the run from recording its message. */
 const MOST_POSTS = 2
 
 const SOON = { 'Retry-After': 1 }
@@ -37,7 +37,7 @@ const STORM: readonly Fault[] = [
 ]
 const SLOWLY: Fault = { slow: { delay_ms: 200 }, times: 'always' }
 
-/** Something that goes wrong in a night. */
+/** An incident of a night. */
 interface Incident {
   readonly name: string
   /** Its message. */
@@ -49,7 +49,7 @@ interface Incident {
 }
 type Change = (site: ScheduleSite) => void
 
-/** Something from shortly before a run until it is fixed in the morning. */
+/** An incident from shortly before a run until it is fixed in the morning. */
 function untilMorning(begin: Change, end: Change): Incident['arrange'] {
   return (site, due) => {
     site.machine.at(due - 5 * MINUTE, () => begin(site))
@@ -133,7 +133,7 @@ it(`${NIGHTS} nights under schedule with ${INCIDENTS.length} incidents: each is 
     incident?.arrange(site, due(night))
     site.machine.at(due(night) + (incident === undefined ? HOUR : 8 * HOUR), async () => {
       await expectFigures(site)
-      // Nothing happens in the rest of the day, and each look takes a while.
+      // Nothing happens in the rest of the day, and each check takes a while.
       site.machine.suspend(due(night) + 22.5 * HOUR)
     })
   }
@@ -150,7 +150,7 @@ it(`${NIGHTS} nights under schedule with ${INCIDENTS.length} incidents: each is 
   )
 }, 1_800_000)
 
-/** The figures of `/metrics` are those of the journal's ledger, and this agrees with the service's bill. */
+/** The figures of `/metrics` equal the journal's ledger, and the ledger agrees with the service's bill. */
 async function expectFigures(site: ScheduleSite): Promise<void> {
   const metrics = await site.metrics()
   const [charged, inDoubt] = [metrics('credits_total'), metrics('credits_in_doubt')]
@@ -159,13 +159,13 @@ async function expectFigures(site: ScheduleSite): Promise<void> {
   const { credits: bill, log } = site.simulator.account()
   const broken = log.filter(({ fault }) => fault === 'cut' || fault === 'reset')
   const cut = broken.reduce((sum, entry) => sum + entry.credits_used, 0)
-  // Of a page that was on its way to a process that was killed, or that the disk refused, nothing is known.
+  // Nothing is known of a page in flight to a killed process, or refused by the disk.
   expect(charged + cut).toBeLessThanOrEqual(bill)
   expect(charged + inDoubt).toBeGreaterThanOrEqual(bill)
   expect(inDoubt).toBeLessThanOrEqual(10 * (broken.length + 3 * WORKERS))
 }
 
-/** One message for each incident, and one where it is over; nothing else. */
+/** One message for each incident, one when it is over, and no other. */
 function expectTold({ hook }: ScheduleSite, incidents: readonly Incident[], every: number): void {
   const posts = new Map<string | undefined, string[]>()
   for (const { key, body } of hook.got) {
@@ -181,7 +181,7 @@ function expectTold({ hook }: ScheduleSite, incidents: readonly Incident[], ever
   expect(most, JSON.stringify([...posts], null, 1)).toBeLessThanOrEqual(MOST_POSTS)
 }
 
-/** After each time that was due a run ended well, at the latest that of a later night that was whole, and nothing is unread. */
+/** After each due time a run succeeded, at the latest in the next undisturbed night, and nothing is unread. */
 async function expectNights(
   site: ScheduleSite,
   dues: readonly number[],
@@ -199,7 +199,7 @@ async function expectNights(
   )
 }
 
-/** The warehouse holds every event that the service detected in this time, once, and none that it does not know. */
+/** The warehouse holds every event that the service detected in this time once, and no other. */
 async function expectEvents(site: ScheduleSite, from: number, to: number): Promise<number> {
   const rows = await site.query<{ name: string; at: number }>(
     `select concat_ws(' ', profile_id, organization_id, event_type, epoch_ms(changed_at),
@@ -216,7 +216,7 @@ async function expectEvents(site: ScheduleSite, from: number, to: number): Promi
   return rows.length
 }
 
-/** The world's own account: each event that was detected by then, and when last. */
+/** From the world: each event detected by then, and its last detection. */
 function newestSightings(by: number): Map<string, number> {
   const newest = new Map<string, number>()
   for (const { event } of worldSightings(worldOf(WORLD))) {

@@ -1,6 +1,6 @@
 /**
- * A pipeline under `schedule` on a machine whose days pass at once: every run is a process of its own, the service, the webhook
- * and the disk are real.
+ * A pipeline under `schedule` on a machine whose days pass instantly: every run is a separate process; the service, the
+ * webhook and the disk are real.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,10 @@ const LOOK_MS = 10
 /** A pipeline under `schedule`. */
 export type ScheduleSite = Awaited<ReturnType<typeof openScheduleSite>>
 
-/** Opens a site; `schedule` does not run there yet. @param nowMs what time it is, milliseconds since 1970 UTC */
+/**
+ * Opens a site where `schedule` does not run yet.
+ * @param nowMs its time, milliseconds since 1970 UTC
+ */
 export async function openScheduleSite(
   nowMs: number,
   { pipeline, ...world }: { companies: number; events: number; pipeline: string },
@@ -56,7 +59,7 @@ export async function openScheduleSite(
     const context = createContext(
       { dataDir: site.dataDir },
       {
-        // What `.env` said when the schedule began: the runs read it again.
+        // The settings of `.env` at the start of the schedule; each run reads it again.
         environment: { ...environment, JOBTIDE_API_KEY: 'rotated' },
         startedWith: environment,
         clock,
@@ -76,11 +79,11 @@ export async function openScheduleSite(
     ...site,
     machine,
     hook,
-    /** Null where this machine lets us mount none. */
+    /** Null if this machine does not let us mount one. */
     disk,
-    /** What `schedule` and its runs wrote. */
+    /** The output of `schedule` and its runs. */
     said: () => said,
-    /** Lets time pass; `schedule` is up but for when it was put down. */
+    /** Lets time pass; `schedule` is up except while it was taken down. */
     async live(until: number): Promise<void> {
       let isOver = false
       machine.at(until, () => {
@@ -93,12 +96,12 @@ export async function openScheduleSite(
         if (!isOver) await machine.passUntil(upAt)
       }
     },
-    /** Takes `schedule` down: it looks at nothing any more until then. */
+    /** Takes `schedule` down until then. */
     down(until: number): void {
       upAt = until
       stop.abort(new Error('down'))
     },
-    /** Kills the run in flight once the service was asked so often again, and calls `then`. */
+    /** Kills the current run after this many more requests, and calls `then`. */
     killAfter(requests: number, then: () => void = () => undefined): void {
       const asked = () => site.simulator.account().requests
       const enough = asked() + requests
@@ -110,12 +113,12 @@ export async function openScheduleSite(
         then()
       }, LOOK_MS)
     },
-    /** What `GET /metrics` says of the pipeline now. */
+    /** The pipeline's current figures in `GET /metrics`. */
     async metrics() {
       const url = [...said.matchAll(/http:\/\/127\.0\.0\.1:\d+\//g)].at(-1)?.[0]
       return figuresOf(await (await fetch(`${url}metrics`)).text())
     },
-    /** What metrics.prom says of it. */
+    /** Its figures in metrics.prom. */
     metricsFile: () => figuresOf(readFileSync(join(site.dataDir, 'metrics.prom'), 'utf8')),
   }
 }

@@ -6,7 +6,7 @@ import type { KnownPipeline } from '../../src/run/pipelines.ts'
 import { keepSchedule } from '../../src/run/schedule.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { silentLogger } from '../../src/support/logger.ts'
-import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { addRun } from '../helpers/recorded-run.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 
@@ -40,21 +40,23 @@ function scheduleAt(startMs: number) {
   const site = {
     clock,
     began: [] as string[],
+    /** Milliseconds from the full minute to the beginning of each run. */
+    late: [] as number[],
     /** How a run ends; null for one that is killed. */
     outcome: 'done' as RunOutcome | null,
     looks: 0,
     fails: false,
     /** Until then its file cannot be read. */
     brokenUntil: 0,
-    /** Between these its file is away. */
+    /** Between these its file is missing. */
     away: [0, 0] as readonly [number, number],
     working: null as { pipeline: string | null } | null,
-    /** Notes a run; null for one that did not end. */
+    /** Records a run; null for one that did not end. */
     note(at: number, outcome: RunOutcome | null) {
       const exit_code = outcome === 'done' ? EXIT.done : EXIT.unavailable
       addRun(history, at, outcome && { at: at + 10 * MINUTE, outcome, exit_code, message: null })
     },
-    /** Keeps the schedule for so long. */
+    /** Runs the schedule for this long. */
     async keep(ms: number) {
       const stop = new AbortController()
       const kept = keepSchedule({
@@ -77,6 +79,7 @@ function scheduleAt(startMs: number) {
         },
         run: async () => {
           const at = clock.now()
+          site.late.push(at % MINUTE)
           site.began.push(new Date(at).toISOString().slice(5, 16))
           await clock.sleep(10 * MINUTE)
           site.note(at, site.outcome)
@@ -92,13 +95,14 @@ function scheduleAt(startMs: number) {
 }
 
 describe('a schedule', () => {
-  it('runs once a night for 10 nights, within a minute of its time, and waits with the first run', async () => {
+  it('runs once a night for 10 nights, at the second of its time, and waits with the first run', async () => {
     const site = scheduleAt(NOON)
     await site.keep(10 * DAY)
     expect(site.began).toHaveLength(10)
     expect(site.began[0]).toBe('11-21T02:15')
-    expect(site.began.every((at) => /T02:1[56]$/.test(at))).toBe(true)
-    // It looks every ten minutes, and not at every tick.
+    expect(site.began.every((at) => at.endsWith('T02:15'))).toBe(true)
+    expect(Math.max(...site.late)).toBeLessThan(SECOND)
+    // It checks every ten minutes, not at every tick.
     expect(site.looks).toBeLessThan(10 * 24 * 7)
   })
 
@@ -135,7 +139,7 @@ describe('a schedule', () => {
     expect(other.began).toEqual([])
   })
 
-  it('resumes a run killed meanwhile once, 10 minutes after it ended, and then waits for its next time', async () => {
+  it('resumes a killed run once, 10 minutes after it ended, and then waits for its next time', async () => {
     const site = scheduleAt(NOON)
     site.outcome = null
     await site.keep(2 * DAY)
@@ -161,7 +165,7 @@ describe('a schedule', () => {
     expect(site.began).toHaveLength(1)
   })
 
-  it('runs within ten minutes what was due while its file could not be read', async () => {
+  it('runs a pipeline within ten minutes that was due while its file could not be read', async () => {
     const site = scheduleAt(NOON)
     site.note(NOON - 9 * HOUR, 'done')
     site.brokenUntil = NOON + 14 * HOUR + 17 * MINUTE
@@ -169,7 +173,7 @@ describe('a schedule', () => {
     expect(site.began).toEqual(['11-21T02:20'])
   })
 
-  it('runs within ten minutes what was due while its file was missing, for 5 minutes or for 3 hours', async () => {
+  it('runs a pipeline within ten minutes that was due while its file was missing, for 5 minutes or for 3 hours', async () => {
     for (const minutes of [5, 180]) {
       const site = scheduleAt(NOON)
       site.note(NOON - 9 * HOUR, 'done')
@@ -180,7 +184,7 @@ describe('a schedule', () => {
     }
   })
 
-  it('runs at its next times after a run by a clock that was 10 days ahead', async () => {
+  it('runs at its next times after a run whose clock was 10 days ahead', async () => {
     const site = scheduleAt(NOON)
     site.note(NOON + 10 * DAY, 'done')
     await site.keep(3 * DAY)
@@ -198,7 +202,7 @@ describe('a schedule', () => {
 })
 
 describe('the health endpoint', () => {
-  it('answers 404 where there is no page; a port that is taken is refused, and says which', async () => {
+  it('answers 404 on unknown paths, and refuses a port that is in use by its number', async () => {
     const first = await serveHealth(0, { '/live': () => Promise.resolve(toldAsJson(200, {})) })
     onTestFinished(() => first.close())
     const answer = await fetch(first.url)

@@ -1,4 +1,4 @@
-/** Why a search by hand was not answered, as the journal tells it: also a run that was killed before it could say so. */
+/** Why a search by hand was not answered, from the journal, even if the run was killed before it could report it. */
 
 import { expect, it } from 'vitest'
 import type { AnswerReceived, RequestFailed } from '../../src/journal/records.ts'

@@ -1,4 +1,4 @@
-/** How the job of a Spark build is started, and what its end means. */
+/** How the job of a Spark build is started, and the meaning of its exit code. */
 
 import { describe, expect, it } from 'vitest'
 import { sparkBuildOf, submitJob } from '../../src/run/spark-submit.ts'
@@ -17,7 +17,7 @@ const submitted = (script: string) =>
   )
 
 describe('the command', () => {
-  it('gets the address of the job in place of {job}, else at its end', async () => {
+  it('gets the address of the job in place of {job}, or at its end', async () => {
     const says = (arguments_: readonly string[]) =>
       submitJob(
         {
@@ -31,7 +31,7 @@ describe('the command', () => {
     await expect(says(['job.py'])).rejects.toThrow('job.py,s3a://b/job.json')
   })
 
-  it('is that of the pipeline unless the command line names DuckDB', () => {
+  it('comes from the pipeline unless the command line names DuckDB', () => {
     const build = { engine: 'spark' as const, submit: ['spark-submit'] }
     expect(sparkBuildOf(build, undefined)).toEqual({ submit: ['spark-submit'], address: null })
     expect(sparkBuildOf(build, 'duckdb')).toBeUndefined()
@@ -41,7 +41,7 @@ describe('the command', () => {
     )
   })
 
-  it('succeeds with exit 0, and gets none of our keys', async () => {
+  it('succeeds with exit 0, and gets no key of ours', async () => {
     const keys =
       "process.exit('JOBTIDE_API_KEY' in process.env || process.env.SHOWN !== 'shown' ? 1 : 0)"
     await expect(submitted(keys)).resolves.toBeUndefined()
@@ -52,7 +52,7 @@ describe('the command', () => {
     await expect(failed).rejects.toThrow('the Spark job ended with 3: out of memory')
   })
 
-  it('that is missing is named', async () => {
+  it('that is missing is reported by name', async () => {
     const started = submitJob({ submit: ['no-such-program'], address: null }, 'file:///x', world)
     await expect(started).rejects.toThrow(/no-such-program cannot be started/)
   })

@@ -45,8 +45,8 @@ describe('build', () => {
   })
 })
 
-describe('a stage that is told to stop', () => {
-  it('build stops within one step of 3, and readers keep the tables of the last build', async () => {
+describe('a stage that is asked to stop', () => {
+  it('build stops within 1 step of 3, and readers keep the tables of the last build', async () => {
     const warehouse = await memoryWarehouse()
     await insertEvents(warehouse, [{ profile_id: 'person_1' }])
     await buildStage(warehouse, stopAfter(Number.POSITIVE_INFINITY))

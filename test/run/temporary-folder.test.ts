@@ -36,7 +36,7 @@ describe('temporary folders', () => {
     ['a pipe that nobody writes', (lock) => execFileSync('mkfifo', [lock])],
     ['a link', (lock) => symlinkSync('/nowhere/lock', lock)],
     ['a file of another account', (lock) => writeFileSync(lock, '', { mode: 0o600 })],
-  ])('beside which %s is in the place of the lock are left alone', async (what, put) => {
+  ])('with %s in place of the lock are left alone', async (what, put) => {
     const place = temporaryFolder()
     const left = join(place, `jobtide-verify-${randomUUID()}`)
     mkdirSync(left)
@@ -52,7 +52,7 @@ describe('temporary folders', () => {
     expect(readdirSync(place)).toEqual([basename(left), `${basename(left)}.lock`])
   })
 
-  it('are not searched for without a place for them', async () => {
+  it('are not searched for if there is no place for them', async () => {
     vi.stubEnv('TMPDIR', '/nowhere')
     onTestFinished(() => void vi.unstubAllEnvs())
     await expect(removeLeftFolders()).resolves.toBeUndefined()

@@ -1,4 +1,4 @@
-/** What holds right of the journal: the warehouse is what was bought, and a replay of it, and readers see the warehouse. */
+/** Invariants after the journal: the warehouse equals the bought events and a replay, and readers see the warehouse. */
 
 import { expect } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
@@ -19,7 +19,7 @@ import { isOdd, type Version } from './world.ts'
 
 const storeOf = ({ target, clock }: Simulation) => openFolderStore(target.to, clock)
 
-/** The pointer, where there is one, leads to a manifest whose files are all there. */
+/** The pointer, if it exists, leads to a manifest whose files all exist. */
 export async function expectWholeSnapshot(simulation: Simulation): Promise<void> {
   const store = storeOf(simulation)
   const { manifest } = (await readCurrent(store)) ?? {}
@@ -66,7 +66,7 @@ export async function expectSameEverywhere(
   const scratchFolder = folders.scratch
   expect((await verifySnapshot({ store, snapshotId: null, scratchFolder })).findings).toEqual([])
 
-  // Whatever was killed, and built incrementally.
+  // Holds after kills and incremental builds.
   const world = simulation.world()
   const replayed = await memoryWarehouse()
   await loadStage(replayed, journal, world)

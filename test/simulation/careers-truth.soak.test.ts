@@ -1,4 +1,4 @@
-/** What the tables conclude from made-up careers and deals whose truth is known; the figures are printed. */
+/** The conclusions of the tables from made-up careers and deals with a known truth; prints the figures. */
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => warehouse.close())
 
 it.each([1, 2, 3])(
-  'of 3,000 careers of world %i at least 98 % are right, and headcounts in their range',
+  'of 3,000 careers of world %i at least 98 % are right, and headcounts are within their range',
   async (seed) => {
     const { events, truth, kinds } = careersWorld(seed, 3000)
     await build(events)
@@ -74,7 +74,7 @@ it.each([1, 2, 3])(
 )
 
 it.each([1, 2])(
-  'of 600 groups of ordinary moves of world %i at most 3 are transfers, of 360 deals at least nine in ten',
+  'of 600 groups of ordinary moves of world %i at most 3 are transfers, and of 360 deals at least nine in ten',
   async (seed) => {
     const { events, ordinary, deals } = dealsWorld(seed, 600)
     await build(events)
@@ -119,7 +119,7 @@ function expectRight(what: string, found: readonly string[], truth: readonly str
   expect(right / found.length, JSON.stringify(examples)).toBeGreaterThanOrEqual(0.98)
 }
 
-/** Each as often as it is more often in one than in the other. */
+/** Counts each as often as it is in excess. */
 function without(one: readonly string[], other: readonly string[]): string[] {
   const left = new Map<string, number>()
   for (const line of other) left.set(line, (left.get(line) ?? 0) + 1)

@@ -1,13 +1,13 @@
 /**
- * A made-up world of careers with truth: who worked where from when until when, as what; and the events of it as a service
- * would send them, with what makes real ones hard to read. All of it follows from a seed.
+ * A simulated world of careers with its truth: who worked where, from when until when and as what, and its events as a
+ * service would send them, with the difficulties of real ones. Everything follows from a seed.
  */
 
 import { pick, seededRandom, type Random } from '../../src/simulator/random.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { GivenEvent } from '../helpers/warehouse.ts'
 
-/** What was so: lines of person, organisation and year, and who was where. */
+/** The truth: lines of person, organisation and year, and who was where. */
 export interface Truth {
   readonly joiners: string[]
   readonly leavers: string[]
@@ -32,7 +32,7 @@ const LADDERS = [
   ['Sales Representative', 'Sales Manager', 'Sales Director'],
 ] as const
 
-/** Of 100 people so many have each. Real profiles are about so. */
+/** How many of 100 people have each difficulty, about as in real profiles. */
 const SHARES: Readonly<Record<string, number>> = {
   plain: 64,
   unseenLeaving: 5,
@@ -106,7 +106,7 @@ function live(person: Person, kind: string): void {
   }
 }
 
-/** One job; gives when it ended, null where the career ends with it. */
+/** One job; returns its end, or null if the career ends with it. */
 function job(
   person: Person,
   kind: string,
@@ -177,7 +177,7 @@ function internship(person: Person, organization: string, from: number): void {
   person.truth.spells.push({ person: person.id, organization, from, until })
 }
 
-/** What happens beside the job. */
+/** Events alongside the job. */
 function inside(person: Person, kind: string, organization: string, from: number): void {
   if (kind === 'sideRole') {
     const elsewhere = person.random() < 0.5 ? organization : anOrganization(person.random, null)
@@ -192,7 +192,7 @@ function inside(person: Person, kind: string, organization: string, from: number
   }
 }
 
-/** Three weeks at another firm, and back; gives when. */
+/** Three weeks at another firm, and back; returns the time. */
 function briefElsewhere(person: Person, from: string, begin: number, title: string): number {
   const to = anOrganization(person.random, from)
   const [left, joined, leftAgain, back] = [440, 442, 461, 463].map((days) => begin + days * DAY)
@@ -212,7 +212,7 @@ function briefElsewhere(person: Person, from: string, begin: number, title: stri
   return back
 }
 
-/** How a job ends. */
+/** The end of a job. */
 function leave(
   person: Person,
   kind: string,
@@ -221,7 +221,7 @@ function leave(
   title: string,
 ): void {
   if (kind === 'unseenLeaving') {
-    // What was not sent cannot be a leaver, nor a move.
+    // An event that was not sent can be neither a leaver nor a move.
     person.truth.leavers.pop()
     return
   }

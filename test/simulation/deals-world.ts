@@ -1,4 +1,7 @@
-/** A made-up world of organisations: ordinary moves that only look like deals, and deals; all of it follows from a seed. */
+/**
+ * A simulated world of organisations with deals, and with ordinary moves that only look like deals. Everything follows
+ * from a seed.
+ */
 
 import { pick, seededRandom, type Random } from '../../src/simulator/random.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -34,7 +37,7 @@ export function dealsWorld(seed: number, groups: number): DealsWorld {
     staff(events, random, from, size - movers)
     const begin = aDay(random)
     const length = between(random, 30, 140)
-    // Most join on a day of their own; many begin on the first of a month, and are known to the month.
+    // Most join on their own day; many begin on the first of a month, and are known to the month.
     const days = Array.from({ length: movers }, () => begin + between(random, 0, length) * DAY)
     move(events, random, from, to, days)
     world.ordinary.push(`${from} > ${to}`)
@@ -47,7 +50,7 @@ export function dealsWorld(seed: number, groups: number): DealsWorld {
   return world
 }
 
-/** All of a firm but a few join the one that bought it: on one day, or as each writes it. */
+/** All but a few people of a firm join the one that bought it, on one day or as each person dates it. */
 function acquisition(events: GivenEvent[], random: Random, nth: number, to: string): string {
   const from = `Bought ${nth} ${WORDS[nth % WORDS.length]}`
   const size = between(random, 5, 40)
@@ -94,7 +97,7 @@ function spinOff(events: GivenEvent[], random: Random, nth: number): string {
 
 let next = 0
 
-/** People who stay, or leave some time. */
+/** People who stay, or leave at some time. */
 function staff(events: GivenEvent[], random: Random, name: string, size: number): void {
   for (let nth = 0; nth < size; nth += 1) {
     next += 1

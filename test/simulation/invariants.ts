@@ -1,4 +1,4 @@
-/** What holds after every attempt of a simulation, and what more after a quiet one. */
+/** Invariants after every attempt of a simulation, and more after a quiet one. */
 
 import { expect } from 'vitest'
 import { canonicalName, payloadOf } from '../../src/journal/history.ts'
@@ -18,7 +18,7 @@ import { MINUTE, SECOND } from '../../src/support/units.ts'
 import type { Ended, Simulation } from './simulation.ts'
 import { organizationOf, type Attempt, type Version } from './world.ts'
 
-/** What the journal holds. */
+/** The content of the journal. */
 export interface Held {
   readonly pages: readonly { readonly record: PageReceived; readonly nth: number }[]
   readonly finished: readonly { readonly record: BatchFinished; readonly batch: BatchRecord }[]
@@ -55,13 +55,13 @@ export function heldBy({ journal }: Simulation): Held {
   return { pages, finished, bought, odd, sent }
 }
 
-/** What holds after each attempt, and what it takes to know of those before. */
+/** Checks after each attempt, with what it needs to know of earlier ones. */
 export class Invariants {
   readonly #simulation: Simulation
   /** Pages that are certainly on the disk. */
   #durable: ReadonlySet<number> = new Set()
   #isPowerLost = false
-  /** Most requests that can have been under way where a process died. */
+  /** The most requests that can have been in flight when a process died. */
   #underWay = 0
 
   constructor(simulation: Simulation) {
@@ -100,7 +100,7 @@ export class Invariants {
     return held
   }
 
-  // Whatever struck, it is said with its exit code; an outage may come first.
+  // Every fault is reported with its exit code; an outage may come first.
   #expectKnownEnd({ error, struck }: Ended): void {
     if (error === null || struck === 'kill' || struck === 'power') return
     const { exitCode } = error as { exitCode?: number }
@@ -120,7 +120,7 @@ export class Invariants {
     const bill = service.charged()
     const ledger = sum([...history.runs.values()].map(({ creditsCommitted }) => creditsCommitted))
     const charged = sum(pages.map(({ record }) => record.credits_used))
-    // A request that left is on the disk with the next sync: a power cut may take the record of it.
+    // The record of a sent request is durable only with the next sync: a power cut may lose it.
     const lost = account.length - sent
     expect(lost).toBeLessThanOrEqual(this.#isPowerLost ? this.#underWay : 0)
     expect(ledger + 10 * lost, 'ledger below the bill').toBeGreaterThanOrEqual(bill)
@@ -131,7 +131,7 @@ export class Invariants {
     )
     const inDoubt = sum([...history.spending.values()].map((day) => day.inDoubt))
     expect(ledger, 'the bill but for doubts').toBe(charged + inDoubt)
-    // Answers that were paid for and are not in the journal: no more than were under way where a process died.
+    // Paid answers that are not in the journal: at most those in flight when a process died.
     const dropped = account.filter(
       ({ status, charged: credits }, place) =>
         status === 200 && credits > 0 && !known.has(place + 1),
@@ -147,7 +147,7 @@ export class Invariants {
   }
 }
 
-/** Versions that a batch which was read to its end says to cover, that were there all the time, and are in no page. */
+/** Versions that a finished batch claims to cover, that were always in the list, and that are on no page. */
 function missedBy({ plan }: Simulation, { finished, bought }: Held): Version[] {
   return finished.flatMap(({ record, batch }) => {
     const asked = new Set(batch.organizations.map(({ value }) => organizationOf(value)))
@@ -165,7 +165,7 @@ function missedBy({ plan }: Simulation, { finished, bought }: Held): Version[] {
   })
 }
 
-/** After a quiet night: what the service shows, back to where each organisation is covered, and nothing else. */
+/** After a quiet night: exactly what the service shows, back to the start of each organisation's coverage. */
 export function expectTruth(simulation: Simulation, { bought }: Held, beganAt: number): Version[] {
   const { plan, journal } = simulation
   const history = readHistory(journal)

@@ -1,4 +1,7 @@
-/** The service of a simulation: shows the versions of its plan, fails as its seed says, and notes every promise it gave. */
+/**
+ * The service of a simulation: shows the versions of its plan, fails as its seed says, and records every wait that it
+ * asked for.
+ */
 
 import { pick, pickWeighted, type Random } from '../../src/simulator/random.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
@@ -19,16 +22,19 @@ const FAULTS = {
   'last permit': 2,
 }
 
-// Boundaries of pages are read again so often where events leave in the second of the last page.
+// How often boundaries of pages are read again if events leave in the second of the last page.
 const MOST_LEAVING = 2
 
-/** A time before which the service wants no request, and when we were told. Our time. */
+/** A time before which the service wants no request, and when it said so. Our time. */
 export interface Order {
   readonly told: number
   readonly until: number
 }
 
-/** The service of a plan. @param told what it does, and how often */
+/**
+ * The service of a plan.
+ * @param told its actions and their number
+ */
 export function serviceOf(
   plan: Plan,
   clock: VirtualClock,
@@ -36,14 +42,14 @@ export function serviceOf(
   told: { step(what: string): void; count(what: string): void },
 ) {
   const { versions } = plan
-  /** How many events left a list while it was read, by question and day. */
+  /** The number of events that left a list while it was read, by question and day. */
   const left = new Map<string, number>()
   const orders: Order[] = []
   let isQuiet = false
   const latency = () => 1 + Math.floor(random() * plan.latency)
   const now = () => clock.now() + plan.aheadMs
 
-  /** What is shown for a question now. */
+  /** The current list of a question. */
   function shown({ body, daysAgo }: Asked): Version[] {
     const named = [...((body['organization_ids'] ?? []) as string[]), ...urlsOf(body)]
     const asked = new Set(named.map(organizationOf))
@@ -62,7 +68,7 @@ export function serviceOf(
       .toSorted((a, b) => a.lagDays - b.lagDays || a.number - b.number)
   }
 
-  /** Lets something happen to a list above what is still to be read of it, before the next pages are asked for. */
+  /** Changes a list above its unread part, before the next pages are requested. */
   function move(list: readonly Version[], { page, limit, daysAgo, body }: Asked): void {
     if (isQuiet || list.length <= page * limit || random() >= plan.drift) return
     const place = pick(random, list.slice(0, page * limit))
@@ -74,7 +80,7 @@ export function serviceOf(
       const detectedAt = at - Math.floor(random() * HOUR)
       return addVersion(versions, { ...fresh(place), detectedAt, visibleAt: at })
     }
-    // Only a list whose first page is about to be made can have held it all the time.
+    // Only a list whose first page is still to be made can contain it all the time.
     const question = JSON.stringify({ ...body, page: Math.floor(now() / DAY) })
     const before = left.get(question) ?? 0
     if (page > 1 || daysAgo === null || before >= MOST_LEAVING) return
@@ -128,7 +134,7 @@ export function serviceOf(
       headers,
       data: data.map(wireEvent),
       hasMore: list.length > page * limit,
-      // So that a page in the journal can be told from all others.
+      // Makes each page in the journal distinguishable.
       message: String(nth),
     }
     if (fault === 'half a body') return { ...whole, text: '{"success":true,"da', charge }
@@ -147,11 +153,11 @@ export function serviceOf(
     ...service,
     orders,
     now,
-    /** From now on nothing fails. */
+    /** Ends all failures. */
     calm() {
       isQuiet = true
     },
-    /** What happens to a process that dies is not known to the next: what it was told less than `ms` ago. */
+    /** Drops what a killed process learnt less than `ms` ago, which the next process does not know. */
     forgetOrders(ms: number) {
       const kept = orders.filter(({ told }) => told < clock.now() - ms)
       orders.splice(0, orders.length, ...kept)

@@ -1,7 +1,7 @@
 /**
- * Nights that a seed makes up: events come, change and go while pages are read, the service fails, processes are killed, the
- * power goes, the disk is full. After every run the invariants hold, and after a quiet night the truth is there.
- * `JOBTIDE_SEED=n` runs one seed; when it fails, it shows all its steps.
+ * Nights made up from a seed: events come, change and go while pages are read, the service fails, processes are killed,
+ * the power fails, the disk is full. The invariants hold after every run, and the result equals the truth after a quiet
+ * night. `JOBTIDE_SEED=n` runs one seed; when it fails, it shows all its steps.
  */
 
 import { describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ import { quietJob, type Attempt } from './world.ts'
 
 const SEEDS = rounds('JOBTIDE_SEEDS', 16, 2_000)
 const ONLY = process.env['JOBTIDE_SEED']
-// The engine takes a hundred times as long as all else.
+// The engine takes a hundred times as long as the rest.
 const WITH_ENGINE = 25
 const STEPS_SHOWN = 30
 
@@ -57,7 +57,7 @@ async function live(simulation: Simulation): Promise<void> {
     if (failure !== null) throw failure
     return night
   }
-  // The first one reads on what was begun before, and that is covered up to when it was begun.
+  // The first night finishes batches begun before, which are covered only up to their start.
   await clock.advance(DAY)
   await quietNight(false)
   await clock.advance(DAY)
@@ -73,7 +73,7 @@ async function live(simulation: Simulation): Promise<void> {
   count('requests whose note a power cut took', service.account.length - again.held.sent)
 }
 
-describe('nights that a seed makes up', () => {
+describe('nights made up from a seed', () => {
   it('are the same to the last step for the same seed', async () => {
     for (const seed of [1, 2]) {
       const [once, again] = [await simulate(seed), await simulate(seed)]
@@ -82,7 +82,7 @@ describe('nights that a seed makes up', () => {
     }
   })
 
-  it(`lose nothing, buy nothing unseen and claim nothing false, over ${SEEDS} seeds`, async () => {
+  it(`lose nothing, leave no charge unrecorded and claim nothing false, over ${SEEDS} seeds`, async () => {
     const seeds =
       ONLY === undefined ? Array.from({ length: SEEDS }, (_, n) => n + 1) : [Number(ONLY)]
     const totals = new Map<string, number>()

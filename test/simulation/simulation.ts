@@ -1,6 +1,6 @@
 /**
- * A simulation: one data directory, and runs of the whole journey on it, on a virtual clock, with a service and a disk that
- * fail, and processes that die. The same seed makes the same steps.
+ * A simulation: one data directory with complete runs on a virtual clock, a service and a disk that fail, and processes
+ * that die. The same seed gives the same steps.
  */
 
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -24,16 +24,16 @@ import { planOf, type Attempt, type Fate } from './world.ts'
 export interface Ended {
   readonly report: RunReport | null
   readonly error: Error | null
-  /** What struck; null when it ended before its fate came. */
+  /** The fault; null if it ended before the fault came. */
   readonly struck: Fate['kind'] | null
-  /** Pages with events that it said are bought. */
+  /** Pages with events that it reported as bought. */
   readonly pages: number
 }
 
 /** A data directory and its surroundings. */
 export type Simulation = ReturnType<typeof simulationOf>
 
-/** A process that runs. */
+/** A running process. */
 interface Running {
   readonly fate: Fate
   readonly stop: AbortController
@@ -45,7 +45,7 @@ interface Running {
   pages: number
 }
 
-/** How often it happened is counted as. */
+/** The name of its counter. */
 const STRUCK = {
   none: '',
   kill: 'kills',
@@ -55,7 +55,10 @@ const STRUCK = {
   stop: 'stops',
 }
 
-/** The simulation of a seed. @param isDeep some runs go on after the journal: load, build, publish */
+/**
+ * The simulation of a seed.
+ * @param isDeep whether some runs continue with load, build and publish
+ */
 export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) {
   const plan = planOf(seed, isDeep)
   const random = seededRandom(seed + 2 ** 30)
@@ -70,7 +73,7 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
   const service = serviceOf(plan, clock, random, { step, count })
   const base = temporaryFolder()
   const folders = dataDirectory(join(base, 'disk', 'data'))
-  // The engine writes them by itself, and goes on when its process counts as dead.
+  // The engine writes them itself, and continues when its process counts as dead.
   const warehouse = [folders.warehouse, `${folders.warehouse}.wal`]
   const target = {
     to: join(base, 'lake'),
@@ -112,7 +115,7 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
   mkdirSync(join(base, 'disk'))
   disk.begin(join(base, 'disk'))
   disk.onStep = (partly) => {
-    // What the engine and the publisher do takes its own time.
+    // The engine and the publisher take real time.
     if (running?.loads === false) point('disk', partly)
   }
   disk.syncTakes = () => clock.sleep(1 + Math.floor(random() * 20))
@@ -175,7 +178,7 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
       ),
     )
     running = null
-    // What is on its way to the service arrives there.
+    // Requests in flight reach the service.
     await clock.runUntilIdle()
     const isDead = disk.isEnded
     disk.restart()
@@ -215,6 +218,6 @@ function keepWarehouse(files: readonly string[], where: 'aside' | 'back'): void 
   }
 }
 
-// Beside the disk, which has ended with its process.
+// Bypasses the disk, which ended with its process.
 const asideOf = (file: string) =>
   join(file, '..', '..', '..', `${file.endsWith('.wal') ? 'wal' : 'warehouse'}`)

@@ -1,6 +1,6 @@
 /**
- * What a simulation is about: what the service shows and when, and what is done to a data directory night after night. All
- * of it follows from a seed.
+ * The plan of a simulation: what the service shows and when, and what happens to a data directory night after night.
+ * Everything follows from a seed.
  */
 
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
@@ -23,7 +23,7 @@ export interface Version {
   readonly visibleAt: number
   /** When a correction takes its place; Infinity for never. */
   goneAt: number
-  /** What the list is ordered by: fresh events first. */
+  /** The sort key of the list: fresh events first. */
   readonly lagDays: number
 }
 
@@ -34,13 +34,13 @@ export interface Fate {
   readonly at: number
 }
 
-/** A run that is begun, however it ends. */
+/** A run, however it ends. */
 export interface Attempt {
   /** Our time, unless the one before took longer. */
   readonly at: number
   readonly job: Job
   readonly fate: Fate
-  /** Load, build and publish follow. */
+  /** Whether load, build and publish follow. */
   readonly isWhole: boolean
 }
 
@@ -50,16 +50,16 @@ export interface Plan {
   /** How far the service's clock is ahead of ours. */
   readonly aheadMs: number
   readonly organizations: readonly OrganizationRef[]
-  /** The service adds those that come while a list is read. */
+  /** The service adds versions that come while a list is read. */
   readonly versions: Version[]
   readonly attempts: readonly Attempt[]
   /** Share of requests that fail in some way. */
   readonly trouble: number
-  /** Share of pages of a longer list with which it begins to move. */
+  /** The share of pages of a longer list with which the list begins to move. */
   readonly drift: number
-  /** Whether an event is shown beside its correction. */
+  /** Whether an event is shown next to its correction. */
   readonly keepsVersions: boolean
-  /** Most milliseconds that a request takes each way. */
+  /** The longest time of a request in each direction, in milliseconds. */
   readonly latency: number
   readonly creditsPerMonth: number | null
 }
@@ -120,13 +120,16 @@ export function organizationOf(value: string): number {
   return Number(number ?? -1)
 }
 
-/** The job that asks for everything since the last time, without any limit. */
+/** The job that asks for everything since the last run, without a limit. */
 export function quietJob(plan: Pick<Plan, 'organizations'>): Job {
   const { organizations } = plan
   return jobOver([], { organizations, overlapHours: OVERLAP_HOURS, initialWindow: 60 })
 }
 
-/** What follows from a seed. @param isDeep the last attempt goes on after the journal, and meets its fate there */
+/**
+ * The plan of a seed.
+ * @param isDeep whether the last attempt continues after the journal and meets its fate there
+ */
 export function planOf(seed: number, isDeep: boolean): Plan {
   const random = seededRandom(seed)
   const below = (n: number) => Math.floor(random() * n)
@@ -237,7 +240,7 @@ function versionsOf(
       visibleAt,
       lagDays: Math.floor(random() ** 2 * 200),
     })
-  // An incremental build is made where few people changed.
+  // Builds are incremental if few people changed.
   const atFirst = isDeep ? between(120, 200) : between(0, pick(random, [100, 400, 400]))
   for (let i = 0; i < atFirst; i += 1) {
     add(0, between(startAt - 80 * DAY, startAt - OVERLAP_HOURS * HOUR))

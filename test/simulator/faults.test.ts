@@ -14,7 +14,7 @@ interface RawAnswer {
   chunks: number
 }
 
-/** One search over a bare socket: exactly what is on the wire, until the server closes. */
+/** One search over a raw socket: the exact bytes until the server closes. */
 async function raw(simulator: TestSimulator): Promise<RawAnswer> {
   const socket = connect(Number(new URL(simulator.url).port), '127.0.0.1')
   const chunks: Buffer[] = []
@@ -48,11 +48,11 @@ const announced = (answer: RawAnswer) => Number(/content-length: (\d+)/i.exec(an
 const simulateFault = (fault: Fault, events = 50) =>
   simulate(manyEvents(events), { faults: [fault] })
 
-/** What the account charged for the only request. */
+/** The charge for the only request. */
 const charged = (simulator: TestSimulator) => simulator.account().credits
 
 describe('faults on the wire', () => {
-  it('status 503 with Retry-After 60 strikes page 3 once and charges nothing', async () => {
+  it('status 503 with Retry-After 60 hits page 3 once and charges nothing', async () => {
     const simulator = await simulate(manyEvents(6), {
       faults: [{ page: 3, status: 503, headers: { 'Retry-After': 60 }, message: 'come back' }],
     })
@@ -80,7 +80,7 @@ describe('faults on the wire', () => {
     ['50%', '50%', (whole: number) => Math.floor(whole / 2)],
     ['more than all', 10_000_000, (whole: number) => whole - 1],
   ])(
-    'cut after %s announces the whole body, sends that much, and is charged',
+    'cut after %s announces the whole body, sends only that part, and is charged',
     async (_, cut, bytes) => {
       const simulator = await simulateFault({ cut })
       const answer = await raw(simulator)
@@ -120,7 +120,7 @@ describe('faults on the wire', () => {
   })
 })
 
-describe('which requests a fault strikes', () => {
+describe('which requests a fault hits', () => {
   const strikes = async (faults: Fault[], requests = 12) => {
     const simulator = await simulate([anEvent(), anEvent({ organization: 'org_b' })], { faults })
     const struck: number[] = []
@@ -137,11 +137,11 @@ describe('which requests a fault strikes', () => {
     [{ status: 500, nth: 5 }, [5]],
     [{ status: 500, organization_id: 'org_b', nth: 2 }, [4]],
     [{ status: 500, probability: 0, times: 'always' }, []],
-  ])('%j strikes requests %j of 12', async (fault, struck) => {
+  ])('%j hits requests %j of 12', async (fault, struck) => {
     expect(await strikes([fault])).toEqual(struck)
   })
 
-  it('probability 0.3 strikes about 60 of 200 requests, the same ones for the same seed', async () => {
+  it('probability 0.3 hits about 60 of 200 requests, the same ones for the same seed', async () => {
     const struck = (seed: number) =>
       strikes([{ status: 500, probability: 0.3, seed, times: 'always' }], 200)
     const first = await struck(1)
@@ -166,10 +166,10 @@ describe('the page about the simulator', () => {
   })
 })
 
-describe('a fault that makes no sense is refused', () => {
+describe('an impossible fault is refused', () => {
   it.each<[unknown, string]>([
     [[{}], 'fault 1: a fault has exactly one action, not 0'],
-    [[{ status: 500, tims: 3 }], 'fault 1: Unrecognized key: "tims"'],
+    [[{ status: 500, tims: 3 }], 'fault 1: unknown key tims'],
     [[{ cut: '120%' }], 'fault 1 cut: '],
     [[{ status: 204 }], 'fault 1 status: expected a status that has a body'],
   ])('%j: %s', async (faults, message) => {

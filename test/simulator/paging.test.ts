@@ -15,7 +15,7 @@ import {
 } from './simulator-fixture.ts'
 
 describe('pages', () => {
-  it('of any size hold the events that a plain filter and sort finds, for any question', () => {
+  it('of any size hold the same events as a plain filter and sort, for any question', () => {
     const choices = fc.record({
       organization: fc.constantFrom('org_a', 'org_b', 'org_c'),
       type: fc.constantFrom(...EVENT_TYPES),
@@ -28,7 +28,7 @@ describe('pages', () => {
       event_type: fc.option(fc.constantFrom(...EVENT_TYPES), { nil: undefined }),
       organizations: fc.subarray(['org_a', 'org_b', 'org_c']),
     })
-    // Times go up and down: an answer that was kept must not outlive its truth.
+    // Times go up and down: a cached answer must not become stale.
     const times = fc.array(fc.integer({ min: -20, max: 20 }), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(fc.array(choices, { maxLength: 60 }), question, times, (all, asked, moments) => {
@@ -72,7 +72,7 @@ describe('pages', () => {
 })
 
 describe('a list', () => {
-  it('shifts while it is paged, as time goes on: a new first event pushes one to the next page', async () => {
+  it('shifts while it is paged: a new first event pushes one to the next page', async () => {
     const events = [
       ...manyEvents(4),
       anEvent({ person: 'new', lagDays: 0, detectedAt: NOW + HOUR }),

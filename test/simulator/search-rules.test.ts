@@ -56,7 +56,7 @@ describe('the rules of a search', () => {
   })
 
   it('find titles by their words, and people by the city and country they are in', async () => {
-    // By their ids per_1 is in Berlin, per_4 in London, per_5 in Austin, the others in Porto.
+    // Their ids put per_1 in Berlin, per_4 in London, per_5 in Austin, and the others in Porto.
     const titles = ['Vice President, Sales', 'President', 'VICE PRESIDENT', 'Vice-Presidents']
     const simulator = await simulate(
       [...titles, 'Vice President', 'Engineer'].map((title, i) =>

@@ -1,4 +1,4 @@
-/** Who is where, as endpoints beside job changes show it: drawn once from one event that was seen to the next. */
+/** Who is where, as shown by endpoints other than job changes: computed once between two detected events. */
 
 import { expect, it } from 'vitest'
 import { ServedWorld, WorldBehind } from '../../src/simulator/endpoints/world.ts'
@@ -27,7 +27,7 @@ it('the headcounts at 50 moments, in any order, equal those of a new world', () 
   expect(new Set(counts).size).toBeGreaterThan(20)
 })
 
-it('nothing is drawn again from one event to the next', () => {
+it('nothing is computed again between two events', () => {
   const behind = new WorldBehind(source)
   const moments = [...new Set(source.events.map(({ detectedAt }) => detectedAt))].toSorted(
     (a, b) => a - b,

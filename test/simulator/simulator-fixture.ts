@@ -14,7 +14,7 @@ import { DAY } from '../../src/support/units.ts'
 export const NOW = Date.UTC(2026, 5, 15, 12)
 export const PATH = '/api/v1/job-changes/search'
 
-/** A clock that stands until it is set. */
+/** A clock that stands still until it is set. */
 export function standingClock(nowMs = NOW): Clock & { nowMs: number } {
   const clock = {
     nowMs,

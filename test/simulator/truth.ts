@@ -1,4 +1,4 @@
-/** The truth of a made-up world, to compare with what is concluded from its events. */
+/** The truth of a simulated world, to compare with conclusions from its events. */
 
 import { isoInstant } from '../../src/support/clock.ts'
 import type { Move, Role } from '../../src/simulator/careers.ts'
@@ -11,8 +11,8 @@ import {
 import { toldDate, livesOf, organizationsOf, type WorldOptions } from '../../src/simulator/world.ts'
 
 /**
- * A role someone held. Dates are as they are told, by most people to the month; null where the role was held before the
- * world began or goes on, and where the service never saw the change.
+ * A role that a person held. Dates have the precision in which people give them, mostly the month; null if the role
+ * began before the world or continues, or if the service never saw the change.
  */
 export interface TrueRole {
   readonly profileId: string
@@ -20,14 +20,14 @@ export interface TrueRole {
   readonly title: string
   /** Held alongside a main job: a seat on a board, a lecture. */
   readonly isSide: boolean
-  /** The office it is at the top, if any, and whether it was held until a successor came. */
+  /** Its office at the top, if any, and whether it was held until a successor came. */
   readonly office: Office | null
   readonly isInterim: boolean
   readonly from: string | null
   readonly until: string | null
 }
 
-/** From the last main job at one employer to the first at the next, after whatever time. */
+/** From the last main job at one employer to the first at the next, after any time. */
 export interface TrueMove {
   readonly profileId: string
   readonly from: string
@@ -46,7 +46,7 @@ export interface TrueDeal {
 }
 
 export interface Truth {
-  /** Every role that an event tells of. Those with an office are the seats. */
+  /** Every role that an event shows. Those with an office are the seats. */
   readonly roles: readonly TrueRole[]
   readonly moves: readonly TrueMove[]
   readonly deals: readonly TrueDeal[]

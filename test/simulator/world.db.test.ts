@@ -113,7 +113,7 @@ describe('the truth', () => {
     expect(truthOf(small)).toEqual(truthOf(small))
   })
 
-  it('has a role for every joining, leaving and change of title, and for each of its dates an event', () => {
+  it('has a role for every joining, leaving and change of title, and an event for each of its dates', () => {
     const roleAt = (one: TrueRole, at: string | null) =>
       JSON.stringify([one.profileId, one.organizationId, one.title, at?.slice(0, 10)])
     const begun = new Set(truth.roles.map((one) => roleAt(one, one.from)))

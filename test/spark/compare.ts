@@ -10,7 +10,7 @@ import { manifestIn } from '../publish/fixtures.ts'
 /** The manifest of the snapshot in a folder. */
 export const manifestAt = (lake: string) => manifestIn(openFolderStore(lake, realClock))
 
-/** What is not the same in two snapshots of folders, one phrase for each table; nothing when all rows and types are. */
+/** The differences of two snapshots in folders, one phrase for each table; empty if all rows and types are equal. */
 export async function differences(a: Manifest, b: Manifest): Promise<string[]> {
   const found: string[] = []
   const names = [...new Set([...a.tables, ...b.tables].map(({ name }) => name))]

@@ -1,7 +1,7 @@
 /**
- * Publishes whose Spark job, or who themselves, are killed, and two at once. A stand-in does the job (stand-in-job.mjs), so that
- * a kill costs seconds; 2 kills, 20 in `npm run test:soak`. JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others. With Spark itself
- * a kill costs a minute or two: 3 of them, or JOBTIDE_SPARK_KILLS.
+ * Publishes that are killed, or whose Spark job is, and two at once. A stand-in does the job (stand-in-job.mjs), so
+ * that a kill costs seconds; 2 kills, 20 in `npm run test:soak`. JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others.
+ * With Spark itself a kill costs a minute or two: 3 of them, or JOBTIDE_SPARK_KILLS.
  */
 
 import { copyFileSync, cpSync } from 'node:fs'
@@ -40,7 +40,7 @@ const publishArgs = (
 
 const STAND_IN = [process.execPath, join(HELPERS, 'stand-in-job.mjs'), 'built.duckdb', `${PACE_MS}`]
 
-/** A night that is published by Spark, one after it that is not yet, and what DuckDB makes of both. */
+/** A night that Spark has published, an unpublished one after it, and DuckDB's result for both. */
 async function twoNights(submit: readonly string[] = STAND_IN, env: Record<string, string> = {}) {
   const site = await openSite({
     companies: 6,
@@ -60,14 +60,14 @@ async function twoNights(submit: readonly string[] = STAND_IN, env: Record<strin
   const before = await manifestAt(at('spark'))
   const wanted = await manifestAt(at('duckdb'))
   expect((await differences(before, wanted)).length).toBeGreaterThan(20)
-  /** A copy of what there is before the second night is published. */
+  /** A copy of the state before the second night is published. */
   const trial = (name: string) => {
     const of = { data: at(`${name}-data`), lake: at(`${name}-lake`) }
     cpSync(site.dataDir, of.data, { recursive: true })
     cpSync(at('spark'), of.lake, { recursive: true })
     return of
   }
-  /** Whether the snapshot is the whole new one; it is that or the one before. */
+  /** Whether the snapshot is the whole new one rather than the previous one. */
   const isNew = async (lake: string, story: string): Promise<boolean> => {
     const now = await manifestAt(lake)
     const is = now.snapshot_id !== before.snapshot_id
@@ -89,7 +89,7 @@ describe('a Spark build', () => {
       const ofJob = kill % 2 === 0
       const afterMs = Math.round(random() * tookMs)
       const story = `seed ${SEED}, kill ${kill} of the ${ofJob ? 'job' : 'publisher'} after ${afterMs} ms`
-      // Of its own time: a job takes about half of that of its publish.
+      // Relative to the job: it takes about half the time of its publish.
       const env = ofJob ? { STAND_IN_DIES_AFTER_MS: String(afterMs / 2) } : {}
       const running = site.start(publishArgs(site, of), { env })
       if (!ofJob) {
@@ -101,7 +101,7 @@ describe('a Spark build', () => {
         expect(stderr, story).toContain('the Spark job ended with SIGKILL')
       if (!(await isNew(of.lake, story))) kept += 1
       done(await site.run(publishArgs(site, of)))
-      // Not before: a publish that dies after its pointer moved leaves its Delta logs to the next one.
+      // Not earlier, because a publish that dies after its pointer moved leaves its Delta logs to the next one.
       const verified = await site.call(['verify', of.lake, '--data-dir', of.data])
       expect(verified.exitCode, `${story}: ${verified.stdout}`).toBe(0)
       expect(await differences(await manifestAt(of.lake), wanted), story).toEqual([])
@@ -109,7 +109,7 @@ describe('a Spark build', () => {
     expect(kept).toBeGreaterThan(0)
   }, 600_000)
 
-  it('published by two at once is published by one, and the other says so', async () => {
+  it('published twice at once is published by one, and the other says so', async () => {
     const { site, at, before, wanted } = await twoNights()
     cpSync(site.dataDir, at('other-data'), { recursive: true })
     const both = [site.dataDir, at('other-data')].map((data) =>

@@ -1,13 +1,13 @@
 /**
- * `node kill-after.mjs <command…>`: runs a command, and with KILLED_AFTER_MS kills it after so many milliseconds, with all that
- * it started; ends as it ended.
+ * `node kill-after.mjs <command…>`: runs a command and exits as it does; with KILLED_AFTER_MS kills it and its children
+ * after this many milliseconds.
  */
 
 import { spawn } from 'node:child_process'
 
 const [, , program, ...args] = process.argv
 const lifeMs = process.env.KILLED_AFTER_MS
-// A process group of its own.
+// In its own process group.
 const child = spawn(program, args, { stdio: 'inherit', detached: true })
 if (lifeMs !== undefined)
   setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), Number(lifeMs)).unref()

@@ -31,13 +31,13 @@ export function findPython(): { readonly python: string | null; readonly why: st
 
 const SETTINGS = {
   'spark.ui.enabled': 'false',
-  // A machine of tests may be stopped for minutes.
+  // The machine that runs the tests may stop for minutes.
   'spark.executor.heartbeatInterval': '1000s',
   'spark.network.timeout': '7200s',
   'spark.log.level': 'ERROR',
 }
 
-// What helps with many rows costs more than it saves with few.
+// These optimisations cost more than they save on few rows.
 const FOR_FEW_ROWS = {
   'spark.sql.shuffle.partitions': '1',
   'spark.sql.adaptive.enabled': 'false',
@@ -47,7 +47,7 @@ const FOR_FEW_ROWS = {
   'spark.executor.extraJavaOptions': '-XX:TieredStopAtLevel=1',
 }
 
-/** What a pipeline file says of a build by a small Spark. JOBTIDE_SPARK_MASTER names another one than `local[2]`. */
+/** The lines of a pipeline file for a build by a small Spark. JOBTIDE_SPARK_MASTER replaces `local[2]`. */
 export function submitCommand(python: string, isLarge = false): string[] {
   const settings = { ...SETTINGS, ...(isLarge ? {} : FOR_FEW_ROWS) }
   return [

@@ -1,8 +1,8 @@
 /**
- * Nights whose models Spark builds, after a backfill that DuckDB published: after each, every table is the one that DuckDB builds
- * from the same rows. One night where JOBTIDE_SPARK_PYTHON names a Python with PySpark; 5 in `npm run test:soak`, or
- * JOBTIDE_SPARK_NIGHTS. Before the second, two people are erased; from the third on, a table has a new column, and tables are
- * split by year. After the last, a build of the same rows publishes nothing.
+ * Nights whose models Spark builds, after a backfill that DuckDB published: after each night, every table equals the
+ * one that DuckDB builds from the same rows. One night if JOBTIDE_SPARK_PYTHON names a Python with PySpark; 5 in `npm
+ * run test:soak`, or JOBTIDE_SPARK_NIGHTS. Before the second, two people are erased; from the third on, a table has a
+ * new column, and tables are split by year. After the last, a build of the same rows publishes nothing.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -23,7 +23,10 @@ const COMPANIES = 12
 const BETWEEN_NIGHTS = 6 * DAY
 const { python, why } = findPython()
 
-/** A copy of the command line in which `detection_lag` has one column more, and tables are split by year as large ones are. */
+/**
+ * A copy of the command line in which `detection_lag` has one more column, and tables are split by year like large
+ * ones.
+ */
 function installNewer(): string {
   const folder = temporaryFolder()
   for (const name of ['dist', 'sql', 'spark', 'config', 'pipelines', 'package.json']) {
@@ -46,11 +49,11 @@ function installNewer(): string {
     [last, `${last.trimEnd()},\n    max(lag_days) as lag_days_max\n`],
   )
   edit(['dist', 'publish', 'export.js'], ['SPLIT_ABOVE_ROWS = 1_000_000', 'SPLIT_ABOVE_ROWS = 100'])
-  // The modules one by one, of which one was edited.
+  // The separate modules, one of them edited.
   return join(folder, 'dist', 'cli', 'process.js')
 }
 
-/** What a night brought, as its run says: new and changed events. */
+/** The new and changed events of a night, as reported by its run. */
 interface Loaded {
   readonly load: { readonly inserted: number; readonly updated: number }
 }
@@ -65,7 +68,7 @@ async function forgetTwo(site: Site): Promise<void> {
   done(await site.run(['forget', ...ids, '--yes', '--pipeline', site.pipeline]))
 }
 
-/** So many events that one is corrected in the nights to come. */
+/** Enough events that one is corrected in the coming nights. */
 function eventsWithCorrections(): number {
   const until = Date.now() + NIGHTS * BETWEEN_NIGHTS
   for (let events = 4_000; ; events += 1_000) {
@@ -85,7 +88,7 @@ describe.skipIf(python === null)(`models that Spark builds ${why && `(skipped: $
   })
 
   it(
-    `are those of DuckDB after each night of ${NIGHTS}: corrected and late events, from the second people erased, from the third a new column`,
+    `equal those of DuckDB after each of ${NIGHTS} nights: with corrected and late events, erased people from the second, and a new column from the third`,
     { timeout: 180 * MINUTE },
     async () => {
       const submit = JSON.stringify(submitCommand(python ?? ''))

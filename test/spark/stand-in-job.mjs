@@ -1,7 +1,7 @@
 /**
- * Does what a Spark job does, without Spark: `node stand-in-job.mjs <warehouse> <pace> <address of job.json>` copies the tables
- * that the job asks for from a warehouse that DuckDB built, each as one file, and writes the result last. After each table it
- * waits `pace` milliseconds. With STAND_IN_DIES_AFTER_MS it dies after so many.
+ * Does the work of a Spark job without Spark: `node stand-in-job.mjs <warehouse> <pace> <address of job.json>` copies
+ * the tables that the job asks for from a warehouse that DuckDB built, each as one file, and writes the result last.
+ * After each table it waits `pace` milliseconds. With STAND_IN_DIES_AFTER_MS it dies after that many milliseconds.
  */
 
 import { createHash } from 'node:crypto'

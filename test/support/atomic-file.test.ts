@@ -7,6 +7,7 @@ import {
   makeFolders,
   removeFile,
   writeFileAtomic,
+  readNamedFile,
 } from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
@@ -15,7 +16,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 useFaultyDisk()
 
 describe('makeFolders', () => {
-  it('returns the first one that it created, creates none twice, and refuses a file in its place', () => {
+  it('returns the first folder that it created, creates none twice, and refuses a file in its place', () => {
     const root = temporaryFolder()
     expect(makeFolders(join(root, 'a', 'b', 'c'))).toBe(join(root, 'a'))
     expect(makeFolders(join(root, 'a', 'b', 'c'))).toBeNull()
@@ -24,13 +25,13 @@ describe('makeFolders', () => {
     expect(() => makeFolders(join(root, 'file', 'd'))).toThrow(/EEXIST|ENOTDIR/)
   })
 
-  it('fails if a folder accepts no other, like a mount without its source', () => {
+  it('fails if a folder accepts no subfolder, like a mount without its source', () => {
     expect(() => makeFolders('/proc/jobtide/a/b')).toThrow(/ENOENT|EACCES|EROFS/)
   })
 })
 
 describe('writeFileAtomic', () => {
-  it('writes text and bytes, and makes the folders above', () => {
+  it('writes text and bytes, and creates the folders above', () => {
     const folder = join(temporaryFolder(), 'a', 'b')
     writeFileAtomic(join(folder, 'text'), 'Zoë')
     writeFileAtomic(join(folder, 'bytes'), new Uint8Array([0, 255]))
@@ -45,7 +46,7 @@ describe('writeFileAtomic', () => {
   })
 
   it.each([['EINVAL'], ['ENOTSUP']])(
-    'takes %s from the fsync of a folder: a share cannot do better',
+    'tolerates %s from the fsync of a folder: a network share cannot do better',
     (code) => {
       const path = join(temporaryFolder(), 'file')
       disk.folderSyncFails = code
@@ -82,7 +83,7 @@ describe('writeFileAtomic', () => {
     expect(readdirSync(folder)).toEqual(['file'])
   })
 
-  it('throws the error itself when the path cannot be a file at all', () => {
+  it('throws the original error if the path cannot be a file', () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'taken'))
     expect(() => writeFileAtomic(join(folder, 'taken'), 'x')).toThrow(/EISDIR|ENOTEMPTY/)
@@ -100,7 +101,7 @@ describe('writeFileAtomic', () => {
 })
 
 describe('removeFile', () => {
-  // Only a privileged account on a file system that knows the attribute can make one.
+  // Only a privileged account on a file system with that attribute can make one.
   const immutable = (path: string, sign: '+' | '-') =>
     spawnSync('chattr', [`${sign}i`, path]).status === 0
 
@@ -120,7 +121,7 @@ describe('removeFile', () => {
 })
 
 describe('linkOnce', () => {
-  it('names a file once, and names a file system without hard links', () => {
+  it('links a file once, and reports a file system without hard links', () => {
     const folder = temporaryFolder()
     const [file, name] = [join(folder, 'file'), join(folder, 'name')]
     writeFileSync(file, '')
@@ -135,4 +136,10 @@ describe('linkOnce', () => {
       )
     }
   })
+})
+
+it('a folder or a device in the place of a list is named as what it is', () => {
+  const read = (path: string) => () => readNamedFile('list', path, 'Check it.')
+  expect(read(temporaryFolder())).toThrow(/^list \S+: it is a folder$/)
+  expect(read('/dev/zero')).toThrow('list /dev/zero: it is a device')
 })

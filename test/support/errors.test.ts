@@ -9,7 +9,7 @@ import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import { systemError } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-// Skips without root what mounts a file system.
+// Skips tests that mount a file system unless root runs them.
 describe('asStorageError', () => {
   it.each([
     ['ENOSPC', 'the disk is full'],
@@ -38,7 +38,7 @@ describe('asStorageError', () => {
   })
 
   it.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
-    'tells a disk without inodes from one without room',
+    'distinguishes a disk without inodes from a full one',
     ({ skip }) => {
       const folder = temporaryFolder()
       const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=3', 'tmpfs', folder])
@@ -53,7 +53,7 @@ describe('asStorageError', () => {
       const room = 'the disk has no inodes left, so no file can be created (ENOSPC)'
       const makeFolders = () => mkdirSync(join(folder, 'a', 'b'), { recursive: true })
       expect(() => onDisk('journal', makeFolders)).toThrow(`journal: ${room}`)
-      // The engine says so in its own words.
+      // The engine's own message.
       const engine = `IO Error: Cannot open file "${join(folder, 'a', 'x')}": No space left on device`
       expect(asWarehouseError(new Error(engine), 'jobtide.duckdb')).toMatchObject({
         message: `jobtide.duckdb: ${room}`,

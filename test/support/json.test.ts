@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withoutLoneSurrogates } from '../../src/support/json.ts'
 
-/** A value whose texts have U+FFFD for each half of a pair. */
+/** A value with U+FFFD in place of each lone surrogate. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return Buffer.from(value).toString()
   if (Array.isArray(value)) return value.map(wellFormed)
@@ -30,7 +30,7 @@ describe('JSON without lone surrogates', () => {
     expect(JSON.parse(withoutLoneSurrogates(json))).toBe(text)
   })
 
-  it('gives the same text for any value, with U+FFFD for each half of a pair', () => {
+  it('gives the same text for any value, with U+FFFD in place of each lone surrogate', () => {
     const unit = fc.constantFrom('a', '\\', '"', 'u', '\ud83d', '\ude00', '\n', 'd83d')
     const text = fc.string({ unit })
     fc.assert(

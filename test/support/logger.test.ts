@@ -22,7 +22,7 @@ const ENCODINGS: Readonly<Record<string, string>> = {
   'JSON-escaped': JSON.stringify(KEY).slice(1, -1),
 }
 
-/** Everywhere a value can stand in a log line: fields and message. */
+/** Every place of a value in a log line: fields and message. */
 const SHAPES: Readonly<Record<string, (text: string) => readonly [object, string]>> = {
   'the message': (text) => [{}, `refused ${text}`],
   'a field': (text) => [{ key: text }, 'x'],
@@ -47,7 +47,7 @@ const SHAPES: Readonly<Record<string, (text: string) => readonly [object, string
   'a text of many lines': (text) => [{ text: `first\n${text}\r\nlast` }, 'x'],
 }
 
-/** The finished lines of a log entry: of the log for people, and of that as JSON. */
+/** The lines of a log entry: as text for people, and as JSON. */
 function logged(fields: object, message: string, secrets: readonly string[] = [KEY]): string {
   const lines: string[] = []
   const scrubber = createScrubber()
@@ -58,7 +58,7 @@ function logged(fields: object, message: string, secrets: readonly string[] = [K
   return lines.join('')
 }
 
-/** Whether a spelling of the key is still in a line, under however many backslashes. */
+/** Whether a spelling of the key is still in a line, under any number of backslashes. */
 function leaks(line: string, spelling: string): boolean {
   return line.replaceAll('\\', '').includes(spelling.replaceAll('\\', ''))
 }
@@ -70,7 +70,7 @@ describe('the log scrubber', () => {
       const line = logged(fields, message)
       expect(leaks(line, text)).toBe(false)
       expect(line).toContain('[redacted]')
-      // The shape really carries the key: without a scrubber it is there.
+      // Without a scrubber the key is in the line.
       expect(leaks(logged(fields, message, []), text)).toBe(true)
     })
   })
@@ -91,11 +91,11 @@ describe('the log scrubber', () => {
   it.each([
     ['sk_live_long', 'sk_live_long_and_more'],
     ['sk_live_long_and_more', 'sk_live_long'],
-  ])('leaves no rest of a secret that has another in it (%s, %s)', (...secrets) => {
+  ])('leaves no part of a secret that contains another one (%s, %s)', (...secrets) => {
     expect(logged({ key: 'sk_live_long_and_more' }, 'x', secrets)).not.toContain('and_more')
   })
 
-  it('ignores a secret of 5 characters and takes one of 6', () => {
+  it('ignores a secret of 5 characters and accepts one of 6', () => {
     expect(logged({ word: 'apple' }, 'x', ['apple'])).toContain('apple')
     expect(logged({ word: 'apples' }, 'x', ['apples'])).not.toContain('apples')
   })
@@ -161,7 +161,7 @@ it.each([
     'all of it, in a JSON text in a JSON text',
     'sk/AbC+d3fG7h/Jk9Lm2=='.replaceAll(/./g, (one) => `\\\\u00${one.charCodeAt(0).toString(16)}`),
   ],
-])('a key of which JSON escapes %s is scrubbed', (_, escaped) => {
+])('a key is scrubbed even if JSON escapes %s', (_, escaped) => {
   const scrubber = createScrubber()
   scrubber.add('sk/AbC+d3fG7h/Jk9Lm2==')
   expect(scrubber.scrub(`{"message":"API key ${escaped} has expired"}`)).toBe(
@@ -193,7 +193,7 @@ it.each(['toLowerCase', 'toUpperCase'] as const)(
 )
 
 it.each([createLogger, createJsonLog])(
-  'a field of one line is on no later one of %o; those of the run are on each, with their current value',
+  'a field of one line is on no later line of %o; fields of the run are on each, with their current value',
   (create) => {
     const lines: string[] = []
     const run: Record<string, string> = { pipeline: 'nightly' }

@@ -7,14 +7,14 @@ import { MIB } from '../../src/support/units.ts'
 import { engineSettings } from '../../src/warehouse/engine-settings.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-it('is at most that of the machine and the configured one', () => {
+it('is at most that of the machine and at most the configured one', () => {
   expect(memoryOfProcess()).toBeLessThanOrEqual(totalmem())
   vi.spyOn(process, 'constrainedMemory').mockReturnValue(256 * MIB)
   expect(memoryOfProcess()).toBe(256 * MIB)
   vi.restoreAllMocks()
 })
 
-/** Megabytes (MiB) and threads of an engine in a process that may take so many MiB. */
+/** The memory (MiB) and threads of an engine in a process with this limit (MiB). */
 function engineIn(mebibytes: number, path = ':memory:') {
   onTestFinished(() => limitMemory(null))
   limitMemory(mebibytes * MIB)

@@ -18,7 +18,7 @@ it('a stack trace of the bundle names lines of src; other lines stay unchanged',
   )
 })
 
-/** Where a text stands in a file, from 1. */
+/** The line of a text in a file, from 1. */
 function placeOf(path: string, text: string) {
   const lines = readFileSync(path, 'utf8').split('\n')
   const index = lines.findIndex((line) => line.includes(text))

@@ -20,7 +20,7 @@ describe('a text from outside on a terminal', () => {
     expect(printable('Zoë Łukasz Şahin 張偉 Ελένη')).toBe('Zoë Łukasz Şahin 張偉 Ελένη')
   })
 
-  it('is as short as a text kept on one line', () => {
+  it('is as short as a text on one line', () => {
     expect(onOneLine(' a\r\n\tb\u200B\u202E\u001B[1m c\u2028d ')).toBe('a b [1m c d')
   })
 })
@@ -51,7 +51,7 @@ describe('CSV for spreadsheets', () => {
     [' =1', "' =1"],
     ['"=1', `'"=1`],
     ['\uFF1D1+1', "'\uFF1D1+1"],
-    // A spreadsheet that parts cells at semicolons begins a cell here, and so does a line end within one.
+    // A spreadsheet that splits cells at semicolons begins a cell here, and a line end within a cell does the same.
     ['x;=1', "x;'=1"],
     ['x\n=1', "x\n'=1"],
     ['Head of R&D - EMEA', 'Head of R&D - EMEA'],
@@ -71,7 +71,7 @@ describe('CSV for spreadsheets', () => {
     fc.assert(
       fc.property(fc.array(hostileText), fc.constantFrom(',', ';', '\t'), (texts, delimiter) => {
         const line = csvLine([1, ...texts], true)
-        // At a comma our quotes hold; at another delimiter they mean nothing.
+        // Our quotes protect commas, but not other delimiters.
         const cells: string[] = delimiter === ',' ? parse(line).flat() : line.split(/[;\t\r\n]/)
         expect(cells.filter((cell) => /^["\s]*[=+@-]/.test(cell))).toEqual([])
       }),

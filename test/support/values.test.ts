@@ -29,7 +29,7 @@ describe('a ULID', () => {
 })
 
 describe('stableJson', () => {
-  /** The same value with the keys of every object in reverse. */
+  /** The same value with the keys of every object reversed. */
   function reversed(value: unknown): unknown {
     if (value === null || typeof value !== 'object') return value
     if (Array.isArray(value)) return value.map(reversed)

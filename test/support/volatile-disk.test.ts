@@ -1,4 +1,4 @@
-/** The disk that the tests of power cuts stand on: what it must keep, and what it may lose. */
+/** The disk behind the tests of power cuts: what it must keep, and what it may lose. */
 
 import fs from 'node:fs'
 import { open, rename } from 'node:fs/promises'
@@ -17,7 +17,7 @@ function aDisk(): string {
   return root
 }
 
-/** What is in a file after each of 40 power cuts right after `work`, counted. */
+/** Counts the contents of a file after each of 40 power cuts right after `work`. */
 async function after(work: (root: string) => void | Promise<void>, name = 'a') {
   const counts: Record<string, number> = {}
   for (let seed = 0; seed < 40; seed += 1) {
@@ -89,7 +89,7 @@ it('undoes a rename and a removal without a sync of the folder, also of node:fs/
   expect(Object.keys(removed).toSorted()).toEqual(['nothing', 'x'])
 })
 
-it('treats data of a failed fsync as written: the next one does not write it either', async () => {
+it('treats data of a failed fsync as written: the next fsync does not write it either', async () => {
   const found = await after((root) => {
     write(join(root, 'a'), 'wx', 'x'.repeat(512))
     syncFolder(root)

@@ -1,7 +1,7 @@
 /**
- * How well titles are understood, measured on labelled titles that no rule was tried on (test/titles/labelled says where
- * they come from). The tables stand in config/titles/README.md and must be what is measured:
- * `UPDATE=1 npx vitest run test/titles/accuracy.test.ts` writes them.
+ * Measures how well titles are understood, on labelled titles that no rule was tried on (test/titles/labelled names
+ * their sources). The tables in config/titles/README.md must equal the measurement: `UPDATE=1 npx vitest run
+ * test/titles/accuracy.test.ts` writes them.
  */
 
 import { parse } from 'csv-parse/sync'
@@ -22,7 +22,7 @@ type Title = Record<'title' | 'level' | 'management' | 'function' | 'source', st
 type Pair = Record<'previous' | 'current' | 'label' | 'source', string>
 type Side = Record<'title' | 'side_role', string>
 
-/** One answer: what people say, what the rules say, and where the title was found (`written`: made up). */
+/** One answer: the label, the result of the rules, and the source of the title (`written`: made up). */
 interface Answer {
   readonly expected: string
   readonly actual: string
@@ -39,7 +39,7 @@ function labelled<Row>(name: string): Row[] {
   return parse(text, { columns: true, bom: true })
 }
 
-/** What the rules say of every title and pair; management and function only of titles that people understand. */
+/** The result of the rules for every title and pair; management and function only for titles that people understand. */
 function answersOf(
   part: Part,
 ): Record<'level' | 'management' | 'function' | 'side role' | 'change', Answer[]> {
@@ -64,7 +64,7 @@ function answer({ source }: Pick<Title, 'source'>, expected: string, actual: str
   return { expected, actual, source }
 }
 
-/** Right answers among all in percent; an answer that abstains is not right. */
+/** The percentage of right answers; an abstention is not right. */
 function accuracy(of: readonly Answer[]): number {
   return (100 * of.filter(({ expected, actual }) => expected === actual).length) / of.length
 }
@@ -90,7 +90,7 @@ describe('labelled titles and changes of title that no rule was tried on', () =>
     expect(accuracy(levels[what])).toBeGreaterThanOrEqual(least)
   })
 
-  it('a promotion is one with precision of at least 97 % and recall of at least 95 %', () => {
+  it('promotions have a precision of at least 97 % and a recall of at least 95 %', () => {
     expect(change.length).toBeGreaterThan(300)
     const [precision, recall] = quality(change, 'promotion')
     expect(precision).toBeGreaterThanOrEqual(97)
@@ -101,7 +101,7 @@ describe('labelled titles and changes of title that no rule was tried on', () =>
     expect(quality(change, label)[2]).toBeGreaterThanOrEqual(92)
   })
 
-  it('are in one part only', () => {
+  it('are in one half only', () => {
     const keys = (part: Part) => [
       ...titles(part).map(({ title }) => title),
       ...pairs(part).map(({ previous, current }) => `${previous} → ${current}`),
@@ -113,7 +113,7 @@ describe('labelled titles and changes of title that no rule was tried on', () =>
 })
 
 describe('config/titles/README.md', () => {
-  it('shows what is measured', async () => {
+  it('shows the measured figures', async () => {
     const document = join(packageRoot, 'config', 'titles', 'README.md')
     const before = readFileSync(document, 'utf8')
     const after = await format(
@@ -129,7 +129,7 @@ describe('config/titles/README.md', () => {
   })
 })
 
-// Labelled after the rules of 0.15 stood.
+// Labelled after the rules of 0.15 were final.
 const LATEST = new Set(['written-3'])
 const LABELS = ['promotion', 'demotion', 'lateral', 'retitle', 'unclassified']
 
@@ -184,7 +184,7 @@ function measured(): string {
   ].join('\n\n')
 }
 
-/** A confusion matrix in Markdown: a row for what people say, a column for what the rules say. */
+/** A confusion matrix in Markdown: rows are labels, columns are results of the rules. */
 function confusionTable(of: readonly Answer[], labels: readonly string[]): string {
   const seen = labels.filter((label) =>
     of.some(({ expected, actual }) => expected === label || actual === label),

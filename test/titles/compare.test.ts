@@ -34,13 +34,13 @@ describe('compareTitles', () => {
     expect(compareTitles(previous, current)).toMatchObject({ label, rule })
   })
 
-  it('orders grades of a job that no list knows: zorblaxist is below Senior zorblaxist and zorblaxist III', () => {
+  it('orders grades of an unknown job: zorblaxist is below Senior zorblaxist and zorblaxist III', () => {
     expect(compareTitles('Zorblax', 'Senior Zorblax').label).toBe('promotion')
     expect(compareTitles('Zorblax III', 'Zorblax II').label).toBe('demotion')
     expect(compareTitles('Zorblax', 'Zorblax, Berlin').label).toBe('retitle')
   })
 
-  it('is surer of two levels than of a step within one, and unsure of unknown titles', () => {
+  it('is more confident of two levels than of a step within one, and uncertain of unknown titles', () => {
     const levels = compareTitles('Software Engineer', 'Director of Engineering').confidence
     const step = compareTitles('Chief Marketing Officer', 'Chief Executive Officer').confidence
     expect(levels).toBeGreaterThan(step)
@@ -48,7 +48,7 @@ describe('compareTitles', () => {
     expect(compareTitles('Wizard of Light', 'Software Engineer').confidence).toBe(0)
   })
 
-  it('answers any two texts, and never promotes there and back', () => {
+  it('accepts any two texts, and never calls both directions a promotion', () => {
     const title = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 40 }),
       fc

@@ -3,7 +3,7 @@ import { understandTitle } from '../../src/titles/understand.ts'
 
 const isEndMarker = (title: string) => understandTitle(title).isEndMarker
 
-describe('a title that says that there is no job any more, or none', () => {
+describe('a title that says that a job has ended, or that there is none', () => {
   it.each([
     'Retired; RETIRED; Happily Retired; Newly retired; Semi-retired; Retired Teacher; Teacher (retired); Teacher, Retired; Retired US Army Colonel; Retired from Boeing; Col. (ret.); Retired since 2019; Early retirement',
     'Former CFO; Formerly CFO at Acme; Ex CEO; ex-CTO; (ex) CEO; CEO (until 2020); Former VP, Marketing; Past President; Former CFO | Board Member; Ex-Google; Ex-Google engineer; ex-Google Software Engineer; Former Software Engineer, Acme Corp',

@@ -1,12 +1,12 @@
-/** Titles and changes of title that were reported as read wrong, each for a class of them. */
+/** Titles and changes of title that were reported as misread, each for a whole class. */
 
 import { describe, expect, it } from 'vitest'
 import { compareTitles } from '../../src/titles/compare.ts'
 import { understandTitle } from '../../src/titles/understand.ts'
 
-describe('a title that was reported as read wrong', () => {
+describe('a title that was reported as misread', () => {
   it.each([
-    // Whose assistant somebody is may stand before it.
+    // The person that an assistant works for may come first.
     ["Vice President's Executive Assistant", 'mid', false, 'administration'],
     // An abbreviation that the title spells out means what it says there.
     ['CRO / Chief Risk Officer', 'cxo', true, 'finance'],
@@ -14,7 +14,7 @@ describe('a title that was reported as read wrong', () => {
     ['Ambassador', 'mid', false, 'other'],
     ['Brand Ambassador', 'mid', false, 'marketing'],
     ['Vice President - Equity Research', 'vp', true, 'finance'],
-    // Directors of a craft direct no department.
+    // Directors of a craft do not direct a department.
     ['Funeral Director', 'mid', false, 'operations'],
     ['Film Director', 'mid', false, 'other'],
     ['Music Director', 'mid', false, 'other'],
@@ -28,7 +28,7 @@ describe('a title that was reported as read wrong', () => {
     ['Головний бухгалтер', 'manager', true, 'finance'],
     ['エンジニアリングマネージャー', 'manager', true, 'engineering'],
     ['ドライバー', 'mid', false, 'supply_chain'],
-    // What is sought are new graduates.
+    // The job is to find new graduates.
     ['新卒採用担当', 'mid', false, 'hr'],
     ['GP Partner', 'cxo', true, 'healthcare'],
     ['Foundation Year 2 Doctor', 'entry', false, 'healthcare'],
@@ -46,7 +46,7 @@ describe('a title that was reported as read wrong', () => {
   })
 
   it.each(['MD, PhD', 'CFA', 'Freelancer', 'Ex CEO', 'ex Director'])(
-    'abstains from %s: a degree, a status or a past is no job',
+    'abstains from %s: a degree, a status or a past job is not a job',
     (title) => {
       expect(understandTitle(title)).toMatchObject({ level: 'unknown', confidence: 0 })
     },
@@ -62,7 +62,7 @@ describe('a title that was reported as read wrong', () => {
       expect(understandTitle(title).isSideRole, title).toBe(isSideRole)
   })
 
-  it('is unsure of 5 abbreviations with several meanings, and sure of the spelled-out offices', () => {
+  it('is uncertain of 5 abbreviations with several meanings, and certain of the spelled-out offices', () => {
     for (const title of ['CDO', 'CSO', 'CCO', 'CRO', 'cpo', 'VP & CRO']) {
       expect(understandTitle(title), title).toMatchObject({
         level: 'cxo',
@@ -118,13 +118,13 @@ describe('a title that was reported as read wrong', () => {
     }
   })
 
-  it('reads an Indonesian word that English jokes with only where Indonesian puts it', () => {
+  it('reads an Indonesian word that English uses as a joke only in the Indonesian position', () => {
     expect(understandTitle('Guru Matematika').function).toBe('education')
     expect(understandTitle('Marketing Guru').function).toBe('marketing')
   })
 })
 
-describe('a change of title that was reported as read wrong', () => {
+describe('a change of title that was reported as misread', () => {
   it.each([
     // Ladders of sales
     ['SDR', 'Account Executive', 'promotion'],
@@ -155,7 +155,7 @@ describe('a change of title that was reported as read wrong', () => {
     ['Accountant', 'Controller', 'promotion'],
     ['Accounting Manager', 'Controller', 'promotion'],
     ['Controller', 'Buchhalter', 'lateral'],
-    // No word says that it was a fall
+    // No word says that it was a demotion
     ['Senior Financial Analyst', 'Finance Business Partner', 'lateral'],
     ['Senior Financial Analyst', 'Financial Analyst', 'demotion'],
     ['Direktor Produktion', 'Bereichsleiter Vertrieb', 'lateral'],

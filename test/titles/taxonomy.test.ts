@@ -1,4 +1,7 @@
-/** The lists that titles are read by. `UPDATE=1 npx vitest run test/titles/taxonomy.test.ts` rewrites the JSON Schema. */
+/**
+ * The lists behind the reading of titles. `UPDATE=1 npx vitest run test/titles/taxonomy.test.ts` rewrites the JSON
+ * Schema.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +46,7 @@ describe('a file of the taxonomy', () => {
     }
   })
 
-  it('is read by commands in its built form, under a hash of all files; src makes the same', async () => {
+  it('is read by commands in its built form, under a hash of all files; src gives the same', async () => {
     await import('../../src/titles/compare.ts')
     const made = madeNow()
     expect(made.size).toBeGreaterThan(30)
@@ -78,7 +81,7 @@ ladders:
 `
 
 describe('ladders', () => {
-  it('reads 3 rungs for 2 organisations; the first rung whose words are in the title decides', () => {
+  it('reads 3 rungs for 2 organisations; the first rung with words in the title decides', () => {
     const bank = parseYaml(BANK, 'ladders.yaml', laddersSchema).ladders
     const read = ladderReader(bank)
     const reading = (title: string) => read('bank', splitTitle(title))

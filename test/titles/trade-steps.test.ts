@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compareTitles } from '../../src/titles/compare.ts'
 
-describe('steps of a trade that levels do not tell apart, or tell wrong', () => {
+describe('steps of a trade that levels do not distinguish, or get wrong', () => {
   it.each([
     'Senior House Officer; Specialty Registrar; Consultant Surgeon; Clinical Director',
     'Resident Physician; Cardiology Fellow; Attending Cardiologist; Chief Physician',
@@ -34,7 +34,7 @@ describe('steps of a trade that levels do not tell apart, or tell wrong', () => 
     ['Vice President', 'Director'],
     ['Director', 'Vice President'],
     ['Vice President, Treasury', 'Director, Treasury'],
-  ])('are a guess where the trade decides and nothing tells it: %s → %s', (previous, current) => {
+  ])('are a guess if the trade decides and nothing shows it: %s → %s', (previous, current) => {
     expect(compareTitles(previous, current)).toEqual({
       label: 'promotion',
       rule: 'trade_decides',
@@ -42,7 +42,7 @@ describe('steps of a trade that levels do not tell apart, or tell wrong', () => 
     })
   })
 
-  it('say nothing against levels elsewhere', () => {
+  it('do not override levels elsewhere', () => {
     expect(compareTitles('Quality Inspector', 'Quality Superintendent').rule).not.toBe(
       'step_of_ladder',
     )

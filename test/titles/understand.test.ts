@@ -42,7 +42,7 @@ describe('understandTitle', () => {
     })
   })
 
-  it('reads 8 titles by who the person is, not by whom they work for, what they belong to or were', () => {
+  it('reads 8 titles by what the person is, not by whom they work for, what they belong to or what they were', () => {
     expect(levelOf('Executive Business Partner to VP of Product')).toBe('mid')
     expect(levelOf('CEO Office Manager')).toBe('manager')
     expect(levelOf('Staff Assistant, Office of the President')).toBe('entry')
@@ -147,7 +147,7 @@ describe('understandTitle', () => {
     ['Executive Assistant & Director of Operations', 'director', 72],
     ['Teaching Assistant, Director', 'director', 72],
   ])(
-    'reads %s as %s, rank %i: the person an assistant serves is another one',
+    'reads %s as %s, rank %i: an assistant is not the person that they assist',
     (title, level, rank) => {
       expect(understandTitle(title)).toMatchObject({ level, rank })
     },
@@ -157,7 +157,7 @@ describe('understandTitle', () => {
     'Former CEO; Retired CEO; Past President; President-elect; (ex) CEO; Future CEO; Aspiring CEO; CEO (until 2020); President Emeritus; Former VP, Marketing'.split(
       '; ',
     ),
-  )('leaves the level of %s unknown, rank null: it is of another time', (title) => {
+  )('leaves the level of %s unknown, rank null: it is of the past or the future', (title) => {
     expect(understandTitle(title)).toMatchObject({ level: 'unknown', rank: null })
   })
 
@@ -166,7 +166,7 @@ describe('understandTitle', () => {
     ['Graduate Recruiter', 18],
     ['Apprenticeship Manager', 58],
     ['Trainee Manager', 7],
-  ])('reads %s at rank %i: who looks after learners is none', (title, rank) => {
+  ])('reads %s at rank %i: a person who supervises learners is not one', (title, rank) => {
     expect(understandTitle(title).rank).toBe(rank)
   })
 })
@@ -180,6 +180,11 @@ describe('the field of work', () => {
     ['finance', 'Director, FP&A; Steuerberater; Contador; Investment Banking Analyst'],
     ['operations', 'Project Manager; Schweißer; Store Manager; Agent d’entretien; Albañil'],
     ['healthcare', 'Nurse Manager; Zahnärztin; Aide-soignante; Fisioterapeuta'],
+    ['operations', 'Loodgieter; Falegname; Murarz; Rörmokare; Capo cantiere; Bedrijfsleider'],
+    ['supply_chain', 'Heftruckchauffeur; Corriere; Spedytor; Brevbärare; Postino'],
+    ['healthcare', 'Fysiotherapeut; Ostetrica; Położna; Tandläkare; Physio; GP'],
+    ['finance', 'Belastingadviseur; Assicuratore; Aktuariusz; Bankrådgivare'],
+    ['hr', 'Head of TA; Hoofd P&O; Rekryterare; Head of C&B'],
     ['general_management', 'Founder & CTO; Chief of Staff; Geschäftsführer; Head of Strategy'],
   ])('is %s for %j', (name, titles) => {
     for (const title of titles.split('; '))
@@ -193,7 +198,7 @@ describe('the field of work', () => {
     ['Account Executive for Hospitals', 'sales'],
     ['IT Support Engineer', 'it'],
     ['Nurse Recruiter', 'hr'],
-  ])('of one noun phrase in %s is what somebody does: %s', (title, name) => {
+  ])('of one noun phrase in %s is what a person does: %s', (title, name) => {
     expect(understandTitle(title).function).toBe(name)
   })
 
@@ -218,7 +223,7 @@ describe('the core role', () => {
   })
 })
 
-describe('a role beside a main job', () => {
+describe('a role alongside a main job', () => {
   it.each([
     [true, 'Board Member; Angel Investor; Non-Executive Director; Mentor; Advisor to the Board'],
     [false, 'Board Member & CEO; Financial Advisor; Investor Relations Manager; Engineer'],

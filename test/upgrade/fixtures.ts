@@ -12,14 +12,14 @@ import { realClock } from '../../src/support/clock.ts'
 import { KEY, callCli, startCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-// A test may open several sites, each of which sets the clock.
+// A test may open several sites, and each sets the clock.
 const { now: machineNow } = Date
 const file = (name: string) => join(import.meta.dirname, name)
 
-/** Whom `one-erased` has erased. */
+/** The person erased in `one-erased`. */
 export const ERASED = readFileSync(file('erased.txt'), 'utf8').trim()
 
-/** The releases that this one must be able to follow. */
+/** The releases from which an upgrade must work. */
 export const VERSIONS = [
   '0.11.0',
   '0.12.0',
@@ -37,7 +37,7 @@ function archiveOf(version: Version): Buffer {
   return brotliDecompressSync(readFileSync(file(`${version}.tar.br`)), { params })
 }
 
-/** A site whose data directory a version left, on the day on which this one is installed. */
+/** A site with a data directory of an earlier version, on the day of the upgrade. */
 export async function siteOf(
   version: Version,
   erased: Erased,
@@ -60,14 +60,14 @@ export async function siteOf(
     JOBTIDE_DATA_DIR: '/proc/self/cwd/data',
   }
   const call = (...args: readonly string[]) => callCli(args, { cwd: folder, env })
-  /** In a process of its own, on the clock of the machine. */
+  /** In its own process, on the clock of the machine. */
   const start = (...args: readonly string[]) => startCli(args, { cwd: folder, env })
   return { folder, dataDir: join(folder, 'data'), simulator, call, start }
 }
 
 export type UpgradeSite = Awaited<ReturnType<typeof siteOf>>
 
-/** SHA-256 by path of all that lies in a data directory, but for locks and what monitoring reads. */
+/** SHA-256 by path of all files in a data directory, except locks and metrics. */
 export function bytesOf(dataDir: string): Record<string, string> {
   const files = readdirSync(dataDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -15,7 +15,7 @@ const HAS_PROC = existsSync('/proc/self/cwd')
 const OTHER = 'per_bb780d638add8f8b4cd4'
 const RUN = ['run', 'test.yaml', '--no-publish']
 
-/** The texts by which the erased person could be found; "Ward" is the name of others as well. */
+/** The texts by which the erased person could be found; others also have the name "Ward". */
 const NAMES = [ERASED, 'hannah-ward-6d004e', 'Hannah Ward']
 
 const rows = (site: UpgradeSite, sql: string) =>
@@ -30,7 +30,7 @@ describe.skipIf(!HAS_PROC).each([
 ] as const)(
   'a data directory of 0.11 with $erased',
   ({ erased, events, eventsOfErased, later }) => {
-    it('answers what only reads, and stays as it is, byte for byte', async () => {
+    it('answers read-only commands, and stays unchanged, byte for byte', async () => {
       const site = await siteOf('0.11.0', erased)
       const before = bytesOf(site.dataDir)
       expect(done(await site.call('status')).stdout).toContain(`${events} events`)
@@ -46,7 +46,7 @@ describe.skipIf(!HAS_PROC).each([
       expect(bytesOf(site.dataDir)).toEqual(before)
     })
 
-    it.each(['replay', 'build'])('is brought to this version by %s', async (command) => {
+    it.each(['replay', 'build'])('is upgraded to this version by %s', async (command) => {
       const site = await siteOf('0.11.0', erased)
       done(await site.call(command))
       expect(await rows(site, 'select count(*) from job_change_events')).toBe(events)
@@ -57,7 +57,7 @@ describe.skipIf(!HAS_PROC).each([
       done(await site.call('digest'))
     })
 
-    it('is gone on with by run, which brings nobody back', async () => {
+    it('is continued by run, and no erased person comes back', async () => {
       const site = await siteOf('0.11.0', erased)
       expect(done(await site.call(...RUN)).stdout).toContain('2 events of 2 organisations')
       expect(await eventsOf(site, ERASED)).toBe(eventsOfErased + later)
@@ -66,7 +66,7 @@ describe.skipIf(!HAS_PROC).each([
       // Also in pages of the journal and in tables, unpacked.
       const { matches } = await searchFolder(site.dataDir, { markers, scratchFolder })
       expect(matches.length > 0).toBe(erased === 'nobody-erased')
-      // What the hint says about a destination of 0.11.
+      // The hint about a destination of 0.11.
       done(await site.call('publish', '--pipeline', 'test.yaml', '--snapshot-to', 'elsewhere'))
       done(await site.call('verify', 'elsewhere'))
       const published = join(site.folder, 'elsewhere', 'tables', 'people', '**', '*.parquet')
@@ -100,7 +100,7 @@ describe.skipIf(!HAS_PROC).each([
       },
     )
 
-    it('is published by the first publish, in one whole snapshot, and gone on with by a run', async () => {
+    it('is published by the first publish, in one complete snapshot, and continued by a run', async () => {
       const site = await siteOf('0.11.0', erased)
       done(await site.call('publish', '--pipeline', 'test.yaml'))
       done(await site.call('verify', 'data/snapshots'))
@@ -112,7 +112,7 @@ describe.skipIf(!HAS_PROC).each([
 )
 
 it.skipIf(!HAS_PROC).each(['0.11.0', '0.12.0'] as const)(
-  'the first run after %s drops the macros that it stored, and no others',
+  'the first run after %s drops only the macros that it stored',
   async (version) => {
     const site = await siteOf(version, 'nobody-erased')
     const stored = `select count(*) from duckdb_functions()
@@ -130,7 +130,7 @@ it.skipIf(!HAS_PROC).each(['0.11.0', '0.12.0'] as const)(
   },
 )
 
-describe.skipIf(!HAS_PROC)('what this version cannot read', () => {
+describe.skipIf(!HAS_PROC)('a data directory that this version cannot read', () => {
   const list = 'suppressed.json'
   it.each<[string, number, RegExp, (dataDir: string) => Promise<void> | void]>([
     ['a list cut short', 9, /suppressed\.json is damaged/, cut(list)],
@@ -162,7 +162,7 @@ describe.skipIf(!HAS_PROC)('what this version cannot read', () => {
     ],
     ['a warehouse of a newer version', 2, /made by a newer Jobtide/, ofNewer],
   ])(
-    '%s is refused with %i, and the directory stays as it is',
+    '%s is refused with %i, and the directory stays unchanged',
     async (_, code, sentence, spoil) => {
       const site = await siteOf('0.11.0', 'one-erased')
       await spoil(site.dataDir)

@@ -1,6 +1,6 @@
 /**
- * The upgrade that most users make next: from the release before this one. Others run in the soak tier. Skipped where there is no
- * /proc: README.md says why.
+ * The most common upgrade: from the previous release. Others run in the soak tier. Skipped where there is no /proc:
+ * README.md says why.
  */
 
 import { existsSync } from 'node:fs'
@@ -16,17 +16,17 @@ const LATEST = VERSIONS.at(-1) ?? VERSIONS[0]
 const rowsOf = async (site: UpgradeSite, sql: string): Promise<unknown> =>
   JSON.parse(done(await site.call('query', sql, '--json')).stdout)
 
-// A table that stood in another tier before would be found first.
+// A table that was in another tier before would be found first.
 const MISPLACED = `select schema_name || '.' || table_name as place from duckdb_tables()
   where table_name in (
     select table_name from duckdb_tables() group by table_name having count(distinct schema_name) > 1
   )`
 
 describe.skipIf(!existsSync('/proc/self/cwd'))(`a warehouse of ${LATEST}`, () => {
-  it('is brought to this version by a build for 0 credits, with each table in one tier', async () => {
+  it('is upgraded to this version by a build for 0 credits, with each table in one tier', async () => {
     const site = await siteOf(LATEST, 'nobody-erased')
     const warehouse = join(site.dataDir, 'jobtide.duckdb')
-    // None where no file of the schema came since that release.
+    // None if no schema file was added since that release.
     const lacks = await lookBefore(warehouse, (_, count) => Promise.resolve(count))
     const { stderr } = done(await site.call('build'))
     const rebuilt = stderr.match(/warehouse_rebuilt_from_the_journal/g) ?? []
@@ -37,7 +37,7 @@ describe.skipIf(!existsSync('/proc/self/cwd'))(`a warehouse of ${LATEST}`, () =>
     expect(await rowsOf(site, placed)).toEqual([{ schema_name: 'detail' }])
   })
 
-  it('with a table of the user’s own is brought to this version in place by a run, which publishes', async () => {
+  it('with a table of the user’s own is upgraded in place by a run, which publishes', async () => {
     const site = await siteOf(LATEST, 'nobody-erased')
     const instance = await DuckDBInstance.create(join(site.dataDir, 'jobtide.duckdb'))
     const connection = await instance.connect()

@@ -1,6 +1,6 @@
 /**
- * Every command on every data directory of an earlier version: it ends with 0, nobody erased comes back, the ledger and the events
- * stay, and a run asks for what came since and for nothing else. Skipped where there is no /proc: README.md says why.
+ * Every command on every data directory of an earlier version: it exits with 0, no erased person comes back, the ledger
+ * and the events stay, and a run asks only for newer events. Skipped where there is no /proc: README.md says why.
  */
 
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
@@ -27,7 +27,7 @@ const COMMANDS = [
   'status',
   'credits --json',
 ]
-/** What changes nothing, not a byte. */
+/** Commands that change no byte. */
 const READS = ['verify', 'status', 'credits --json']
 const ERASURES = [
   { erased: 'nobody-erased', events: 57, later: 2 },
@@ -60,12 +60,12 @@ async function filesWith(site: UpgradeSite, texts: readonly string[]): Promise<r
 describe.skipIf(!existsSync('/proc/self/cwd')).each(SITES)(
   'a data directory of $version with $erased',
   ({ version, erased, events: before, later }) => {
-    it.each(COMMANDS)('is taken by `%s`', async (command) => {
+    it.each(COMMANDS)('is accepted by `%s`', async (command) => {
       const site = await siteOf(version, erased)
       const bytes = bytesOf(site.dataDir)
       expect(await ledgerOf(site)).toEqual({ credits: 30, in_doubt: 0, requests: 3, pages: 3 })
       const { stdout } = done(await site.call(...command.split(' ')))
-      // What an earlier version made is not taken for a table of the user's own.
+      // Tables of an earlier version do not count as the user's own.
       expect(stdout).not.toContain('of your own')
 
       const isRun = command.startsWith('run')
@@ -99,7 +99,7 @@ describe.skipIf(!existsSync('/proc/self/cwd')).each(SITES)(
 )
 
 it.skipIf(!existsSync('/proc/self/cwd')).each(ERASURES)(
-  'a backup that 0.14.0 made with $erased is restored for 0 credits, and a run goes on with it',
+  'a backup that 0.14.0 made with $erased is restored for 0 credits, and a run continues with it',
   async ({ erased, events: before, later }) => {
     const site = await siteOf('0.14.0', erased)
     const there = ['--data-dir', '/proc/self/cwd/restored']
@@ -115,7 +115,7 @@ it.skipIf(!existsSync('/proc/self/cwd')).each(ERASURES)(
 )
 
 it.skipIf(!existsSync('/proc/self/cwd'))(
-  'a directory of 0.15.0 without journal.backup.json: forget is not complete until a pipeline names the place, and then leaves the person nowhere',
+  'a directory of 0.15.0 without journal.backup.json: forget is incomplete until a pipeline names the place, and then erases the person everywhere',
   async () => {
     const site = await siteOf('0.15.0', 'nobody-erased')
     rmSync(join(site.dataDir, 'journal.backup.json'))
@@ -123,7 +123,7 @@ it.skipIf(!existsSync('/proc/self/cwd'))(
     const partly = await site.call(...forget)
     expect([partly.exitCode, JSON.parse(partly.stdout)]).toMatchObject([
       7,
-      // This backup lies in the data directory, which is searched.
+      // This backup is in the data directory, which is searched.
       {
         remaining: [
           expect.stringMatching(/it is missing, so where the journal is backed up/),

@@ -1,5 +1,5 @@
 /**
- * What a newer version wrote: one sentence with both versions, exit 2, and nothing is changed before. Skipped where there is no
+ * Data of a newer version: one sentence with both versions, exit 2, and nothing is changed. Skipped where there is no
  * /proc: README.md says why.
  */
 
@@ -149,7 +149,7 @@ it.skipIf(!HAS_PROC).each<[string, readonly string[], RegExp, Spoil]>([
     (dir) => change(join(dir, 'snapshots', 'latest.json'), /^\{/, '{"format_version": 6,'),
   ],
 ])(
-  '%s is refused with 2, and the directory stays as it is',
+  '%s is refused with 2, and the directory stays unchanged',
   async (_, commands, sentence, spoil) => {
     const site = await siteOf('0.14.0', 'one-erased')
     change(join(site.folder, 'test.yaml'), /$/, 'journal: { backup: backup }\n')
@@ -167,7 +167,7 @@ it.skipIf(!HAS_PROC).each<[string, number, RegExp, Spoil]>([
     (dir) => writeFileSync(join(dir, 'snapshots', 'latest.json'), 'no JSON'),
   ],
 ])(
-  'a destination %s is refused with %i before a warehouse of 0.11 is rebuilt: that version goes on',
+  'a destination %s is refused with %i before a warehouse of 0.11 is rebuilt: that version still works',
   async (_, code, sentence, spoil) => {
     const site = await siteOf('0.11.0', 'one-erased')
     await spoil(site.dataDir)
@@ -204,7 +204,7 @@ it.skipIf(!HAS_PROC).each<[string, RegExp, Spoil]>([
     (place) => change(join(place, 'backup.json'), 'jobtide seals 1', 'jobtide seals 2'),
   ],
 ])(
-  'a backup with %s of a newer version is not restored: 2, and no journal is there',
+  'a backup with %s of a newer version is not restored: exit 2, and there is no journal',
   async (_, sentence, spoil) => {
     const site = await siteOf('0.14.0', 'one-erased')
     await spoil(join(site.dataDir, 'backup'))
@@ -213,7 +213,7 @@ it.skipIf(!HAS_PROC).each<[string, RegExp, Spoil]>([
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringMatching(sentence)])
     const left = ['journal', 'journal.seals', 'suppressed.json', 'jobtide.duckdb']
     expect(left.filter((name) => existsSync(join(there, name)))).toEqual([])
-    // Nor where a segment of a journal that is here is to be brought back.
+    // Nor if a segment of the existing journal is to be restored.
     rmSync(join(site.dataDir, 'journal', firstSegment(site.dataDir)))
     const before = bytesOf(site.dataDir)
     if (sentence.source.includes('restoring')) return

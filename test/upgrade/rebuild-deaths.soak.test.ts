@@ -1,6 +1,7 @@
 /**
- * SIGKILL and a full disk while a warehouse of an earlier version is made from the journal again: the old file stays until the new
- * one is whole, the next command succeeds, and nothing is bought. Skipped where there is no /proc: README.md says why.
+ * SIGKILL and a full disk while a warehouse of an earlier version is rebuilt from the journal: the old file stays until
+ * the new one is complete, the next command succeeds, and nothing is bought. Skipped where there is no /proc: README.md
+ * says why.
  */
 
 import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
@@ -23,7 +24,7 @@ const BOUGHT = { requests: 1, charged_pages: 1, credits: 10 }
 const warehouseOf = (site: UpgradeSite) => join(site.dataDir, 'jobtide.duckdb')
 const sha256Of = (site: UpgradeSite) => sha256Hex(readFileSync(warehouseOf(site)))
 
-/** How many files of the schema the warehouse lacks; it holds every event. */
+/** The number of schema files that the warehouse lacks; it holds every event. */
 async function lacksOf(site: UpgradeSite): Promise<number> {
   const looked = await lookBefore(warehouseOf(site), async (open, lacks) => ({
     lacks,
@@ -33,11 +34,14 @@ async function lacksOf(site: UpgradeSite): Promise<number> {
   return looked?.lacks ?? -1
 }
 
-/** Kills a build so many milliseconds after it began a new file. @returns how long it lived after that */
+/**
+ * Kills a build this many milliseconds after it began a new file.
+ * @returns how long it lived after that
+ */
 async function killedBuild(site: UpgradeSite, afterMs: number): Promise<number> {
   const madeAt = () =>
     statSync(`${warehouseOf(site)}.replay`, { throwIfNoEntry: false })?.birthtimeMs
-  // What the last kill left.
+  // The leftovers of the last kill.
   const left = madeAt()
   const build = site.start('build')
   let isOver = false
@@ -69,11 +73,11 @@ describe.skipIf(!existsSync('/proc/self/cwd'))(
         let killed = 0
         for (let kill = 0; kill < KILLS; kill += 1) {
           if (sha256Of(site) !== old) copyFileSync(saved, warehouseOf(site))
-          // From the moment on at which the new file is begun; the last kills come when it took the old one's place.
+          // From the start of the new file; the last kills come after it has replaced the old one.
           await killedBuild(site, (tookMs * (kill + 1)) / (KILLS - 1))
           const isOld = sha256Of(site) === old
           if (isOld) killed += 1
-          // What a killed engine left is not in the way of who reads.
+          // The leftovers of a killed engine do not disturb readers.
           expect(await lacksOf(site)).toBe(isOld ? lacked : 0)
           done(await site.call('status'))
         }
@@ -89,7 +93,7 @@ describe.skipIf(!existsSync('/proc/self/cwd'))(
     )
 
     it.each([50, 1_000, 4_000, 8_000, 12_000])(
-      'meets a disk with room for %i kB: exit 9, the old file stays, and with more room the next run goes on',
+      'on a disk with %i kB free: exit 9, the old file stays, and with more space the next run continues',
       async (room) => {
         const around = temporaryFolder()
         const disk = smallDisk(null, around)

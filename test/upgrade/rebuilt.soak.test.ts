@@ -1,5 +1,6 @@
 /**
- * What becomes of a warehouse of an earlier version when a command writes it. Skipped where there is no /proc: README.md says why.
+ * What happens to a warehouse of an earlier version when a command writes to it. Skipped where there is no /proc:
+ * README.md says why.
  */
 
 import { existsSync } from 'node:fs'
@@ -27,7 +28,7 @@ describe.skipIf(!existsSync('/proc/self/cwd'))('a warehouse of an earlier versio
     },
   )
 
-  it('that holds a table of the user’s own keeps it, and is brought to this version in place', async () => {
+  it('with a table of the user’s own keeps it, and is upgraded in place', async () => {
     const site = await siteOf('0.12.0', 'nobody-erased')
     const path = join(site.dataDir, 'jobtide.duckdb')
     const instance = await DuckDBInstance.create(path)

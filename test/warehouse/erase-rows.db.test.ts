@@ -64,7 +64,7 @@ describe('erasing from a warehouse', () => {
 
   it('names the table of the user that cannot be copied, and the file stays', async () => {
     const path = newPath()
-    // The engine copies tables in no order that can be told, and refuses a row before the one that it refers to.
+    // The engine copies tables in an unpredictable order, and refuses a row before the one that it references.
     const chain = Array.from({ length: 9 }, (_, n) => {
       const parent = n === 0 ? '' : ` references t${n - 1} (id)`
       return `create table t${n} (id integer primary key${parent}); insert into t${n} values (1)`
@@ -77,7 +77,7 @@ describe('erasing from a warehouse', () => {
     expect(await write(path, (warehouse) => warehouse.all('from t8'))).toEqual([{ id: 1 }])
   })
 
-  it('removes events from before a day, and versions that are then single', async () => {
+  it('removes events from before a day, and versions that are then the only one', async () => {
     const path = newPath()
     const day = (changed_at: string, detected_at = changed_at) => ({ changed_at, detected_at })
     const before = erasable({ eventsBefore: Date.UTC(2025, 0, 1) })
@@ -103,7 +103,7 @@ describe('erasing from a warehouse', () => {
       const keys = await warehouse.all(`select event_key from job_change_events
         union all select event_key from job_change_event_versions order by 1`)
       expect(keys).toEqual([{ event_key: 'new' }, { event_key: 'seen late' }])
-      // As a replay has it, which no longer finds the older version.
+      // As after a replay, which no longer finds the older version.
       const seen = await warehouse.all(
         `select cast(first_seen_at as varchar) as at from job_change_events where event_key = 'seen late'`,
       )

@@ -1,4 +1,4 @@
-/** A statement with an old name of a table or column is answered with the new one. */
+/** The error for an old name of a table or column names the new one. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
@@ -55,7 +55,7 @@ describe('the hint of a refused statement', () => {
     expect(await hintOf(sql)).toBe(hint)
   })
 
-  it('names no table that is there', () => {
+  it('names no existing table as old', () => {
     const models = readModelFiles().filter(({ schema }) => schema === 'main')
     expect(models.filter(({ name }) => RENAMED_TABLES.has(name))).toEqual([])
   })

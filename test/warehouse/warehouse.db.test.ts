@@ -86,7 +86,7 @@ describe('a warehouse file', () => {
 })
 
 describe('a warehouse whose file was deleted', () => {
-  it('begins empty, without the log that an old one left', async () => {
+  it('begins empty, without the log of the old one', async () => {
     const path = filePath()
     // Ends without closing, so that its transaction is in the log only.
     const script = `
@@ -151,7 +151,7 @@ it.each([
   ['this process', 'IO Error: Cannot open file "w.wal": Too many open files'],
   ['this process', 'libduckdb.so: cannot open shared object file: Too many open files'],
   ['this machine', 'IO Error: Cannot open file "w": Too many open files in system'],
-])('says that %s has too many files open, and not that the disk refuses: %s', (who, text) => {
+])('says that %s has too many files open, rather than that the disk refuses: %s', (who, text) => {
   expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
     name: 'StorageError',
     exitCode: 9,
@@ -159,7 +159,7 @@ it.each([
   })
 })
 
-it('a file that cannot be made is told as a full disk', () => {
+it('a file that cannot be created is reported as a full disk', () => {
   const text = 'IO Error: Cannot open file "/nowhere/scratch/x.parquet": No space left on device'
   expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
     name: 'StorageError',
@@ -231,7 +231,7 @@ describe('a warehouse that another process holds', () => {
       expect((error as Error).message).toContain(path)
       expect((error as Error).message).toMatch(new RegExp(`node.*${child.pid}`))
     }
-    // As after a command that only reads: who wants to write waits up to 5 seconds.
+    // As after a read-only command: a writer waits up to 5 seconds.
     setTimeout(() => child.kill('SIGKILL'), 500)
     const warehouse = await openWarehouse({ path, mode: 'write' })
     await ended
@@ -382,7 +382,10 @@ describe('a quoted text', () => {
 })
 
 describe('schema files', () => {
-  /** A warehouse made with the shipped schema files, a file in a copy of their folder, and applying what is there. */
+  /**
+   * A warehouse made with the shipped schema files, a further file in a copy of their folder, and a function that
+   * applies them.
+   */
   async function aWarehouse() {
     const folder = join(temporaryFolder(), 'schema')
     cpSync(join('sql', 'schema'), folder, { recursive: true })
@@ -408,7 +411,7 @@ describe('schema files', () => {
     writeFileSync(file('000002_operations.sql'), '-- something else')
     writeFileSync(file('000001_a.sql'), 'create table a (n integer);')
     await expect(apply()).rejects.toThrow('000002_operations.sql changed after it was applied')
-    // Not even those that come before it.
+    // Not even earlier ones.
     await expect(warehouse.all('from a')).rejects.toThrow('does not exist')
   })
 

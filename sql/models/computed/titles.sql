@@ -15,6 +15,8 @@
 --   is_side_role: Whether it is a role alongside a main job: board member, outside adviser, investor, mentor, volunteer.
 --   is_advisory: Whether it may be outside advice: a side role such as Advisor, or a title such as Technical Advisor that may be a job.
 --   is_end_marker: Whether it says that the job or career is over, or that the person has no job, and names no other main job: Retired, Former CFO, Open to work.
+--   is_seat_of_staff: Whether it is a side role that only the staff of the organisation can have: on its works council, or of a union.
+--   is_held_beside: Whether people hold such a job alongside another one: part-time, as a guest, on loan, in the reserve.
 --   rule: The rule that decided the level.
 --   confidence: How likely the level is right, 0 to 1; 0 when unknown.
 --   taxonomy_version: Version of the taxonomy that set the label; a new version labels every title again.

@@ -3,14 +3,14 @@
 -- purpose: Places the events of ambiguous_facts in the person's stints there, and marks the roles inside a stint.
 -- incremental_by: profile_id
 -- note: The rules apply to each track on its own, after repeated facts are removed:
--- note: 1. A left event ends only a role, and the stint goes on, where the person has another role: the event names a title
+-- note: 1. A left event ends only a role, and the stint continues, where the person has another role: the event names a title
 -- note:    that was seen before their last joining there, that joining named another title, and the first title was not seen
 -- note:    since and was not left more than 31 days before that joining. The same holds for the title before a change of title
 -- note:    at most 31 days ago, and for a left event at most 31 days after a person joined who was already there (the new role
 -- note:    was seen before the old one ended), unless the event names the new role but not the old one. A joining of a person
 -- note:    who is already there begins a role.
 -- note: 2. A left event and a joined event at most 31 days later are an internal move, or a leaving that was taken back: the
--- note:    stint goes on. After a longer absence the joining begins another stint.
+-- note:    stint continues. After a longer absence the joining begins another stint.
 -- note: 3. A joining of a person who is already there begins another stint if they had another job in between: they joined and
 -- note:    left elsewhere, at least 180 days apart, and that leaving is as near to this joining as a move requires. The leaving
 -- note:    here was not seen.
@@ -41,7 +41,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   previous_stint_number: The previous stint of the same track, main or side; null for the first.
---   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (reported before, or again later), title_change.
+--   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role continues, or taken back), repeat (reported before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   event_type: The effect of the event on the track: joined, left, title_change, or nothing, as in ambiguous_facts.
 --   changed_at: When the change took effect, UTC, never before the event before it; see ambiguous_facts.
@@ -68,7 +68,12 @@ involved as (
 
 -- Joinings and leavings of main jobs at employers, for all organisations of these people.
 boundaries as (
-    select events.profile_id, events.organization_id, events.event_type, events.changed_at, events.title
+    select
+        events.profile_id,
+        events.organization_id,
+        events.event_type,
+        events.changed_at,
+        coalesce(titles.is_held_beside, false) as is_held_beside
     from dated_events as events
     inner join involved on involved.profile_id = events.profile_id
     left join titles on titles.ladder = events.ladder and titles.title = events.title
@@ -85,7 +90,7 @@ jobs_left as (
         profile_id,
         organization_id,
         event_type,
-        title,
+        is_held_beside,
         changed_at as joined_at,
         min(case when event_type = 'left' then changed_at end) over (
             partition by profile_id, organization_id order by changed_at, event_type
@@ -95,7 +100,7 @@ jobs_left as (
 ),
 
 jobs as (
-    select profile_id, organization_id, title, joined_at, left_at
+    select profile_id, organization_id, is_held_beside, joined_at, left_at
     from jobs_left
     where event_type = 'joined'
 ),
@@ -111,8 +116,8 @@ proofs as (
         and days_between(leavings.changed_at, jobs.joined_at) between -31 and 180
 ),
 
--- The facts known of the person there before each leaving that names a title: the last joining, the first and the last time the
--- title was seen, the last leaving that named it, and the last joining or change of title.
+-- The facts known before each leaving that names a title: the last joining, the first and last time the title was seen, the
+-- last leaving that named it, and the last joining or change of title.
 said_before as (
     select
         leavings.event_key,
@@ -179,7 +184,7 @@ outlasting as (
         and proofs.event_key is null
 ),
 
--- Rule 6: the last event here, and a move elsewhere at once.
+-- Rule 6: the last event here, followed at once by a move elsewhere.
 proven_ends as (
     select distinct proofs.event_key
     from proofs
@@ -465,7 +470,7 @@ worked_briefly as (
             or (
                 utc_date(jobs.joined_at) >= latest_date(here.before_at)
                 and latest_date(jobs.joined_at) < utc_date(here.changed_at)
-                and not is_held_beside(jobs.title)
+                and not jobs.is_held_beside
             )
         )
 ),
@@ -559,7 +564,7 @@ parts as (
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
--- The leavings outlasted by another one, further apart than a repeated leaving.
+-- Leavings that a later one replaces, further apart than repeated leavings.
 outlasted as (
     select earlier.event_key, earlier.track
     from followed as earlier
@@ -613,7 +618,7 @@ placed as (
         on starts.profile_id = facts.profile_id
         and starts.organization_id = facts.organization_id
         and starts.track = facts.track
-        -- One term that can be hashed: with `or`, each event would be compared with each. A change of title belongs to no fact.
+        -- One term that can be hashed: `or` would compare every event with every other. A change of title belongs to no fact.
         and coalesce(starts.fact, -starts.position) = coalesce(facts.fact, -facts.position)
 ),
 

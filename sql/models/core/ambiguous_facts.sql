@@ -52,7 +52,7 @@ special_titles as (
         title,
         case
             when is_end_marker then 'end'
-            when is_side_role and is_seat_of_staff(title) then 'seat'
+            when is_seat_of_staff then 'seat'
             when is_side_role then 'side'
             else 'advice'
         end as kind

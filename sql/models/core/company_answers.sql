@@ -65,7 +65,7 @@ said as (
         ) is not null as has_last_round,
         json_text(body, '$.message.funding_rounds.rounds') is not null as has_rounds
     from (
-        -- An answer that asks the client to retry counts like one without a page.
+        -- An answer that asks us to retry counts as an answer without a page.
         select request_id, subject, outcome, received_at, case when outcome = 'found' then body end as body
         from answers
         where endpoint = 'company-profile'

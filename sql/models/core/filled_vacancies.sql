@@ -70,8 +70,8 @@ queued as (
     where changes.queued_on between places.first_vacant_on and places.last_hired_on
 ),
 
--- The two nearest are adjacent. With them removed, so are the next, and so on: leavings and joinings pair like opening and
--- closing brackets. The number of vacancies open after a leaving equals that before the joining that closes it.
+-- The nearest two are adjacent. Once they are removed, the next two are, and so on: leavings and joinings pair like brackets.
+-- As many vacancies are open after a leaving as before the joining that closes it.
 counted_of_core as (
     select
         place_number,
@@ -89,7 +89,7 @@ counted_of_core as (
     where core is not null
 ),
 
--- At one depth leavings and joinings alternate: a joining closes the leaving before it, and the first may have none.
+-- At each depth, leavings and joinings alternate: a joining closes the leaving before it. The first joining may have none.
 pairs_of_core as (
     select
         event_key as joined_event_key,

@@ -2,7 +2,7 @@
 -- key: organization_id
 -- references: organization_id -> organizations.organization_id
 -- purpose: How late the joinings and leavings of each organisation are detected: the basis of cutoff_on in organizations.
--- note: Each organisation has its own figure, even with few events: a common figure would change for all of them every day.
+-- note: Each organisation has its own figure, even with few events: a shared figure would change for all of them every day.
 -- note: With fewer than 10 events the 90th percentile is the longest lag.
 -- columns:
 --   organization_id: The service's stable id of the organisation.

@@ -10,7 +10,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   previous_stint_number: The previous stint of the same track, main or side roles; null for the first.
---   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (reported before, or again later), title_change.
+--   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role continues, or taken back), repeat (reported before, or again later), title_change.
 --   track: main or side, for pairs where only rules can tell what a stint is; null where the title alone decides.
 --   acts_as: The effect on the stint's track: joined, left, title_change or nothing. A change of title to a side role leaves the main job.
 --   is_second: True for the part of a change of title between a main job and a side role that concerns the side role.

@@ -160,7 +160,7 @@ joined_steps as (
     inner join known_before on known_before.event_key = starts.event_key
     left join recalled on recalled.event_key = starts.event_key
     left join corrected on corrected.event_key = starts.event_key
-    -- A service that also sends the step as a change of title reports one thing twice.
+    -- A service that also sends this step as a change of title reports it twice.
     left join ambiguous_events as changes
         on changes.part = 'title_change'
         and changes.profile_id = starts.profile_id
@@ -247,7 +247,7 @@ compared as (
     )
 ),
 
--- In most stints nothing is repeated or undone; only the others get the closer look below.
+-- In most stints nothing is repeated or undone; only the others need the steps below.
 ambiguous_stints as (
     select distinct profile_id, organization_id, stint_number
     from compared
@@ -364,7 +364,7 @@ flipped as (
     from measured
 ),
 
--- Flips come in pairs that lead back, so that for every other step the one before is the last that is not a flip.
+-- Flips come in pairs that lead back, so every other step follows the last step that is not a flip.
 settled as (
     select
         event_key,

@@ -94,7 +94,7 @@ decided as (
         and (sources.organization_id is null or targets.organization_id is null)
 )
 
--- An organisation that was in two groups in succession can be near the end of the one and the start of the other.
+-- An organisation that changed groups can be near the end of one membership and near the start of the other.
 select
     left_event_key,
     max(joined_event_key) as joined_event_key,

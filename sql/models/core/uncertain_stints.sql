@@ -21,6 +21,7 @@ role_starts as (
         organization_id,
         stint_number,
         part,
+        ladder,
         title,
         changed_at,
         lag(changed_at) over (
@@ -30,9 +31,14 @@ role_starts as (
 ),
 
 joinings as (
-    select profile_id, organization_id, joined_at, true as is_arrival, joined_at as previous_at
+    select stints.profile_id, stints.organization_id, stints.joined_at, true as is_arrival, stints.joined_at as previous_at
     from stints
-    where is_primary and joined_at is not null and employer_kind is null and not is_held_beside(first_title)
+    left join titles on titles.ladder = stints.ladder and titles.title = stints.first_title
+    where
+        stints.is_primary
+        and stints.joined_at is not null
+        and stints.employer_kind is null
+        and not coalesce(titles.is_held_beside, false)
     union all
     select
         role_starts.profile_id,
@@ -45,11 +51,12 @@ joinings as (
         on stints.profile_id = role_starts.profile_id
         and stints.organization_id = role_starts.organization_id
         and stints.stint_number = role_starts.stint_number
+    left join titles on titles.ladder = role_starts.ladder and titles.title = role_starts.title
     where
         role_starts.part = 'role_start'
         and stints.is_primary
         and stints.employer_kind is null
-        and not is_held_beside(role_starts.title)
+        and not coalesce(titles.is_held_beside, false)
 ),
 
 followed as (

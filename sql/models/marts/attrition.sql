@@ -7,7 +7,7 @@
 -- incremental_by: organization_id
 -- note: To total over functions, levels or organisations, add up leavers and headcount, and divide the sums; rates cannot be
 -- note: added. Add up the functions at level all, or the levels at function all. A function at one level has rows where it had
--- note: 10 people or more at a time, and these do not add up to all.
+-- note: 10 people or more at a time; these rows do not add up to all.
 -- note: An organisation has rows from the end of its first observed year to its last whole month, while it has 10 people or
 -- note: more. A leaving counts at the function and level that were left. Transfers and side roles are left out.
 -- note: headcount is the mean over the twelve months of headcount in organization_headcount_monthly, each month as the mean of
@@ -46,7 +46,7 @@ observed as (
         select organization_id, min(month_number(month_start_on)) as first_month
         from headcount_changes
         group by organization_id
-        -- Fewer than 10 people in all are never 10 at a time.
+        -- An organisation with fewer than 10 people in all never has 10 at a time.
         having sum(joiners + transfers_in + appeared) >= 10
     ) as changes
     inner join organization_observation as observation on observation.organization_id = changes.organization_id
@@ -79,8 +79,8 @@ changes as (
         case when totals.is_level then headcount_changes.level else 'all' end
 ),
 
--- People who may have been there from the start count from the organisation's first month, be it the first change or the first
--- observed.
+-- People who may have been there from the start count from the organisation's first month: that of its first change, or the
+-- first observed one.
 with_start as (
     select organization_id, month, function, level, leavers, people, appeared, may_before, may_stay
     from changes
@@ -163,8 +163,8 @@ large as (
         and kept.level = measured.level
 ),
 
--- Every month of the observed time, and the month in which it ends, for which a page can be known; between two changes each month
--- starts and ends as the first of them left it.
+-- Every month of the observed time, and the month in which it ends, for which a page can be known. Months between two changes
+-- keep the headcount of the first.
 monthly as (
     select
         large.organization_id,
@@ -271,7 +271,7 @@ rated as (
     from rolling
     inner join organization_years as years
         on years.organization_id = rolling.organization_id and years.month = rolling.month
-    -- A person who came to a role and left in one month never held it at the end of a month.
+    -- A person who took and left a role in the same month never held it at the end of a month.
     where rolling.most > 0 or rolling.leavers > 0
 ),
 

@@ -75,7 +75,7 @@ exposed as (
     from pooled
 ),
 
--- A sum of decimals: one of floating-point numbers would depend on the order of the rows.
+-- A sum of decimals: a sum of floating-point numbers would depend on the order of the rows.
 waiting as (
     select
         organization_id,

@@ -42,8 +42,8 @@ lags as (
     left join corrected on corrected.event_key = events.event_key
 ),
 
--- Counts instead of percentile_cont: six percentiles of millions of small groups are faster from two sorted runs, in memory that
--- does not grow. Events of equal lag are in any order, which changes no percentile.
+-- Counts instead of percentile_cont: six percentiles of millions of small groups are faster from two sorted runs, in memory
+-- that does not grow. The order of events with equal lag changes no percentile.
 ranked as (
     select
         organization_id,

@@ -97,8 +97,8 @@ links as (
     where profiles > 1
 ),
 
--- The first of a profile and those linked to it, then the first of what these lead to, and so on: pages and histories can form
--- chains.
+-- The first profile among those linked to each one, then the first among those that these lead to, and so on: pages and
+-- histories can form chains.
 nearest as (
     select
         profile_id,

@@ -67,7 +67,7 @@ sides as (
     from executive_events
     where change = 'departed' or previous_seat is not null
     union all
-    -- A seat that was kept alongside another one until now.
+    -- A seat that the person kept alongside another one until now.
     select
         event_key,
         change,

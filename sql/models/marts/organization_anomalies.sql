@@ -54,7 +54,7 @@ changes as (
     where leavers > 0
 ),
 
--- Only organisations with a month of that many people are examined, for both changes; smaller ones never get a row.
+-- Only organisations with such a month are examined, for both changes; smaller ones never get a row.
 raw as (
     select
         changes.organization_id,
@@ -152,7 +152,7 @@ together as (
     group by organization_id, month_start_on, change
 ),
 
--- The remaining people of each month, by number.
+-- How many people remain in each month.
 monthly as (
     select
         raw.organization_id,

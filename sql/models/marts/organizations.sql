@@ -13,6 +13,7 @@
 --   events: Its events in job_change_events.
 --   undated_events: Those whose date is implausible, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
+--   people_duplicated: Those of people_ever under a profile, or an id of the organisation, that is not the one to keep (duplicate_people, duplicate_organizations). All figures count them as well.
 --   people_now: Those who have a main job there according to the data, all of them seen to change something. For a headcount use headcount_now.
 --   headcount_now: The best figure of its headcount: headcount in the newest month of organization_headcount_monthly; null without changes by then.
 --   joiners_ever: Joinings seen, excluding transfers.
@@ -42,7 +43,7 @@ detected as (
     group by organization_id
 ),
 
--- Most organisations have one such event, so choosing among them costs nothing.
+-- Most organisations have only one such event, so the choice costs nothing.
 newest as (
     select
         events.organization_id,
@@ -74,6 +75,12 @@ present as (
         count(*) as people_ever,
         count(case when is_current and is_primary then 1 end) as people_now
     from person_organizations
+    group by organization_id
+),
+
+duplicated as (
+    select organization_id, count(*) as people_duplicated
+    from duplicate_marks
     group by organization_id
 ),
 
@@ -156,6 +163,7 @@ select
     cast(coalesce(detected.events, 0) as integer) as events,
     cast(coalesce(detected.undated_events, 0) as integer) as undated_events,
     cast(coalesce(present.people_ever, 0) as integer) as people_ever,
+    cast(coalesce(duplicated.people_duplicated, 0) as integer) as people_duplicated,
     cast(coalesce(present.people_now, 0) as integer) as people_now,
     case when counted.is_there then
         cast(
@@ -180,6 +188,7 @@ from organization_observation as observed
 left join detected on detected.organization_id = observed.organization_id
 left join named on named.organization_id = observed.organization_id
 left join present on present.organization_id = observed.organization_id
+left join duplicated on duplicated.organization_id = observed.organization_id
 left join joined on joined.organization_id = observed.organization_id
 left join gone on gone.organization_id = observed.organization_id
 left join promoted on promoted.organization_id = observed.organization_id

@@ -23,8 +23,8 @@
 --   received_at: When it was first received, UTC.
 with
 
--- The key alone decides which delivery of an activity counts: a window over the activities would hold all of them at once. Items
--- without an event_id are left out by their number: a condition on the items would join each delivery with its list again.
+-- The key alone decides which delivery of an activity counts: a window over the activities would hold all of them in memory.
+-- Items without an event_id are left out by position: a condition on the items would join each delivery with its list again.
 delivered as (
     select
         request_id,

@@ -34,7 +34,7 @@
 --   events: The number of distinct events of the pair.
 with
 
--- For a title whose change is only announced, the one until then.
+-- Where a change of title is only announced, the title until then.
 titles_now as (
     select
         title_steps.profile_id,

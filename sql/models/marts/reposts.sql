@@ -12,7 +12,7 @@
 --   headline: Headline of a person, or the followers of a company, as written.
 --   commentary: The text added to the share; null when there is none.
 --   received_at: When it was received, UTC.
--- Where items went while the list was read, a page was read twice.
+-- A page was read twice where items disappeared while the list was read.
 with
 
 listed as (

@@ -50,7 +50,7 @@ dated as (
     from facts
 ),
 
--- Everything known by the end of the month is one vintage, the first.
+-- Everything known by the end of the month is the first vintage.
 known as (
     select organization_id, month_start_on, 'service' as known_to, greatest(month_start_on, detected_month_on) as known_month_on, fact
     from dated

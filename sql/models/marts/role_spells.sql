@@ -129,8 +129,8 @@ numbered as (
     from roles
 ),
 
--- Leavings that name the role: the first of them after it began, and before it began again. The role that the person came with
--- can last until the stint ends, and the one that they joined later can end before.
+-- The first leaving that names the role after it began and before it began again. The role that the person came with can
+-- outlast one that they took later, up to the end of the stint.
 named_ends as (
     select
         numbered.profile_id,

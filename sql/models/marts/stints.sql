@@ -68,8 +68,8 @@ side_roles as (
     where is_side_role or is_end_marker
 ),
 
--- Most stints are an arrival, a departure, or both. Joining these costs a fraction of folding all events by stint; only the other
--- events of a stint are folded.
+-- Most stints are an arrival, a departure, or both. Joining these costs a fraction of grouping all events by stint; only the
+-- other events are grouped.
 arrivals as (
     select
         events.profile_id,
@@ -195,7 +195,7 @@ inside as (
     where part in ('interruption', 'role_start', 'role_end', 'repeat')
 ),
 
--- Each of these: how late it is in its stint, and the totals of all.
+-- The position of each of these in its stint, and the totals over all of them.
 others as (
     select
         inside.profile_id,
@@ -336,7 +336,7 @@ returns as (
     where came_back.part = 'arrival' and gone.part = 'departure'
 ),
 
--- Stints that follow another one of their track, and its number.
+-- Stints that follow another one of the same track, with the number of that one.
 sequels as (
     select distinct profile_id, organization_id, stint_number, previous_stint_number
     from ambiguous_events
@@ -351,7 +351,7 @@ tracks as (
         on sequels.profile_id = events.profile_id and sequels.organization_id = events.organization_id
 ),
 
--- Names that mean no employer, or not a known one: a few of many.
+-- The few names that mean no employer, or an unknown one.
 employers as (
     select names.organization_name, pseudo.kind
     from (select distinct organization_name from dated_events where organization_name is not null) as names

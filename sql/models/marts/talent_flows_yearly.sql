@@ -49,7 +49,8 @@ leavings as (
     group by organization_id, cast(extract(year from month_start_on) as integer)
 ),
 
--- Sums next to the rows: joined as tables of their own by year, the optimizer of DuckDB once crossed all sources with all targets of a year.
+-- The sums stay next to the rows: as separate tables joined by year, DuckDB's optimizer once crossed all sources with all
+-- targets of a year.
 summed as (
     select
         *,

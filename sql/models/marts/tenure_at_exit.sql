@@ -64,7 +64,7 @@ select
     staying.exits,
     staying.censored,
     cast(staying.at_risk as integer) as at_risk,
-    -- After the last leaving the cohort is empty: that is the last row of its cohort, and has no logarithm.
+    -- The last row of a cohort that ends empty has no logarithm.
     case when staying.exits = staying.at_risk then 0 else round(exp(cast(staying.log_survival as double)), 9) end as survival,
     observed.observed_from_on is null
     or staying.cohort_year > extract(year from observed.observed_from_on)

@@ -5,7 +5,7 @@
 -- note: The model reads direct moves, those of duplicate people once. Their window is 5 months of joining: the months with the
 -- note: most people, or on a tie those around the month with the most; the earliest, if still equal. At least 3 people have to
 -- note: move in it. Shares are damped: 2 is added to the divisor, so that 3 of 3 people prove less than 30 of 30.
--- note: A deal is a pattern that people who each change jobs do not produce by chance (evidence): one name that holds the
+-- note: A deal is a pattern that people who each change jobs do not produce by chance (evidence): one name that contains the
 -- note: other, or one slug; 4 or more, and most of them, who joined on one known day (3 where they are a quarter of the source,
 -- note: or the target is new); half of all who were at the source (of 5 or more, or all of 4); or, where only months are known,
 -- note: 5 or more in one month, who are a third of the source or, of 10 or more, most who joined the target; or most who ever
@@ -48,7 +48,7 @@
 --   people_before: People who were seen at the target before the window.
 --   joinings_seen: The number of people seen to join the source.
 --   histories: The number of people who can be distinguished: by name, or by the days of joining the source, moving, and leaving the target.
---   name_likeness: 1 where one name holds the other, else the share of letters that are the same; legal forms do not count.
+--   name_likeness: 1 where one name contains the other, else the share of letters that are the same; legal forms do not count.
 with
 
 linked as (
@@ -121,8 +121,8 @@ ranked as (
     from windows
 ),
 
--- The people who moved in the window, and the facts that distinguish them: names, and when they had joined the source and left
--- the target.
+-- The people who moved in the window, and what distinguishes them: their names, and when they joined the source and left the
+-- target.
 movers as (
     select
         frequent.from_organization_id,
@@ -385,7 +385,7 @@ weighed as (
         from_organization_id,
         to_organization_id,
         name_likeness >= 0.8 or has_one_slug as is_alike,
-        -- One name that holds the other. Letters alone are alike by chance: Visa and Vista, Firm 1 and Firm 2.
+        -- One name contains the other. Similar letters alone can be chance: Visa and Vista, Firm 1 and Firm 2.
         name_likeness = 1
         or has_one_slug
         or (name_likeness >= 0.8 and cast(people as double) / (people_there + 2) >= 0.3) as has_one_name,

@@ -108,7 +108,7 @@ spans as (
     inner join organization_observation as observed on observed.organization_id = added_up.organization_id
 ),
 
--- Between two changes, each month starts and ends as the first of them left it.
+-- Months between two changes keep the headcount of the first.
 counted as (
     select
         spans.organization_id,

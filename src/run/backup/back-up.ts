@@ -47,7 +47,7 @@ export type BackupWorld = Pick<
 >
 
 /**
- * Opens the place of a backup. That below a destination which is open already is a part of it, and is not probed again.
+ * Opens the place of a backup. A place below an open destination is part of it, and is not probed again.
  * @param within the destination of the snapshots, where it is open
  */
 export async function openBackup(
@@ -62,8 +62,9 @@ export async function openBackup(
 }
 
 /**
- * Refuses, before anything is bought, published or taken out of the inbox, a place that keeps another journal or knows more than
- * this one. A place that cannot be reached stops nothing: the journal is written first, and the backup fails aloud.
+ * Refuses, before anything is bought, published or taken out of the inbox, a place that keeps another journal or knows
+ * more than this one. A place that cannot be reached stops nothing: the journal is written first, and the backup fails
+ * with an error.
  * @param within the destination of the snapshots, where it is open to be written
  * @throws ConfigError for the backup of another journal, or of a newer version
  * @throws StorageError for one that knows more, or whose list is damaged
@@ -86,8 +87,8 @@ export async function checkBackup(
 }
 
 /**
- * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal meanwhile. The
- * place is opened only where something changed since it was backed up last.
+ * Backs the journal up. The caller holds the lock of the data directory, and nothing is written to the journal
+ * meanwhile. The place is opened only if something changed since the last backup.
  * @param within the destination of the snapshots, where it is open
  * @throws PublishError when the place cannot be reached or written
  * @throws ConfigError and StorageError as {@link checkBackup}, and when a segment is not as it was sealed
@@ -162,7 +163,8 @@ async function copy(
       hint: 'Is a copy of this data directory running elsewhere? Stop it: only one of them may run.',
     })
   }
-  // A backup from before an erasure came back, such as a disk that was away: what was rewritten since must not stay there.
+  // A backup from before an erasure came back, such as on an unmounted disk: segments rewritten since must not stay
+  // there.
   const isBefore = (there?.list.suppression_generation ?? 0) < here.suppression_generation
   if (there !== null && isBefore) await removeOthers(store, here, world)
 }
@@ -217,8 +219,8 @@ export function refuseOther(
 }
 
 /**
- * Backs the journal up wherever it was backed up before: for commands that run no pipeline. One that fails is said in
- * the log, and in `status`; the next run tries again.
+ * Backs the journal up to every known place, for commands that run no pipeline. A failure is shown in the log and in
+ * `status`; the next run tries again.
  */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
   for (const target of knownBackups(world.directory.root, journal)) {
@@ -257,7 +259,10 @@ export async function proveBackup(
   return problems
 }
 
-/** Brings a segment into a file. @returns what is wrong with it; null where it is whole */
+/**
+ * Downloads a segment into a file.
+ * @returns what is wrong with it; null if it is whole
+ */
 export async function fetchSegment(
   store: ObjectStore,
   segment: BackedUpSegment,
@@ -270,7 +275,7 @@ export async function fetchSegment(
 }
 
 interface Place extends BackupTarget {
-  /** Whether the journal was backed up there; of another place that is to be seen. */
+  /** Whether the journal was backed up there; other places must be checked. */
   readonly isKnown: boolean
 }
 
@@ -289,8 +294,9 @@ function placesOf(
 }
 
 /**
- * Looks at every backup before an erasure changes anything: half an erasure would be left where this version, or this copy of the
- * journal, cannot finish it. A place that is out of reach or damaged does not keep people in the others.
+ * Checks every backup before an erasure changes anything: otherwise half an erasure could be left that this version, or
+ * this copy of the journal, cannot finish. A place that is out of reach or damaged does not stop the erasure in the
+ * others.
  * @throws ConfigError for the backup of a newer version
  * @throws StorageError for one that knows more than this journal
  */
@@ -353,7 +359,7 @@ async function eraseIn(
     if (there === null && known !== undefined && known.backed_up_at !== null) {
       return [`the backup is not there: mount its disk. ${IF_GONE}`]
     }
-    // Of another journal nothing is removed.
+    // Nothing of another journal is removed.
     if (there !== null) refuseOther(there, journal, world, place.place)
     const store = await openBackup(place, world, 'write')
     const here = describeJournal(journal, world, isLast)

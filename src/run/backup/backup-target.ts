@@ -38,7 +38,7 @@ export interface BackupTarget {
 }
 
 /**
- * Where a pipeline backs the journal up: where it says, else below a destination on S3; null for nowhere.
+ * Where a pipeline backs the journal up: the place it names, else below a destination on S3; null for nowhere.
  * @param said `journal.backup` of the pipeline file, or JOBTIDE_JOURNAL_BACKUP, which wins
  * @throws ConfigError for an address that is neither a folder nor on S3, or lies among Jobtide's own files
  */
@@ -81,7 +81,7 @@ const memorySchema = z.object({
   content_sha256: z.string().nullable(),
   segments: z.int(),
   bytes: z.int(),
-  /** Why the last attempt failed; null where it did not. */
+  /** Why the last attempt failed; null if it did not. */
   problem: z.string().nullable(),
 })
 
@@ -137,7 +137,7 @@ export function lostMemory(root: string, journal: Journal): string | null {
     : null
 }
 
-/** null where no run noted any. */
+/** null if no run noted any. */
 function notedBackups(
   journal: Journal,
   runs?: ReadonlyMap<string, RunHistory>,
@@ -152,19 +152,22 @@ function runsOf(journal: Journal): RunHistory[] {
   return journal.segments().length === 0 ? [] : [...readHistory(journal).runs.values()]
 }
 
-/** Those targets with a place of their own. */
+/** The targets with their own place. */
 export function eachOnce<T extends BackupTarget>(targets: readonly T[]): T[] {
   return targets.filter((one, at) => targets.findIndex(({ place }) => place === one.place) === at)
 }
 
-/** Remembers a place in the stead of what was remembered of it. @throws StorageError when the disk refuses */
+/**
+ * Replaces the record of a place.
+ * @throws StorageError when the disk refuses
+ */
 export function remember(root: string, journal: Journal, memory: BackupMemory): void {
   const known = readFile(root) ?? knownBackups(root, journal).map((one) => ({ ...one, ...NEVER }))
   const others = known.filter(({ place }) => place !== memory.place)
   writeJson(memoryPath(root), { format_version: MEMORY_FORMAT, places: [...others, memory] })
 }
 
-/** The memory of a place that holds a backup with this list. */
+/** The record of a place that holds a backup with this list. */
 export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   return {
     ...target,
@@ -176,7 +179,7 @@ export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   }
 }
 
-/** Of a place that was never backed up to, as far as this machine knows. */
+/** The record of a place without a known backup. */
 export const NEVER = {
   backed_up_at: null,
   content_sha256: null,
@@ -185,14 +188,14 @@ export const NEVER = {
   problem: null,
 } as const
 
-/** How a backup stands, as far as this machine knows. */
+/** The state of a backup, as far as this machine knows. */
 export interface BackupState {
   readonly place: string
   readonly backedUpAt: Date | null
   readonly segments: number
   /** Sealed segments here that came after it. */
   readonly missing: number
-  /** Why the last attempt failed; null where it did not. */
+  /** Why the last attempt failed; null if it did not. */
   readonly problem: string | null
 }
 
@@ -223,7 +226,7 @@ const LIST_FORMAT = 1
 
 const listSchema = z.strictObject({
   format_version: z.literal(LIST_FORMAT),
-  /** Of this state of the list: no two are alike. */
+  /** Identifies this state of the list. */
   id: z.ulid(),
   /** ISO 8601, UTC. */
   made_at: z.string(),
@@ -277,7 +280,7 @@ export function describeJournal(
   }
 }
 
-/** Those that are there; of one that is accepted to be lost in part, that part. */
+/** The existing segments; for a segment with an accepted partial loss, the rest. */
 function segmentsIn(seals: ReadonlyMap<string, SealedSegment>): BackedUpSegment[] {
   return [...seals.values()].flatMap(
     ({ segment, bytes, sha256 }) => segmentSchema.safeParse({ segment, bytes, sha256 }).data ?? [],
@@ -306,7 +309,7 @@ export function generationOf(text: string | undefined): number {
   return typeof generation === 'number' ? generation : 0
 }
 
-/** SHA-256 of what a list says, whenever and by whichever version it was written. */
+/** SHA-256 of the content of a list, whenever and by whichever version it was written. */
 export function contentSha256(list: BackupList): string {
   return sha256Hex(stableJson({ ...list, id: '', made_at: '', jobtide: '' }))
 }

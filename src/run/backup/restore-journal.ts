@@ -90,7 +90,7 @@ export async function restoreJournal(
   else {
     const restoring = join(directory.root, 'journal.restoring')
     await fetchSegments(store, list.segments, restoring, world)
-    // All of it is read before any of it is in its place: what a newer version wrote is left to that one.
+    // Everything is read before anything is put in place: data of a newer version is left to that version.
     refuseNewerFiles(list, directory.root)
     writeFileAtomic(sealsPath(restoring), list.seals)
     readHistory(openJournal(restoring, clock))
@@ -126,7 +126,7 @@ function refuseWhole(journal: Journal): void {
   )
 }
 
-/** Brings back what a journal lost. Segments that are whole stay, also those that came after the backup. */
+/** Restores what a journal lost. Whole segments stay, including those after the backup. */
 async function mend(
   store: ObjectStore,
   list: BackupList,
@@ -151,7 +151,7 @@ async function mend(
   refuseNewerFiles(list, dirname(folder))
   await fetchSegments(store, missing, folder, world, (path) => `${path}.${process.pid}.tmp`)
   const listed = new Set(list.segments.map(({ segment }) => segment))
-  // A list that names more than the backup is not replaced by it.
+  // A list that names more than the backup is not replaced.
   const isListLost = seals.size === 0 && journal.segments().every((segment) => listed.has(segment))
   placeFiles(list, dirname(folder))
   if (isListLost) writeFileAtomic(sealsPath(folder), list.seals)
@@ -172,7 +172,7 @@ async function fetchSegments(
   for (const [index, segment] of segments.entries()) {
     stop.throwIfAborted()
     const path = join(folder, segment.segment)
-    // One that a restore which was killed has fetched.
+    // Already fetched by a killed restore.
     if (!existsSync(path) || !isProven(path, segment)) {
       const fetched = nameOf(path)
       const problem = await fetchSegment(store, segment, fetched, stop)
@@ -182,7 +182,7 @@ async function fetchSegments(
         })
       }
       if (fetched !== path) {
-        // What a newer version wrote is left to that one.
+        // Data of a newer version is left to that version.
         const records = readSegment(fetched)
         while (records.next().done !== true);
         onDisk(path, () => renameSync(fetched, path))
@@ -206,14 +206,14 @@ function place(list: BackupList, restoring: string, { folder }: Journal): void {
   placeFiles(list, root)
   onDisk(folder, () => {
     renameSync(sealsPath(restoring), sealsPath(folder))
-    // It holds no segment: an identity at most, and what was read of those that are gone.
+    // It holds no segment, but at most an identity and a checkpoint of the missing ones.
     rmSync(folder, { recursive: true, force: true })
     renameSync(restoring, folder)
     fsyncDirectory(root)
   })
 }
 
-/** Puts back what keeps erased people out; a list of them that is newer here stays, and what goes with it. */
+/** Restores what keeps erased people out; a newer list here stays, with its files. */
 function placeFiles(list: BackupList, root: string): void {
   const here = generationOf(readIfThere(join(root, SUPPRESSED_FILE))?.toString())
   const isNewer = here > list.suppression_generation

@@ -20,7 +20,7 @@ import {
   type ServedWorld,
 } from './world.ts'
 
-/** Of companies, by how many people they have. */
+/** The size ranges of companies. */
 const SIZES = {
   B: [1, 10],
   C: [11, 50],
@@ -39,7 +39,7 @@ const companySchema = z.looseObject({
   page: z.int().min(1).default(1),
 })
 
-// As in the example of the documents; the price list says 10.
+// As in the documented example; the price list says 10.
 const COMPANIES_CREDITS = 5
 
 const companySearch: ServedEndpoint = {
@@ -78,7 +78,7 @@ const OPENINGS_SHOWN = 10
 const INDUSTRIES = ['Software Development', 'Banking', 'Retail', 'Machinery', 'Biotechnology']
 const TYPES = ['Privately Held', 'Public Company', 'Nonprofit']
 
-/** Its headcount follows the careers; all else is made up from its position. */
+/** Its headcount follows the careers; everything else is derived from its position. */
 const companyProfile: ServedEndpoint = {
   path: '/api/v1/company',
   answer(request, world) {
@@ -315,7 +315,7 @@ function isFound(
   )
 }
 
-/** Whether one of the values fits, where there are any, and none of those that are excluded. */
+/** Whether it matches one of the values, if any, and none of the excluded ones. */
 function passes(filters: Filter, fits: (value: string) => boolean): boolean {
   const wanted = filters.filter(({ exclude }) => !exclude)
   const isWanted = wanted.length === 0 || wanted.some(({ value }) => fits(value))
@@ -344,7 +344,7 @@ function result({ person, organization, title, since }: ServedPerson, nowMs: num
   }
 }
 
-// Posts: each second opening that closes is followed by a word of welcome.
+// Posts: every second closed opening is followed by a welcome post.
 
 const POSTS_CREDITS = 5
 const REPOSTS_CREDITS = 10

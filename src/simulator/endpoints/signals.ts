@@ -11,11 +11,11 @@ import { BadRequest } from '../gate.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
 import { parametersOf, type ServedEndpoint, type ServedPerson, type ServedWorld } from './world.ts'
 
-/** A delivery on its way. */
+/** A delivery to be sent. */
 export interface SentDelivery {
   readonly url: string
   readonly body: string
-  /** HMAC of the body by SHA-256, hex; null where the signal has no secret. */
+  /** HMAC-SHA-256 of the body, hex; null if the signal has no secret. */
   readonly signature: string | null
 }
 
@@ -37,7 +37,7 @@ const createSchema = z.looseObject({
 interface Signal {
   readonly id: string
   readonly created: z.infer<typeof createSchema>
-  /** By address: up to when what the person does is delivered; null before the baseline. */
+  /** By address: the time up to which activity is delivered; null before the baseline. */
   readonly profiles: Map<string, number | null>
 }
 
@@ -133,10 +133,10 @@ function peopleByPage(world: ServedWorld): Map<string, ServedPerson> {
 
 const TYPES = ['reaction', 'comment', 'reply'] as const
 const REACTIONS = ['LIKE', 'EMPATHY', 'PRAISE', 'APPRECIATION', 'INTEREST', 'ENTERTAINMENT']
-/** Of the posts of the own organisation, those that a person does something about. */
+/** The share of posts of their organisation to which a person reacts. */
 const SHARE = 0.5
 
-/** Some hours after each post of the person's organisation that the person does something about. */
+/** Activity some hours after each post of the person's organisation to which they react. */
 function activitiesOf(url: string, person: ServedPerson, world: ServedWorld) {
   return world
     .posts()

@@ -29,7 +29,7 @@ export interface ServedAnswer {
   readonly items: number
   /** Default 200. */
   readonly status?: number
-  /** The organisation that it is about, for faults that strike one. */
+  /** The organisation that it is about, for faults that hit one. */
   readonly organizationId?: string | undefined
 }
 
@@ -55,7 +55,7 @@ export function pageOf<Item>(all: readonly Item[], page: number) {
   return { items, start, total: all.length, pages: Math.ceil(all.length / PAGE) }
 }
 
-/** Whether a text has another in it, in any case; everything has an absent one. */
+/** Whether a text contains another, in any case; an absent text always matches. */
 export function has(text: string | null, part: string | undefined): boolean {
   return part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase())
 }
@@ -75,16 +75,16 @@ export const PLACES: readonly Place[] = [
   { city: 'Porto', region: 'Porto', country: 'PT' },
 ]
 
-/** Where a person is, by their id, so that a file of events has it as well: events do not say it, as the service's do not. */
+/** The location of a person, from their id, so that it also works for a file of events: events have no location. */
 export function placeOf(profileId: string): Place {
   const byte = Number.parseInt(sha256Hex(profileId).slice(0, 2), 16)
   return PLACES[byte % PLACES.length] as Place
 }
 
-/** People who change nothing in the time that is looked at: median, and spread of its logarithm. */
+/** People without changes in the observed time: median, and spread of its logarithm. */
 const OTHERS = 80
 const SPREAD = 1
-/** Each so many joinings there was an opening before. */
+/** One in this many joinings had an opening before it. */
 const JOININGS_OF_A_POSTING = 3
 const POSTED_DAYS = { least: 15, spread: 60 }
 const FIRST_POSTING = 4_000_000_000
@@ -98,7 +98,7 @@ interface Change {
   readonly detectedAt: number
 }
 
-/** Who is where, from one event that the service saw to the next. */
+/** Who is where, between two events that the service saw. */
 interface Seats {
   readonly from: number
   readonly until: number
@@ -107,7 +107,7 @@ interface Seats {
   readonly taken: readonly number[]
 }
 
-/** All that does not depend on the time of a request, made once and only when it is asked for. */
+/** Everything that does not depend on the time of a request, computed once on demand. */
 export class WorldBehind {
   readonly source: EventSource
   readonly numberBySlug: ReadonlyMap<string, number>
@@ -187,7 +187,7 @@ export class ServedWorld {
     return number === undefined ? undefined : this.organization(number)
   }
 
-  /** Its headcount is that of those who were seen there, and of some who never changed anything. */
+  /** Its headcount is the people seen there, and some who never changed anything. */
   organization(number: number) {
     const tracked = this.#behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
@@ -229,7 +229,7 @@ export class ServedWorld {
     }
   }
 
-  /** Who is there, as far as it was seen. */
+  /** The people seen there. */
   people() {
     return this.#behind
       .seatsAt(this.nowMs)

@@ -70,7 +70,7 @@ export async function ownSite() {
     build,
     write: (file: string, text: string) => writeFileSync(at(file), text),
     remove: (file: string) => rmSync(at(file)),
-    /** By model how many rows a build wrote and deleted; null where it wrote the whole table. */
+    /** How many rows a build wrote and deleted, by model; null where it wrote the whole table. */
     changesOf: ({ models }: BuildReport, ...names: readonly string[]) =>
       names.map((name) => models.find((model) => model.name === name)?.rowsChanged),
     rows: (sql: string) => warehouse.all(sql),

@@ -1,4 +1,7 @@
-/** The user's own models and checks from the command line: from the file to every place where readers find tables, and out of them. */
+/**
+ * The user's own models and checks from the command line: from the file to every place where readers find tables, and
+ * removed from there.
+ */
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +14,7 @@ import { IS_SOAK } from '../../helpers/tier.ts'
 if (!IS_SOAK)
   process.stdout.write('skipped: own models after an erasure, which npm run test:soak has\n')
 
-// Whole runs one after another.
+// Several complete runs.
 vi.setConfig({ testTimeout: 240_000 })
 
 const BY_PERSON = `-- key: profile_id
@@ -26,7 +29,7 @@ function write({ folder }: Site, file: string, text: string): void {
   writeFileSync(join(folder, file), text)
 }
 
-/** A site with two models of its own, one read by the other, and a check. */
+/** A site with two models of the user, one reading the other, and a check. */
 async function ownSite(pipelineLines: readonly string[] = []) {
   const site = await openSite({ companies: 3, pipelineLines })
   write(site, 'models/my_people.sql', BY_PERSON)
@@ -77,7 +80,7 @@ describe('models of the user’s own', () => {
     expect(tables.find(({ name }) => name === 'joiners')?.['read_by']).toContain('my_people')
     expect(done(await site.call(['models', 'my_times'])).stdout).toContain('models/my_times.sql')
 
-    // From another folder it is the same project, and an unchanged night makes nothing.
+    // From another folder it is the same project, and an unchanged night changes nothing.
     const elsewhere = { cwd: temporaryFolder() }
     const same = done(await site.call(['build', '--json'], elsewhere)).stdout
     expect(JSON.parse(same)).toMatchObject({ dropped: [], selected: null })
@@ -104,7 +107,7 @@ describe('models of the user’s own', () => {
     expect(await site.query('select count(*)::int as n from my_people')).toEqual([{ n: copied }])
   })
 
-  it('that are wrong, or used with `engine: spark`, are refused before a run sends 1 request', async () => {
+  it('that are wrong, or used with `engine: spark`, are refused before a run sends a request', async () => {
     const site = await ownSite(['build: {engine: spark, submit: ["true"]}'])
     write(site, 'models/joiners.sql', 'select 1 as n')
     const refused = await site.call(run)
@@ -121,7 +124,7 @@ describe('models of the user’s own', () => {
     expect(site.simulator.account().requests).toBe(0)
   })
 
-  it('that fail, or whose check fails, keep a run from publishing, and the next good night publishes', async () => {
+  it('that fail, or whose check fails, stop a run from publishing, and the next good night publishes', async () => {
     const site = await ownSite()
     write(site, 'models/my_people.sql', BY_PERSON.replace('count(*)', 'nope'))
     const failed = await site.call(run)
@@ -151,7 +154,7 @@ describe('models of the user’s own', () => {
   const rowsAbout = (site: Site, id: string) =>
     site.query(`select * from my_people where profile_id = '${id}'`)
 
-  it('lose a person who is erased, also an incremental one', async () => {
+  it('lose an erased person, even if they are incremental', async () => {
     const site = await ownSite()
     done(await site.call(run))
     const [first = '', second = ''] = await firstPeople(site)
@@ -161,7 +164,7 @@ describe('models of the user’s own', () => {
   })
 
   it.runIf(IS_SOAK)(
-    'are searched for text from elsewhere, and a broken one is dropped rather than keep a person',
+    'are searched for copied text, and a broken one is dropped to keep no erased person',
     async () => {
       const site = await ownSite()
       done(await site.call(run))
@@ -196,7 +199,7 @@ describe('models of the user’s own', () => {
     },
   )
 
-  it('can be built in part by --select, and publish waits for the rest', async () => {
+  it('can be built in part with --select, and publish waits for the rest', async () => {
     const site = await ownSite()
     done(await site.call(run))
     write(site, 'models/my_people.sql', BY_PERSON.replace('count(*)', '1 + count(*)'))

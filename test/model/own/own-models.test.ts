@@ -58,7 +58,7 @@ describe('a model of the user’s own', () => {
     expect(comments).toEqual([{ comment: 'Made by models/b.sql. Model: models/b.sql' }])
   })
 
-  it('is made for 1 changed person where it is incremental_by profile_id, and whole where it is not', async () => {
+  it('is built for 1 changed person if it is incremental_by profile_id, and in full if it is not', async () => {
     const person = '-- incremental_by: profile_id\nselect profile_id, organization_id from arrivals'
     site.write('models/by_person.sql', person)
     site.write('models/staff.sql', STAFF)
@@ -82,12 +82,12 @@ describe('a model of the user’s own', () => {
     expect(edited.fullRefreshReason).toBeNull()
     expect(site.changesOf(edited, 'arrivals', 'sizes', 'staff', 'total')).toEqual([0, 0, 2, 1])
     expect(await site.rows('from total')).toEqual([{ people: 3n }])
-    // Also where only its header says otherwise.
+    // Also if only its header changed.
     site.write('models/staff.sql', STAFF.replace('> 1', '> 0').replace('joined it', 'came'))
     expect(site.changesOf(await site.build(), 'staff', 'total')).toEqual([2, 1])
   })
 
-  it('that is new is made for all people although 3 changed, and is dropped when its file is gone', async () => {
+  it('that is new is built for all people although 3 changed, and is dropped once its file is gone', async () => {
     await site.build()
     site.write('models/staff.sql', STAFF)
     site.write(
@@ -106,14 +106,14 @@ describe('a model of the user’s own', () => {
     expect(await site.rows(left)).toEqual([])
   })
 
-  it('is that of the last build’s folder if a command knows none', async () => {
+  it('comes from the folder of the last build if a command names none', async () => {
     site.write('models/staff.sql', STAFF)
     await site.build()
     const { dropped, models } = await site.build({ ownFolder: null })
     expect([dropped, models.at(-1)?.name]).toEqual([[], 'staff'])
   })
 
-  it('leaves a table of that name that the user created, and says so', async () => {
+  it('leaves a table of the same name that the user created, and says so', async () => {
     await site.warehouse.run('create table staff as select 1 as mine')
     await site.build()
     site.write('models/staff.sql', STAFF)
@@ -231,7 +231,7 @@ describe('a wrong file of the user’s own', () => {
     })
   })
 
-  it('ignores the files that an editor keeps next to one', async () => {
+  it('ignores the backup files of an editor', async () => {
     site.write('models/.#a.sql', 'not sql')
     symlinkSync('nowhere', join(site.root, 'models/.b.sql'))
     mkdirSync(join(site.root, 'models/archive'))

@@ -74,7 +74,7 @@ describe('a build of some models', () => {
       exitCode: EXIT.usage,
       message: 'the last build made some models only (--select), and checked no others',
     })
-    // The whole build finds what the selection left out.
+    // The whole build includes what the selection left out.
     await expect(site.build()).rejects.toMatchObject({ failed: [{ name: 'total_is_small' }] })
     await expect(publishing()).rejects.toMatchObject({ exitCode: EXIT.checkFailed })
     site.write('checks/total_is_small.sql', 'select * from total where people > 3')
@@ -105,7 +105,7 @@ describe('a build of some models', () => {
     expect(await site.rows('from total')).toEqual([{ people: 2n }])
   })
 
-  it('makes one that is incremental_by organization_id whole', async () => {
+  it('builds one that is incremental_by organization_id in full', async () => {
     const sql = '-- incremental_by: organization_id\nselect organization_id, people from sizes'
     site.write('models/by_organization.sql', sql)
     await site.build()

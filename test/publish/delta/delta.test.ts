@@ -1,4 +1,4 @@
-/** What a Delta log says of files and columns, and what of it may go. */
+/** What a Delta log says about files and columns, and which of its files may go. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -26,7 +26,7 @@ const night: fc.Arbitrary<Night> = fc.uniqueArray(fc.nat({ max: 9 }))
 
 const pathOf = (file: number) => `all/${file}.parquet`
 
-/** The actions of the commit that a night makes; null when there is none to make. */
+/** The actions of the commit of a night; null if there is none. */
 function planOf(state: LogState, sequence: number, files: Night) {
   const table = aTable({
     files: files.map((file) => aFile({ key: `tables/t/${pathOf(file)}`, rows: 100 })),
@@ -39,7 +39,7 @@ function planOf(state: LogState, sequence: number, files: Night) {
 const shownBy = ({ files }: LogState) => [...files.keys()].toSorted()
 
 describe('a commit', () => {
-  it('makes the log show the files of each of up to 8 nights, and names none twice', () => {
+  it('makes the log show the files of each of up to 8 nights, each once', () => {
     fc.assert(
       fc.property(fc.array(night, { minLength: 1, maxLength: 8 }), (nights) => {
         let state = emptyLog
@@ -52,7 +52,7 @@ describe('a commit', () => {
           for (const named of [added, removed]) {
             expect(new Set(named.map(({ path }) => path)).size).toBe(named.length)
           }
-          // What goes was there, and does not come back.
+          // A removed file was there before, and does not come back.
           const coming = new Set(added.map(({ path }) => path))
           const gone = removed.map(({ path }) => path)
           expect(gone.filter((path) => !state.files.has(path) || coming.has(path))).toEqual([])
@@ -75,7 +75,7 @@ const columnsOf = (...types: string[]) =>
   })
 
 describe('the schema in a Delta log', () => {
-  it('has a word for each of the 11 types, decimals and lists', () => {
+  it('has a name for each of the 11 types, decimals and lists', () => {
     const words = {
       BOOLEAN: 'boolean',
       TINYINT: 'byte',

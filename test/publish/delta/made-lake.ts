@@ -25,7 +25,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { aManifest, aTable } from '../manifests.ts'
 
-/** The columns of a made table: one of each kind that engines are known to differ in. */
+/** The columns of a made table: one of each kind that engines are known to treat differently. */
 const COLUMNS: ManifestTable['schema'] = [
   ['id', 'VARCHAR', 'Key; the row’s own number with "quotes".'],
   ['number', 'BIGINT', null],
@@ -39,12 +39,12 @@ const COLUMNS: ManifestTable['schema'] = [
   return { name: name ?? '', type: type ?? '', field_id: index + 1, comment: comment ?? null }
 })
 
-/** A column that comes later. */
+/** A column added later. */
 export const YOUNG_COLUMN = { name: 'young', type: 'INTEGER', field_id: 9, comment: 'Came later.' }
 
 const FIRST_DAY = Date.UTC(2026, 0, 1)
 
-/** A table that is being published night after night. */
+/** A table that is published night after night. */
 export class MadeLake {
   readonly store: ObjectStore
   readonly warehouse: Warehouse
@@ -92,12 +92,12 @@ export class MadeLake {
     return file
   }
 
-  /** Takes a file out. */
+  /** Removes a file. */
   drop(key: string): void {
     this.#files = this.#files.filter((file) => file.key !== key)
   }
 
-  /** A manifest of what is there now, a day after the one before. */
+  /** A manifest of the current files, a day after the previous one. */
   async manifest(): Promise<Manifest> {
     this.sequence += 1
     return aManifest({
@@ -108,7 +108,7 @@ export class MadeLake {
     })
   }
 
-  /** The table as a manifest tells it. */
+  /** The table as described in a manifest. */
   async describe(): Promise<ManifestTable> {
     const { columns: schema, files } = this
     const rows = sum(files.map((file) => file.rows))
@@ -122,13 +122,13 @@ export class MadeLake {
     await syncDeltaLogs({ ...this.source, store, manifest, logger: silentLogger })
   }
 
-  /** What reading the log takes. */
+  /** The arguments for reading the log. */
   get source(): LogSource {
     const { store, warehouse, scratchFolder } = this
     return { store, warehouse, scratchFolder }
   }
 
-  /** Makes a manifest, moves the pointer to it, and syncs the logs. */
+  /** Creates a manifest, moves the pointer to it, and syncs the logs. */
   async publish(): Promise<Manifest> {
     const manifest = await this.manifest()
     await putPointer(this.store, manifest)
@@ -137,7 +137,7 @@ export class MadeLake {
   }
 }
 
-/** Stores a manifest and points to it, whatever was there before. */
+/** Stores a manifest and points to it, unconditionally. */
 export async function putPointer(store: ObjectStore, manifest: Manifest): Promise<void> {
   const text = formatJson(manifest)
   await store.put(snapshotKeys(manifest.snapshot_id).manifest, Buffer.from(text))
@@ -148,7 +148,7 @@ export async function putPointer(store: ObjectStore, manifest: Manifest): Promis
 
 let engine: Promise<Warehouse> | undefined
 
-/** A lake in a folder of its own; those of one file share an engine. */
+/** A lake in its own folder; those of one test file share an engine. */
 export async function madeLake(store?: ObjectStore): Promise<MadeLake> {
   engine ??= memoryWarehouse()
   return new MadeLake(store ?? openFolderStore(temporaryFolder(), realClock), await engine)

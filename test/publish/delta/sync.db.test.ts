@@ -1,4 +1,4 @@
-/** The Delta log of a table over many nights: what it shows, also when others write to it, die or damage it. */
+/** The Delta log of a table over many nights: what it shows, also if others write to it, die or damage it. */
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -35,7 +35,7 @@ const logKeys = async (lake: MadeLake) =>
 
 const stateOf = async (lake: MadeLake) => (await readStoredLog(lake.source, lake.table)).state
 
-/** Fails unless the log shows the files of the lake as it is now, to every reader. */
+/** Fails unless the log shows every reader the current files of the lake. */
 async function expectLogShows(lake: MadeLake): Promise<void> {
   const state = await stateOf(lake)
   const shown = [...state.files.values()].map(({ path, size }) => {
@@ -47,7 +47,7 @@ async function expectLogShows(lake: MadeLake): Promise<void> {
   expect(state.protocol).toEqual({ minReaderVersion: 1, minWriterVersion: 2 })
 }
 
-/** A lake that gets a file of `rows` rows each of so many nights. */
+/** A lake that gets a file of `rows` rows on each of this many nights. */
 async function publishedLake(rows = 20, nights = 1): Promise<MadeLake> {
   const lake = await madeLake()
   for (let night = 0; night < nights; night += 1) {
@@ -95,7 +95,7 @@ describe('a Delta log', () => {
     expect((await stateOf(lake)).version).toBe(2)
   })
 
-  it('in which Jobtide 0.12 named deleted rows begins again, and no longer needs special readers', async () => {
+  it('with deleted rows of Jobtide 0.12 begins again, and no longer needs special readers', async () => {
     const lake = await publishedLake(20, 1)
     const features = ['deletionVectors']
     const deletionVector = { storageType: 'i', pathOrInlineDv: '^Bg9^0rr91', sizeInBytes: 44 }
@@ -128,7 +128,7 @@ describe('a Delta log', () => {
     expect(Buffer.from(stored?.bytes ?? []).toString()).not.toContain('eletionVector')
   })
 
-  it('shows snapshot 1 of a destination that began again after 5 nights instead of that of a slow publisher', async () => {
+  it('shows snapshot 1 of a destination that was reset after 5 nights instead of that of a slow publisher', async () => {
     const lake = await publishedLake(10, 5)
     await lake.add(1_000, 10)
     const again = { ...(await lake.manifest()), sequence: 1 }
@@ -257,7 +257,7 @@ describe('a Delta log that another engine wrote to', () => {
   it.each([
     ['rowTracking', { minReaderVersion: 3, minWriterVersion: 7, writerFeatures: ['rowTracking'] }],
     ['version 4', { minReaderVersion: 1, minWriterVersion: 4 }],
-  ])('is begun again where that engine asks of writers for %s', async (_, protocol) => {
+  ])('begins again if that engine requires %s from writers', async (_, protocol) => {
     const lake = await publishedLake()
     const text = `${JSON.stringify({ protocol })}\n`
     await lake.store.put(commitKey('events', 1), Buffer.from(text))
@@ -285,7 +285,7 @@ describe('a damaged Delta log', () => {
     ['empty', () => Buffer.alloc(0)],
     ['of zeros', (bytes: Uint8Array) => Buffer.alloc(bytes.length)],
     ['longer by a byte', (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('x')])],
-  ])('with a checkpoint that is %s is begun again', async (_, damage) => {
+  ])('with a checkpoint that is %s begins again', async (_, damage) => {
     const lake = await madeLake()
     for (let nth = 0; nth < 12; nth += 1) {
       await lake.add(nth * 5, 5)

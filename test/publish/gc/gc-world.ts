@@ -1,4 +1,4 @@
-/** Snapshots made by hand, and a store in memory that a test can see and change. */
+/** Snapshots made by hand, and a store in memory that a test can inspect and change. */
 
 import {
   fileKey,
@@ -18,7 +18,7 @@ import { aFile, aManifest, aTable } from '../manifests.ts'
 /** 2026-11-20 02:15 UTC. */
 export const START = Date.UTC(2026, 10, 20, 2, 15)
 
-/** A store in memory, whose objects a test can see and change. */
+/** A store in memory whose objects a test can inspect and change. */
 export interface MemoryStore extends ObjectStore {
   readonly objects: Map<string, { bytes: Uint8Array; modifiedAt: number; version: string }>
 }
@@ -60,12 +60,14 @@ export function memoryStore(now: () => number): MemoryStore {
   }
 }
 
-/** The id of the snapshot number `n` of a test: it sorts by `n`. */
+/** The id of snapshot `n` of a test: ids sort by `n`. */
 export function idOf(n: number): string {
   return `01JD${String(n).padStart(22, '0')}`
 }
 
-/** A manifest of one table with a file for each of `contents`; those of `after` keep their keys, others get own ones. */
+/**
+ * A manifest of one table with a file for each of `contents`; those of `after` keep their keys, others get new ones.
+ */
 export function manifestOf(facts: {
   id: string
   createdAt: number
@@ -93,7 +95,9 @@ export function manifestOf(facts: {
   })
 }
 
-/** Puts the files of a snapshot that `after` does not have, then its views and manifest; does not move the pointer. */
+/**
+ * Stores the files of a snapshot that `after` does not have, then its views and manifest, without moving the pointer.
+ */
 export async function putSnapshot(
   store: ObjectStore,
   manifest: Manifest,
@@ -124,7 +128,7 @@ export async function publishManifest(
   if (!(await store.replace(POINTER_KEY, pointerBytes(manifest), version))) throw new Error('lost')
 }
 
-/** Objects that snapshots need and that are not there: of every snapshot of `ids` whose manifest is, and of the pointer's. */
+/** Missing objects of snapshots: of every snapshot of `ids` with a manifest, and of the current one. */
 export function missingObjects(store: MemoryStore, ids: ReadonlySet<string>): string[] {
   const json = (key: string): unknown => {
     const stored = store.objects.get(key)

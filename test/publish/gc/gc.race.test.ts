@@ -35,12 +35,12 @@ const CONTENTS = ['a', 'b', 'c', 'd', 'e']
 interface Actor {
   readonly publishes: boolean
   readonly startsAfterMs: number
-  /** How far its wall clock is ahead. */
+  /** How far its clock is ahead. */
   readonly skewMs: number
-  /** Which of five possible files its snapshot has; files come back after they were dropped. */
+  /** Which of five possible files its snapshot has; dropped files can come back. */
   readonly contents: readonly string[]
   readonly keep: number
-  /** The longest that one of its requests hangs, or that it sleeps between two. */
+  /** The longest time that a request hangs, or that it sleeps between two. */
   readonly longestMs: number
   /** It is killed at this request (from 0). */
   readonly diesAt: number
@@ -64,17 +64,17 @@ const anActor: fc.Arbitrary<Actor> = fc.record({
   seed: fc.nat(),
 })
 
-/** What happened in all runs of the property: a world in which nothing happens would prove nothing. */
+/** What happened over all runs of the property: an uneventful world would prove nothing. */
 const seen = { published: 0, beaten: 0, failed: 0, deleted: 0, old: 0 }
 
-/** What happens to a request: when it takes effect, then its answer; or an error comes instead, even before the effect. */
+/** The fate of a request: when it takes effect, and then its answer, or an error, even before the effect. */
 interface Fate {
   readonly untilEffectMs: number
   readonly untilAnswerMs: number
   readonly isLost: boolean
 }
 
-/** The fates of one process's requests, from its seed: one in ten loses its answer and is done later all the same. */
+/** The fates of one process's requests, from its seed: one in ten loses its answer but still takes effect later. */
 function fates({ seed, longestMs }: Actor): () => Fate {
   let state = seed >>> 0
   const random = () => {
@@ -85,7 +85,10 @@ function fates({ seed, longestMs }: Actor): () => Fate {
   return () => ({ untilEffectMs: delay(), untilAnswerMs: delay(), isLost: random() < 0.1 })
 }
 
-/** A machine's way to `store`. @param isDead once true, nothing of its requests comes back */
+/**
+ * A machine's connection to `store`.
+ * @param isDead once true, its requests get no answer
+ */
 function connect(
   store: ObjectStore,
   clock: Clock,
@@ -124,7 +127,7 @@ class Race {
     this.store = memoryStore(() => this.clock.now() + (((writes += 7) % 12) - 6) * HOUR * 0.9)
   }
 
-  /** The store, which looks after each change whether every published snapshot is whole. */
+  /** The store, which checks after each change that every published snapshot is whole. */
   watched(): ObjectStore {
     return through(this.store, async (name, key, work) => {
       const result = await work()
@@ -174,14 +177,14 @@ class Race {
   }
 }
 
-describe('publishers and collectors of garbage at the same time', () => {
+describe('publishers and garbage collectors at the same time', () => {
   it('never delete what a published snapshot needs, whatever hangs, sleeps, dies or has a wrong clock, and leave nothing behind', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anActor, { minLength: 2, maxLength: 7 }), async (actors) => {
         const race = new Race()
         const first = manifestOf({ id: idOf(1), createdAt: race.clock.now(), contents: ['a', 'b'] })
         await publishManifest(race.watched(), first)
-        // What was uploaded days ago and never published: files with the contents that publishers are about to write.
+        // Files that were uploaded days ago and never published, with the contents that publishers are about to write.
         for (const content of CONTENTS) {
           const sha256 = sha256Hex(Buffer.from(content))
           const key = fileKey('joiners', 'changed_year=2024', sha256)
@@ -193,7 +196,7 @@ describe('publishers and collectors of garbage at the same time', () => {
         expect(race.damage).toEqual([])
         expect(done).toHaveLength(actors.length)
 
-        // What killed processes left goes after the next publish that comes two days later.
+        // The leftovers of killed processes go after a publish two days later.
         await race.clock.advance(2 * DAY)
         const current = await readCurrent(race.store)
         const after = (current?.manifest ?? null) as Manifest | null
@@ -209,7 +212,7 @@ describe('publishers and collectors of garbage at the same time', () => {
       }),
       { numRuns: rounds('JOBTIDE_GC_WORLDS', 200, 3_000) },
     )
-    // Each of these is what makes a world in which something could go wrong.
+    // Each of these must have happened for the property to prove anything.
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0)
   })
 })

@@ -18,7 +18,7 @@ import {
 const collect = (store: ObjectStore, options: Partial<GcOptions> = {}) =>
   collectGarbage({ store, keep: parseKeep(2), logger: silentLogger, ...options })
 
-/** A store that says of the time what the test says. */
+/** A store with the time that the test sets. */
 class Nights {
   now = START
   readonly store: MemoryStore = memoryStore(() => this.now)
@@ -48,7 +48,7 @@ class Nights {
   }
 }
 
-/** Four nights, of which each has a file that the next one does not have, and `a`, which all have. */
+/** Four nights, each with a file that the next one lacks, and `a`, which all have. */
 async function fourNights(): Promise<Nights> {
   const nights = new Nights()
   for (const night of [1, 2, 3, 4]) await nights.publish(['a', `only of night ${night}`])
@@ -56,7 +56,7 @@ async function fourNights(): Promise<Nights> {
 }
 
 describe('garbage collection', () => {
-  it('deletes the snapshots that are not kept and the files of only these: 2 of 4, 6 objects', async () => {
+  it('deletes the snapshots that are not kept and only their files: 2 of 4, 6 objects', async () => {
     const nights = await fourNights()
     const report = await collect(nights.store)
     expect(report).toMatchObject({ reason: null, snapshots: [idOf(1), idOf(2)], objects: 6 })
@@ -74,7 +74,7 @@ describe('garbage collection', () => {
     nights.put(snapshotKeys(views).views, DAY + 1)
     expect(await collect(nights.store, { keep: null })).toMatchObject({ objects: 1 })
     expect(nights.store.objects.has(file)).toBe(true)
-    // Time alone deletes nothing: the publisher that wrote it may still win against the pointer that is there.
+    // Time alone deletes nothing: the publisher that wrote it may still replace the current pointer.
     nights.now += 10 * DAY
     expect(await collect(nights.store, { keep: null })).toMatchObject({ objects: 0 })
     await nights.publish(['a'])
@@ -98,7 +98,7 @@ describe('garbage collection', () => {
     expect(nights.snapshots()).toEqual([1, 2, 3, 4, 5].map(idOf))
   })
 
-  it('deletes a snapshot that another one replaced', async () => {
+  it('deletes a snapshot that was replaced by another one', async () => {
     const nights = await fourNights()
     await nights.publish(['fourth again'], nights.manifests[2])
     await nights.publish(['fifth'])
@@ -107,7 +107,7 @@ describe('garbage collection', () => {
     expect(nights.snapshots()).toEqual([1, 2, 3, 5, 6].map(idOf))
   })
 
-  it('keeps both snapshots from before the pointer was set back, because readers saw the first of them', async () => {
+  it('keeps both snapshots from before the pointer was set back, because readers saw the first one', async () => {
     const nights = await fourNights()
     await nights.publish(['third again'], nights.manifests[1])
     await nights.publish(['fourth again'])
@@ -138,7 +138,7 @@ describe('garbage collection', () => {
     })
   })
 
-  it('leaves objects alone that have none of Jobtide’s names', async () => {
+  it('leaves objects without a name of Jobtide’s alone', async () => {
     const nights = await fourNights()
     const foreign = [
       'README.txt',
@@ -183,7 +183,7 @@ describe('garbage collection', () => {
       /a newer Jobtide: its format is 9/,
     ],
     ['is that of another snapshot', (_, other) => other, /is the manifest of 01JD0+2; nothing is/],
-  ])('deletes nothing as long as a manifest %s', async (_, damage, reason) => {
+  ])('deletes nothing while a manifest %s', async (_, damage, reason) => {
     const nights = await fourNights()
     const textOf = (n: number) =>
       Buffer.from(nights.store.objects.get(snapshotKeys(idOf(n)).manifest)?.bytes ?? []).toString()

@@ -77,10 +77,10 @@ describe('the snapshots that are kept', () => {
 
   const number = fc.integer({ min: 0, max: 6 })
   const keeps = fc.record({ last: number, daily: number, weekly: number, monthly: number })
-  // Up to 30 snapshots in a year, several of which can be of one day, or of one moment.
+  // Up to 30 snapshots in a year, possibly several on one day or at one moment.
   const quarters = fc.array(fc.integer({ min: 0, max: 4 * 365 }), { minLength: 1, maxLength: 30 })
 
-  it('of any lake are as many as the rules say, never fewer with wider rules, and stay when the rest is gone', () => {
+  it('of any lake are as many as the rules say, never fewer with wider rules, and stay once the rest is gone', () => {
     fc.assert(
       fc.property(quarters, fc.nat(), keeps, keeps, (times, nth, keep, more) => {
         const snapshots = times.map((quarter, index) => {

@@ -1,4 +1,4 @@
-/** What only a folder does; what every store does is in the shared suite. */
+/** Tests of folders only; the shared suite tests every store. */
 
 import promises, { copyFile } from 'node:fs/promises'
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ describe('a folder of objects', () => {
     ['EACCES', 'permission denied', undefined],
     ['ENOENT', 'its folder is gone', undefined],
     ['EMFILE', 'this process has too many files open', /^Raise the limit of open files/],
-  ])('ends with 7 on %s, says %s, and holds nothing of the object', async (code, words, hint) => {
+  ])('exits with 7 on %s, says %s, and keeps nothing of the object', async (code, words, hint) => {
     const folder = temporaryFolder()
     const store = openFolderStore(folder, realClock)
     const source = join(temporaryFolder(), 'source')

@@ -1,4 +1,4 @@
-/** A warehouse made from a snapshot: the rows that were published, and one that load and build go on with. */
+/** A warehouse restored from a snapshot: it has the published rows, and load and build continue with it. */
 
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,9 +38,9 @@ import { aNight, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtur
 let server: S3Server
 let folder: string
 let journal: Journal
-/** What load and build make of the journal. */
+/** The warehouse that load and build make from the journal. */
 let warehouse: Warehouse
-/** What was published of it. */
+/** Its published rows. */
 let store: ObjectStore
 
 beforeAll(async () => {
@@ -106,7 +106,7 @@ async function journalOfTwoYears(path: string): Promise<Journal> {
   return journalOfPages(path, [pages.slice(0, 5), pages.slice(5)])
 }
 
-/** Everything that is said of the published tables; what is a view in one may be a table in the other. */
+/** All comments on the published tables; a view in one warehouse may be a table in the other. */
 async function commentsOf(of: Warehouse) {
   return of.all(
     `select name, column_name, comment from (
@@ -118,7 +118,7 @@ async function commentsOf(of: Warehouse) {
   )
 }
 
-/** How many rows a table has, and all that they say. */
+/** The number of rows of a table, and their content. */
 async function contentOf(of: Warehouse, { name, leftOut }: TableDefinition) {
   const rows = leftOut.length === 0 ? '*' : `* exclude (${leftOut.join(', ')})`
   return of.all(
@@ -157,7 +157,7 @@ describe('a restored warehouse', () => {
     expect(await dumpTables(restored)).toEqual(await dumpTables(warehouse))
   })
 
-  it('is made from files on S3 without keeping any here', async () => {
+  it('is made from files on S3 without keeping local copies', async () => {
     const destination = `s3://${server.bucket}/restored`
     const bucket = await openStore(destination, { clock: realClock, s3Endpoint: server.endpoint })
     await publishedLake(bucket)
@@ -220,7 +220,7 @@ describe('a restore', () => {
     })
   })
 
-  it('replaces what a killed restore left', async () => {
+  it('replaces the leftovers of a killed restore', async () => {
     const lake = await publishedLake()
     const data = temporaryFolder()
     const path = join(data, 'jobtide.duckdb')

@@ -1,6 +1,6 @@
 /**
- * Publishing through a network that breaks connections at any byte, and verifying on a straight one: on the S3 server of these
- * tests, or on the real one of `test/s3/radosgw.sh`.
+ * Publishes through a network that breaks connections at any byte, and verifies through a good one: on the S3 server of
+ * these tests, or on the real one of `test/s3/radosgw.sh`.
  */
 
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -19,12 +19,12 @@ import { rounds } from '../../helpers/tier.ts'
 import { publish, smallWarehouse } from '../fixtures.ts'
 
 const ROUNDS = rounds('JOBTIDE_BROKEN_NETWORKS', 3, 60)
-// Most connections carry a few requests of some kB.
+// Most connections carry a few requests of a few kB.
 const LONGEST_BYTES = 60_000
 
 afterAll(() => void vi.unstubAllEnvs())
 
-/** A way to a port that breaks each connection after so many bytes, both ways counted, while `isBroken`. */
+/** A proxy to a port that breaks each connection after this many bytes in both directions, while `isBroken`. */
 async function openBrokenWay(port: number, random: () => number) {
   const way = { isBroken: false, broken: 0, port: 0 }
   const sockets = new Set<Socket>()
@@ -62,7 +62,7 @@ async function openBrokenWay(port: number, random: () => number) {
   return way
 }
 
-it(`${ROUNDS} publishes over connections that break at any byte: done, or exit 7 and the snapshot before is whole`, async () => {
+it(`${ROUNDS} publishes over connections that break at any byte: done, or exit 7 and the previous snapshot is whole`, async () => {
   const isReal = realServer('ENDPOINT') !== ''
   const own = isReal ? null : await startS3Server()
   onTestFinished(() => own?.close())

@@ -1,4 +1,7 @@
-/** Publishing to a bucket that changes its mind, tells another time, keeps what is deleted, or is copied elsewhere. */
+/**
+ * Publishing to a bucket whose credentials expire, whose clock differs, that keeps deleted objects, or that is
+ * replicated.
+ */
 
 import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest'
 import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
@@ -37,7 +40,7 @@ async function newStore(quirks: BucketQuirks = {}, isVersioned = false) {
 
 const ORDERS = IS_SOAK ? 6 : 2
 let changes = 0
-/** Gives each event another content, so that the next publish writes. */
+/** Changes the content of each event, so that the next publish writes. */
 function change() {
   changes += 1
   return warehouse.run(`update job_change_events set detection_lag_days = ${changes}`)
@@ -57,13 +60,13 @@ it(`credentials that expire at write ${WRITES.join(', ')} of a publish: exit 7 n
     server.setFaults([{ operation: 'PutObject', ...fault }])
     const error = await publish(warehouse, store).catch((thrown: unknown) => thrown)
     server.setFaults([])
-    // A publish of fewer writes is done before.
+    // A publish with fewer writes finishes before.
     if (!(error instanceof JobtideError)) continue
     failed += 1
     expect(error.exitCode).toBe(EXIT.publishFailed)
     expect(error.message).toContain('does not accept the AWS credentials (ExpiredToken)')
     expect(error.hint).toContain('AWS_SESSION_TOKEN')
-    // The Delta logs follow the pointer: the next publish brings them up to date.
+    // The Delta logs follow the pointer: the next publish updates them.
     const { findings, rows } = await proof(store)
     const wrong = findings.filter(({ kind }) => kind !== 'delta' && kind !== 'current')
     expect({ wrong, rows }).toEqual({ wrong: [], rows: 320 })
@@ -115,7 +118,7 @@ it.each([
   ['20 minutes ahead', 20 * MINUTE],
   ['a day behind', -DAY],
 ])(
-  'a server whose clock is %s refuses one request, and the next are signed by its time',
+  'a server whose clock is %s refuses one request, and later ones are signed with its time',
   async (_, aheadMs) => {
     const { server, store } = await newStore({ aheadMs })
     await publish(warehouse, store)

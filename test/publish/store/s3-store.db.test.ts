@@ -1,4 +1,4 @@
-/** What only S3 does, and what the store makes of servers that fail; what every store does is in the shared suite. */
+/** Tests of S3 only, including failing servers; the shared suite tests every store. */
 
 import type { S3Client } from '@aws-sdk/client-s3'
 import fc from 'fast-check'
@@ -66,7 +66,7 @@ const statuses = (operation: string) =>
   server.log().flatMap((entry) => (entry.operation === operation ? entry.status : []))
 const requests = (operation: string) => statuses(operation).length
 
-/** What a failed call says; proves that no secret is in it. */
+/** The message of a failed call; checks that it contains no secret. */
 async function refusal(call: Promise<unknown>): Promise<PublishError> {
   const error = (await call.catch((reason: unknown) => reason)) as PublishError
   expect(error.exitCode).toBe(EXIT.publishFailed)
@@ -102,7 +102,7 @@ describe('the probe of conditional writes', () => {
     )
   })
 
-  it('detects that an older Ceph wants the bare ETag, and compares and swaps with it', async () => {
+  it('detects that an older Ceph needs the bare ETag, and compares and swaps with it', async () => {
     const store = await openAt({ bareEtagOnly: true })
     expect(await store.replace('latest.json', Buffer.from('1'), null)).toBe(true)
     const first = (await store.get('latest.json'))?.version ?? null
@@ -399,7 +399,7 @@ describe('a removal', () => {
     return { store, keys }
   }
 
-  it('retries if 1 of 3 keys met an internal error, after a 503 and after a reset', async () => {
+  it('retries after an internal error of 1 of 3 keys, after a 503 and after a reset', async () => {
     const { store, keys } = await threeObjects()
     const before = requests('DeleteObjects')
     server.setFaults([
@@ -438,7 +438,7 @@ describe('a listing', () => {
     await paged.close()
   })
 
-  // A part of a listing that passes for all of it would let garbage collection delete what the rest names.
+  // If part of a listing passed for all of it, garbage collection would delete what the rest names.
   it('that never ends is refused after 2 requests', async () => {
     let asked = 0
     const page = `<ListBucketResult><IsTruncated>true</IsTruncated>
@@ -509,7 +509,7 @@ const faults = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-it('under any 1 to 4 faults no object is partial, no answer is false, and a repeat without faults succeeds', async () => {
+it('under any 1 to 4 faults no object is partial, no result is wrong, and a repeat without faults succeeds', async () => {
   const store = await open()
   const stored = (key: string) => server.objects().get(`root/${key}`)?.body
   const { path, content: large } = fileOf(17 * MIB)
@@ -576,9 +576,9 @@ const publishFaults = fc.array(
   { minLength: 1, maxLength: 3 },
 ) as fc.Arbitrary<S3Fault[]>
 
-it(`${ROUNDS} publishes with 1 to 3 kinds of faults leave every snapshot whole, and the one after each is proved`, async () => {
+it(`${ROUNDS} publishes with 1 to 3 kinds of faults leave every snapshot whole, and the publish after each is verified`, async () => {
   const [warehouse, store] = [await smallWarehouse(), await open()]
-  // What a snapshot names and the store has not.
+  // The objects that a snapshot names and the store lacks.
   const missing = async () => {
     const there = new Set((await store.list('tables/')).map(({ key }) => key))
     const named = (await listSnapshots(store)).flatMap(objectsOf).map(({ key }) => key)

@@ -1,6 +1,6 @@
 /**
- * What every store does: a folder, and S3 on the server of these tests, or on a real one where JOBTIDE_TEST_S3_ENDPOINT and
- * its companions say which (`test/s3/radosgw.sh` sets them).
+ * The shared suite of stores: a folder, and S3 on the server of these tests, or on a real one named by
+ * JOBTIDE_TEST_S3_ENDPOINT and related variables (`test/s3/radosgw.sh` sets them).
  */
 
 import {
@@ -37,7 +37,7 @@ import { fileOf } from '../places.ts'
 const IS_REAL = realServer('ENDPOINT') !== ''
 const SERVER = IS_REAL ? realServer('SERVER') : 'the S3 server of these tests'
 const KMS_KEY = IS_REAL ? realServer('KMS_KEY') : 'test-key'
-// They ignore conditional writes in a bucket that keeps versions, and our store refuses to open that.
+// They ignore conditional writes in a bucket that keeps versions, and our store refuses to open such a bucket.
 const KEEPS_NO_CONDITIONS = /^radosgw 1[68]\./
 const servers: S3Server[] = []
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   for (const server of servers) await server.close()
 })
 
-/** An empty bucket, and the account that may use it in the environment. */
+/** An empty bucket, with its credentials in the environment. */
 async function newBucket(): Promise<S3Target> {
   const server = IS_REAL ? null : await startS3Server()
   if (server !== null) servers.push(server)
@@ -104,7 +104,7 @@ describe.each(places)('a store in $place', ({ open }) => {
     expect(await store.head('copied/other')).toBeNull()
   })
 
-  it('lists what lies under a prefix, with size and time, in order', async () => {
+  it('lists the objects under a prefix, with size and time, in order', async () => {
     const store = await open()
     for (const key of ['tables/ab/1', 'tables/a/2/3', 'tables/a/1', 'other']) {
       await store.put(key, Buffer.from(key))
@@ -120,7 +120,7 @@ describe.each(places)('a store in $place', ({ open }) => {
     }
   })
 
-  it('removes 2,001 objects, of which 2,000 are not there', async () => {
+  it('removes 2,001 objects, 2,000 of them missing', async () => {
     const store = await open()
     await store.put('many/2000', Buffer.from('x'))
     await store.put('kept', Buffer.from('x'))
@@ -162,7 +162,7 @@ describe(SERVER, () => {
     expect(readFileSync(copy).equals(large.content)).toBe(true)
   })
 
-  it('abandons 2 uploads that were begun before, none of another prefix, and purges no object', async () => {
+  it('abandons 2 older uploads, none of another prefix, and purges no object', async () => {
     const target = await newBucket()
     const store = await openIn(target)
     await store.put('alone', Buffer.from('x'))
@@ -232,9 +232,9 @@ describe('the pointer of a folder', () => {
     expect(readdirSync(join(folder, '.incoming'))).toEqual(['pointer.lock'])
   })
 
-  it('is locked for 10 seconds by another process, and free at once when that is killed', async () => {
+  it('is locked for 10 seconds by another process, and free as soon as that is killed', async () => {
     const folder = temporaryFolder()
-    // Each look takes a second.
+    // Each check takes a second.
     let slept = 0
     const sleep = async () => void (slept += SECOND)
     const store = openFolderStore(folder, { ...realClock, monotonic: () => slept, sleep })

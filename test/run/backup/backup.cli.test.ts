@@ -1,6 +1,6 @@
 /**
- * The backup of the journal: what it holds, what a restore makes of it, and which places are refused. Erasures and
- * nights on S3 take half a minute each, and are skipped outside `npm run test:soak`.
+ * The backup of the journal: its content, its restore, and which places are refused. Erasures and nights on S3 take
+ * half a minute each, and are skipped outside `npm run test:soak`.
  */
 
 import {
@@ -27,7 +27,7 @@ import { IS_SOAK } from '../../helpers/tier.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-/** A site whose pipeline publishes nothing and backs the journal up to a folder beside the data directory. */
+/** A site whose pipeline publishes nothing and backs the journal up to a folder next to the data directory. */
 async function openBackedUp(options: SiteOptions = {}) {
   const lines = [...(options.pipelineLines ?? []), 'journal: { backup: ../backup }']
   const site = await openSite({ ...options, pipelineLines: lines })
@@ -58,7 +58,7 @@ async function tablesOf(site: Site): Promise<unknown[]> {
 }
 
 describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (where) => {
-  it('brings a deleted data directory back for 0 credits with the same tables; the next run asks only for what came since, and no page is bought twice', async () => {
+  it('restores a deleted data directory for 0 credits with the same tables; the next run asks only for newer events, and no page is bought twice', async () => {
     const s3 = where === 'S3' ? await startS3Server() : null
     onTestFinished(() => s3?.close())
     const backup = s3 === null ? '../backup' : `s3://${s3.bucket}/lake/journal`
@@ -94,7 +94,7 @@ describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (wh
 })
 
 describe('a backup in a folder', () => {
-  it('holds each segment once, and is not written again where the journal has no new one', async () => {
+  it('holds each segment once, and is not written again if the journal has no new one', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
     expect(segments()).toHaveLength(2)
@@ -106,7 +106,7 @@ describe('a backup in a folder', () => {
     expect(segments()).toHaveLength(segmentsOf(site).length)
   })
 
-  it('is proved by verify, which names a segment that is gone and one that was changed', async () => {
+  it('is proved by verify, which names a missing segment and a changed one', async () => {
     const { site, place, extract, segments } = await openBackedUp()
     await extract()
     expect(await site.json('verify')).toMatchObject({
@@ -138,7 +138,7 @@ describe('a backup in a folder', () => {
     },
   )
 
-  it('that fails ends the run with 7 when all else is done; the next run makes it', async () => {
+  it('that fails ends the run with 7 once all else is done; the next run makes it', async () => {
     const { site, place, run, segments } = await openBackedUp()
     writeFileSync(place, 'a file, not a folder')
     const { exitCode, stderr } = await site.call(['run', site.pipeline, '--no-publish'])
@@ -161,8 +161,8 @@ describe('a backup in a folder', () => {
   })
 })
 
-describe('a place that cannot be gone on with', () => {
-  it('belongs to another journal: exit 2 before anything is sent', async () => {
+describe('a backup that cannot be continued', () => {
+  it('of another journal: exit 2 before anything is sent', async () => {
     const { place, extract } = await openBackedUp()
     await extract()
     const other = await openSite()
@@ -172,7 +172,7 @@ describe('a place that cannot be gone on with', () => {
     expect(other.simulator.account().requests).toBe(0)
   })
 
-  it('knows more than an older copy of the data directory: exit 9 before anything is sent', async () => {
+  it('that knows more than an older copy of the data directory: exit 9 before anything is sent', async () => {
     const { site, place, extract } = await openBackedUp()
     await extract()
     cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
@@ -190,7 +190,7 @@ describe('a place that cannot be gone on with', () => {
     expect(listOf(place)['segments']).toHaveLength(4)
   })
 
-  it('knows more than an older copy: forget, publish, and a load of a delivery end with 9 and change nothing; load, build and replay make tables', async () => {
+  it('that knows more than an older copy: forget, publish, and a load of a delivery exit with 9 and change nothing; load, build and replay work', async () => {
     const { site, place, run, extract } = await openBackedUp({ companies: 2 })
     await run()
     cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
@@ -256,7 +256,7 @@ describe('a place that cannot be gone on with', () => {
     expect(existsSync(join(site.dataDir, 'jobtide.duckdb'))).toBe(false)
   })
 
-  it('has a journal beside it: restore-journal refuses, and changes nothing', async () => {
+  it('next to an existing journal: restore-journal refuses, and changes nothing', async () => {
     const { site, place, extract } = await openBackedUp({ companies: 2 })
     await extract()
     const { exitCode, stderr } = await site.call(['restore-journal', place])
@@ -267,12 +267,12 @@ describe('a place that cannot be gone on with', () => {
   })
 })
 
-describe('a journal that lost a piece', () => {
+describe('a journal that lost a segment', () => {
   it.each([
     ['a segment', (data: string) => rmSync(join(data, 'journal', firstSegment(data)))],
     ['the middle of one', (data: string) => flipByte(join(data, 'journal', firstSegment(data)))],
     ['its list of seals', (data: string) => rmSync(join(data, 'journal.seals'))],
-  ])('gets %s back from the backup, and keeps what came after it', async (_, damage) => {
+  ])('gets %s back from the backup, and keeps everything newer', async (_, damage) => {
     const { site, place, extract } = await openBackedUp({ companies: 2 })
     await extract()
     damage(site.dataDir)
@@ -285,7 +285,7 @@ describe('a journal that lost a piece', () => {
     expect(await site.json('verify')).toMatchObject({ is_proved: true })
   })
 
-  it('is not mended from the backup of another journal: exit 2, and nothing is changed', async () => {
+  it('is not repaired from the backup of another journal: exit 2, and nothing is changed', async () => {
     const { site, extract } = await openBackedUp({ companies: 2 })
     const other = await openBackedUp({ companies: 2 })
     await extract()
@@ -302,7 +302,7 @@ describe('a journal that lost a piece', () => {
     expect(filesBelow(site.dataDir)).toEqual(before)
   })
 
-  it('gets all of it back from an older backup, which says what is lost; nothing is bought while the newer one knows more', async () => {
+  it('is restored from an older backup, with a report of what is lost; nothing is bought while the newer one knows more', async () => {
     const { site, place, extract } = await openBackedUp({ companies: 2 })
     await extract()
     cpSync(place, `${place}.old`, { recursive: true })
@@ -314,7 +314,7 @@ describe('a journal that lost a piece', () => {
       0,
       expect.stringContaining('2 segments sealed after the backup are lost'),
     ])
-    // The newer one still knows: nothing is bought on the older state while it is there.
+    // While the newer backup exists, nothing is bought on the older state.
     const { credits } = site.simulator.account()
     const refused = await site.call(['extract', site.pipeline])
     expect([refused.exitCode, refused.stderr]).toEqual([
@@ -326,7 +326,7 @@ describe('a journal that lost a piece', () => {
 })
 
 describe.skipIf(!IS_SOAK)('an erasure', () => {
-  it('rewrites the backup: the person is in no segment of it, and a restored journal keeps her out', async () => {
+  it('rewrites the backup: no segment contains the person, and a restored journal keeps her out', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
     const id = await somebody(site)
@@ -348,7 +348,7 @@ describe.skipIf(!IS_SOAK)('an erasure', () => {
     expect(await site.json('forget', id)).toMatchObject({ segments: [] })
   })
 
-  it('says what is left where the place is out of reach, and finishes with the next run', async () => {
+  it('says what is left if the backup is out of reach, and finishes with the next run', async () => {
     const { site, place, run } = await openBackedUp()
     await run()
     const id = await somebody(site)
@@ -369,7 +369,7 @@ describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json', () => {
   it.each<[string, (path: string) => void]>([
     ['is damaged', (path) => truncateSync(path, 40)],
     ['is deleted', (path) => rmSync(path)],
-  ])('%s finds both places in the journal, and leaves the person in neither', async (_, lose) => {
+  ])('%s finds both places in the journal, and erases the person from both', async (_, lose) => {
     const { site, place, run } = await openBackedUp()
     await run()
     const env = { JOBTIDE_JOURNAL_BACKUP: '../second' }
@@ -390,12 +390,12 @@ describe.skipIf(!IS_SOAK)('an erasure where journal.backup.json', () => {
 })
 
 describe.skipIf(!IS_SOAK)('a backup from before an erasure', () => {
-  it('that is not there is said, and loses the person with the first backup after it is back', async () => {
+  it('that is out of reach is reported, and loses the person with the first backup after it is back', async () => {
     const { site, place, run, segments } = await openBackedUp()
     await run()
     const id = await somebody(site)
     renameSync(place, `${place}.away`)
-    // As where its disk is not mounted.
+    // As if its disk were not mounted.
     mkdirSync(place)
     const partly = await site.call(['forget', id, '--yes', '--json'])
     expect([partly.exitCode, JSON.parse(partly.stdout)]).toMatchObject([
@@ -416,7 +416,7 @@ describe.skipIf(!IS_SOAK)('a backup from before an erasure', () => {
 
 describe('a backup on S3', () => {
   it.skipIf(!IS_SOAK)(
-    'lies below the destination by default, takes 4 requests that write and 5 that read a night without news, none where nothing was sealed, and old object versions go with an erasure',
+    'is below the destination by default, takes 4 writes and 5 reads in a night without news, none if nothing was sealed, and loses old object versions in an erasure',
     async () => {
       const s3 = await startS3Server()
       onTestFinished(() => s3.close())
@@ -436,7 +436,7 @@ describe('a backup on S3', () => {
       await night()
       const asked = ofBackup().slice(before)
       expect([asked.filter(isWrite).length, asked.length]).toEqual([4, 9])
-      // An unchanged publish writes 3 times where nothing moved, 7 times where only coverage did.
+      // A publish writes 3 times if nothing changed, 7 times if only coverage did.
       expect(s3.log().filter(isWrite).length - written).toBeLessThanOrEqual(7 + 4)
       const { length } = s3.log()
       await call('build')
@@ -469,7 +469,7 @@ async function somebody(site: Site): Promise<string> {
 const firstSegment = (data: string) =>
   readdirSync(join(data, 'journal')).find((name) => name.endsWith('.journal')) ?? ''
 
-/** But for locks and what monitoring reads. */
+/** Except for locks and metrics. */
 const filesBelow = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !/^(?:locks|metrics\.prom)/.test(name))

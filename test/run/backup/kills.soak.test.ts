@@ -1,6 +1,6 @@
 /**
- * SIGKILL at any moment of a backup and of a restore: what a place holds is always a whole earlier state of the journal. On S3 the
- * place is on the server of these tests, or on a real one where JOBTIDE_TEST_S3_ENDPOINT and its neighbours name it.
+ * SIGKILL at any moment of a backup and of a restore: the backup always holds a whole earlier state of the journal. On
+ * S3 it is on the server of these tests, or on a real one named by JOBTIDE_TEST_S3_ENDPOINT and related variables.
  */
 
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { rounds } from '../../helpers/tier.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 5, 20)
 const HAS_REAL_SERVER = realServer('ENDPOINT') !== ''
-/** Of so many restores one is not killed again, and its warehouse is made: that takes longer than all the rest. */
+/** One in this many restores is not killed again, and its warehouse is built, which takes longer than all the rest. */
 const WHOLE_EVERY = 10
 
 interface Status {
@@ -38,7 +38,7 @@ async function bucketAndEnv() {
   return { place: `s3://${bucket}/lake/journal`, env }
 }
 
-/** When to kill: earlier where processes were done by then, later where they were not, so that a busy machine is no matter. */
+/** When to kill: earlier if processes had finished by then, later if not, so that a busy machine does not matter. */
 class Moments {
   #mostMs = 1_500
   killed = 0
@@ -53,7 +53,10 @@ class Moments {
   }
 }
 
-/** Kills a process so many milliseconds after `begins`, unless it is `over` before. @returns whether that killed it */
+/**
+ * Kills a process this many milliseconds after `begins`, unless it is `over` before.
+ * @returns whether that killed it
+ */
 async function killAfter(
   { process: child, ended }: RunningCli,
   ms: number,
@@ -86,10 +89,10 @@ it.each(HAS_REAL_SERVER ? ['S3'] : ['a folder', 'S3'])(
     let known = 0
     while (backups.killed < KILLS || restores.killed < KILLS) {
       site.advance(DAY)
-      // From the answers of the service on, which come first and take longest.
+      // Starts after the answers of the service, which come first and take longest.
       backups.note(await killAfter(site.start(extract, { env }), 300 + backups.next()))
 
-      // What lies there now, restored somewhere else, and that restore killed until the journal is there.
+      // Restores the current backup elsewhere, and kills that restore until the journal is there.
       const [copy, dataDir] = [join(site.folder, 'copy'), join(site.folder, 'restored')]
       for (const folder of [copy, dataDir]) rmSync(folder, { recursive: true, force: true })
       if (!isS3) cpSync(place, copy, { recursive: true })
@@ -120,7 +123,7 @@ it.each(HAS_REAL_SERVER ? ['S3'] : ['a folder', 'S3'])(
     process.stdout.write(
       `${where}: ${JSON.stringify({ killedBackups, killedRestores, ...figures })}\n`,
     )
-    // Neither is killed before it did anything each time; of a few kills none may come in the middle.
+    // Some kills come after it has begun; of a few kills none may come in the middle.
     expect(figures.newer).toBeGreaterThan(0)
     if (KILLS >= 20) expect(figures.midRestore).toBeGreaterThan(0)
     done(await run(extract))

@@ -79,12 +79,12 @@ describe('erase', () => {
     expect(certificate.stores).toEqual(plan.stores)
     expect(certificate.proof).toMatchObject({ matches: [], texts: MARKERS.length })
     expect(await matchesIn(root)).toEqual([])
-    // The raw bytes, by another program than ours.
+    // The raw bytes, read by another program.
     expect(filesWith(root, MARKERS)).toEqual([])
     expect((statSync(certificate.path).mode & 0o777).toString(8)).toBe('600')
     expect(existsSync(join(root, PENDING_FILE))).toBe(false)
 
-    // Readers see one snapshot, the newest; it and the warehouse are what the journal says, as if she had never been.
+    // Readers see one snapshot, the newest; it and the warehouse equal the journal, as if she had never existed.
     const left = await listSnapshots(store)
     expect(left.map(({ sequence }) => sequence)).toEqual([3])
     expect((await readCurrent(store))?.manifest).toEqual(left[0])
@@ -97,17 +97,17 @@ describe('erase', () => {
     for (const [name, rows] of Object.entries(await site.read((now) => dumpTables(now)))) {
       expect([name, rows]).toEqual([name, expected[name]])
     }
-    // The next load goes on from there, and a view of the user's own is still there.
+    // The next load continues from there, and the user's own view still exists.
     expect(await loadInto(site)).toMatchObject({ pages: 0, suppressed: 0 })
     await site.read((now) => now.run('from own_view'))
   }, 240_000)
 
-  it('is incomplete while a file cannot be searched or a folder behind a link names the person; it says so, and runs continue', async () => {
+  it('is incomplete while a file cannot be searched or a folder behind a link names the person; it says so, and later runs work', async () => {
     const { site, target } = await twoNights()
     const junk = ['mine.duckdb', 'mine.parquet'].map((name) => join(site.directory.root, name))
     writeFileSync(junk[0]!, 'no database '.repeat(999))
     writeFileSync(junk[1]!, '')
-    // A folder that is elsewhere, and here by a link.
+    // A folder elsewhere, linked from here.
     const linked = join(site.directory.root, 'journal.old')
     const there = temporaryFolder()
     writeFileSync(join(there, 'notes.txt'), `about ${ADA}`)
@@ -138,7 +138,7 @@ describe('erase', () => {
     expect(await told()).toEqual([])
   }, 240_000)
 
-  it('drops the snapshots that name them, and no other', async () => {
+  it('drops only the snapshots that name them', async () => {
     const { site, target } = await twoNights()
     const store = openFolderStore(target.to, realClock)
     const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
@@ -182,13 +182,13 @@ describe('erase', () => {
     })
     const found = 'select count(*)::int as rows from job_change_events where profile_id = $1'
     expect(await replayed.all(found, [ADA])).toEqual([{ rows: 0 }])
-    // What was sent again is on the disk until the next erasure, which needs no name for it.
+    // Events sent again are on the disk until the next erasure, which needs no name.
     expect(await matchesIn(site.directory.journal)).toHaveLength(1)
     await erase(world, NOTHING_NEW)
     expect(await matchesIn(site.directory.root)).toEqual([])
   }, 120_000)
 
-  it('removes what killed processes left, and says where something is left that is not ours to erase', async () => {
+  it('removes leftovers of killed processes, and reports files with the person that are not ours to erase', async () => {
     const site = forgetSite()
     const { root } = site.directory
     await buy(site.journal, 1)
@@ -220,7 +220,7 @@ describe('erase', () => {
     ])
   }, 120_000)
 
-  it('changes nothing while a pipeline runs, and records no one whose erasure failed', async () => {
+  it('changes nothing while a pipeline runs, and records no failed erasure', async () => {
     const site = forgetSite()
     const { root } = site.directory
     await buy(site.journal, 1)
@@ -260,7 +260,7 @@ async function buyEvents(site: ForgetSite, events: readonly unknown[]): Promise<
   })
 }
 
-/** Whose events are in the journal. */
+/** The people with events in the journal. */
 function peopleIn({ journal }: ForgetSite): string[] {
   const frames = journal.segments().flatMap((name) => [...journal.read(name)])
   const pages = frames
@@ -286,13 +286,13 @@ describe('eraseAfterRun', () => {
     const untouched = readFileSync(join(site.directory.journal, first!))
     const running = await acquireLock(site.directory.root, { command: 'run', clock: realClock })
     expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
-    // While a pipeline runs it is left to the next run.
+    // While a pipeline runs, the erasure is left to the next run.
     expect(peopleIn(site)).toContain('per_1')
     running.release()
     expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
     expect(peopleIn(site)).toEqual(['per_2', 'per_3'])
     expect(readFileSync(join(site.directory.journal, first!))).toEqual(untouched)
-    // The warehouse goes on where it was, and one made by a replay is the same.
+    // The warehouse continues where it was, and a replay gives the same one.
     expect(await loadInto(site)).toMatchObject({ pages: 0 })
     expect(await load({ warehouse: await memory(), journal: site.journal })).toMatchObject({
       inserted: 2,
@@ -300,7 +300,7 @@ describe('eraseAfterRun', () => {
     })
   })
 
-  it('of 3 events erases the one that will be over 365 days old this month, once a month', async () => {
+  it('erases the 1 of 3 events that will be over 365 days old this month, once a month', async () => {
     const site = forgetSite()
     const today = new Date(now)
     const cutoff = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 1) - 365 * DAY
@@ -321,7 +321,7 @@ describe('eraseAfterRun', () => {
     })
     expect(peopleIn(site)).toEqual(['seen_late', 'new'])
     expect(await eraseAfterRun(site.erasing(), 365)).toBeNull()
-    // A longer retention does not bring back what is gone; a read of everything does not either.
+    // A longer retention does not restore erased events; neither does a full read.
     expect(await eraseAfterRun(site.erasing(), 9_999)).toBeNull()
     await buyEvents(site, events)
     expect(await loadInto(site)).toMatchObject({ inserted: 0, suppressed: 1 })
@@ -352,7 +352,7 @@ describe('a warehouse from before an erasure', () => {
     const hers = `select (select count(*) from job_change_events where profile_id = '${ADA}')
       + (select count(*) from ops.rejects where contains(event, '${ADA}')) as rows`
     expect(await site.read((open) => open.number(hers))).toBe(0)
-    // The models name her still.
+    // The models still name her.
     await expect(publish()).rejects.toMatchObject({ exitCode: 6 })
     await site.read((open) => buildStage(open, site.world))
     await publish()
@@ -386,7 +386,7 @@ describe('a warehouse from before an erasure', () => {
 })
 
 describe('leaveOutErased', () => {
-  it('leaves out 1 of 2 restored people who was erased meanwhile; without an erasure the file stays unchanged', async () => {
+  it('removes 1 of 2 restored people who was erased meanwhile; without an erasure the file stays unchanged', async () => {
     const site = forgetSite()
     const path = site.directory.warehouse
     await site.read((warehouse) =>

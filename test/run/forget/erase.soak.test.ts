@@ -37,11 +37,11 @@ it('stopped at each of its steps in turn, it continues on its own and leaves not
     const world = site.erasing([target], (step) => {
       if (step === stopAt) throw new Error(`stopped at ${step}`)
     })
-    // Whom it was about, the second call knows by itself.
+    // The second call knows whom to erase.
     const request = index === 0 ? REQUEST : NOTHING_NEW
     await expect(erase(world, request)).rejects.toThrow(`stopped at ${stopAt}`)
     expect(existsSync(join(site.directory.root, PENDING_FILE))).toBe(true)
-    // A load in between reads nothing twice, and from no place within a record.
+    // A load in between reads nothing twice, and never starts within a record.
     await site.read((warehouse) => load({ warehouse, journal: site.journal }))
   }
   const certificate = await erase(site.erasing([target]), NOTHING_NEW)

@@ -24,9 +24,9 @@ import { makeAnalystCopy } from '../../../src/run/analyst-copy.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { aPage, aBatch, startRun, wireEvent } from '../../load/load-fixture.ts'
 
-/** Who is erased, and every text by which they could be found. */
+/** The erased person, and every text by which they could be found. */
 export const ADA = 'per_ada_00000000077'
-/** Who is in the events of the second night alone. */
+/** A person only in the events of the second night. */
 export const LATE = 'per_late_0000000078'
 export const MARKERS = [
   ADA,
@@ -41,10 +41,10 @@ export const MARKERS = [
 
 const PEOPLE = 200
 
-/** A data directory and what works in it. */
+/** A data directory and the parts that work on it. */
 export type ForgetSite = ReturnType<typeof forgetSite>
 
-/** A data directory, on the day after so many nights. */
+/** A data directory on the day after this many nights. */
 export function forgetSite(
   root = join(temporaryFolder(), 'data'),
   nights = 0,
@@ -86,7 +86,7 @@ export function forgetSite(
       })
       await makeAnalystCopy({ directory, clock })
     },
-    /** A world of an erasure that publishes nowhere else. */
+    /** The effects of an erasure that publishes nowhere else. */
     erasing: (
       targets: readonly SnapshotTarget[] = [],
       onStep: (step: string) => void = () => undefined,
@@ -111,7 +111,7 @@ const made: string[] = []
 let pristine: Promise<string> | null = null
 let erased: ReturnType<typeof eraseAda> | null = null
 
-// Journal, warehouse, copy and two snapshots of two nights, in a folder that only copies are made of.
+// Journal, warehouse, copy and two snapshots of two nights, in a folder that is only copied.
 async function makeNights(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
   made.push(folder)
@@ -126,7 +126,7 @@ const siteAt = (root: string) => ({
   target: targetAt(join(root, 'snapshots')),
 })
 
-/** Journal, warehouse, copy and two snapshots of two nights, in a folder of the test's own. */
+/** Journal, warehouse, copy and two snapshots of two nights, in the test's own folder. */
 export async function twoNights() {
   const root = join(temporaryFolder(), 'data')
   pristine ??= makeNights()
@@ -134,7 +134,7 @@ export async function twoNights() {
   return siteAt(root)
 }
 
-// The site, what was planned and done, and the warehouse and the others' events from before it.
+// The site, the plan and result of the erasure, and the warehouse and the events of others from before it.
 async function eraseAda() {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-erased-'))
   made.push(folder)
@@ -155,7 +155,7 @@ async function eraseAda() {
   return { root, before, backup, namedIn, ids, plan, isNoted, certificate }
 }
 
-/** Two nights, of which Ada was erased, with the warehouse from before it: all in a folder of the test's own. */
+/** Two nights after the erasure of Ada, and the warehouse from before it, in the test's own folder. */
 export async function erasedNights() {
   erased ??= eraseAda()
   const { root, ...rest } = await erased
@@ -164,14 +164,14 @@ export async function erasedNights() {
   return { ...siteAt(own), ...rest, from: root }
 }
 
-/** Removes what these copy; call it when no test follows. */
+/** Removes the originals of these copies; call it after the last test. */
 export function removeNights(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
   pristine = null
   erased = null
 }
 
-/** Writes one night's pages: everybody's events, two of them Ada's, and a reject that names her. */
+/** Writes one night's pages: the events of everyone, two of them Ada's, and a reject that names her. */
 export async function buy(journal: Journal, night: number): Promise<void> {
   const writer = journal.writer()
   const runId = `run_${night}`
@@ -224,7 +224,7 @@ function headlineOf(night: number): string {
   return night === 1 ? MARKERS[3]! : MARKERS[4]!
 }
 
-/** Files below a folder that hold a text as it is. */
+/** Files below a folder that contain a text literally. */
 export function filesWith(folder: string, texts: readonly string[]): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -237,9 +237,9 @@ export function filesWith(folder: string, texts: readonly string[]): string[] {
 
 /** An erasure of Ada. */
 export const REQUEST = { profileIds: [ADA], eventsBefore: null }
-/** Whatever is left to do. */
+/** The remaining work. */
 export const NOTHING_NEW = { profileIds: [], eventsBefore: null }
-/** The events of everybody else. */
+/** The events of everyone else. */
 export const others = (warehouse: Warehouse) =>
   warehouse.all(
     `select * exclude (times_seen) from job_change_events where profile_id <> $1 order by event_key`,

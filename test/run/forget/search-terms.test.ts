@@ -3,14 +3,14 @@ import { expect, it } from 'vitest'
 import { SearchTerms } from '../../../src/run/forget/search.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 
-// Few characters, so that texts overlap, repeat and contain one another; some that patterns treat as their own.
+// Few characters, so that texts overlap, repeat and contain one another; some have a meaning in patterns.
 const aText = (minLength: number, maxLength: number) =>
   fc
     .array(fc.constantFrom('a', 'b', 'é', '.', '*', '\\', '(', '|', '"'), { minLength, maxLength })
     .map((characters) => characters.join(''))
 const someTexts = fc.array(aText(3, 6), { minLength: 1, maxLength: 40 })
 
-it('finds in bytes, and by patterns in the engine, what a search for each text alone finds', async () => {
+it('finds in bytes, and by patterns in the engine, the same as a search for each text', async () => {
   const warehouse = await memoryWarehouse({ threads: 1 })
   const property = fc.asyncProperty(someTexts, aText(0, 30), async (texts, place) => {
     const terms = new SearchTerms(texts)

@@ -19,7 +19,7 @@ async function search(folder: string, markers: readonly Marker[]) {
 }
 
 describe('searchFolder', () => {
-  it('finds a name in 6 kinds of file, and in none without it', async () => {
+  it('finds a name in 6 kinds of file, and in no file without it', async () => {
     const folder = temporaryFolder()
     const at = (name: string) => join(folder, name)
     const row = `select ${quoteText(NAME)} as name, 1 as one from range(1000)`
@@ -86,7 +86,7 @@ describe('searchFolder', () => {
     expect(await search(folder, [marker(NAME)])).toEqual([])
   })
 
-  it('names files that cannot be searched, such as junk named Parquet, and continues', async () => {
+  it('reports files that cannot be searched, such as junk named Parquet, and continues', async () => {
     const folder = temporaryFolder()
     const junk = ['a.duckdb', 'a.parquet', 'empty.parquet', 'torn.parquet']
     for (const name of junk) writeFileSync(join(folder, name), `junk of ${name}`.repeat(99))
@@ -140,7 +140,7 @@ describe('a table of a database', () => {
     map: (text: string) => `map([${quoteText(text)}], [1])`,
     enum: (text: string) => `cast(${quoteText(text)} as enum(${quoteText(text)}))`,
   }
-  // A file for each: of a database the search names the first table that holds a text.
+  // One file for each table, because the search names only the first table of a database that holds a text.
   const found = Object.keys(values).map((type) => `${type}.duckdb, table main.held,`)
 
   async function tablesWith(written: string): Promise<string> {
@@ -180,7 +180,7 @@ describe('a table of a database', () => {
 })
 
 describe('markersOf', () => {
-  it('looks only for what others do not have: no titles and names of others, short texts, or words of comments', async () => {
+  it('contains only texts that others do not have: no titles or names of others, short texts, or words of comments', async () => {
     const warehouse = await memoryWarehouse()
     await insertEvents(warehouse, [
       {
