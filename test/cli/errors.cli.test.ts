@@ -405,7 +405,7 @@ describe('after the extraction', () => {
   })
 })
 
-it('what is no file in the inbox is named and left there, and the deliveries next to it are loaded', async () => {
+it('anything else than a file in the inbox is named and stays there, and the deliveries next to it are loaded', async () => {
   const site = await openSite({ companies: 1 })
   const inbox = join(site.dataDir, 'inbox')
   const body = { event: 'person_activity', job_id: 's', changes: [{ event_id: 'e1' }] }

@@ -241,6 +241,17 @@ describe('headcounts of the same worlds', () => {
     ).toEqual([])
   })
 
+  it('have their last in organization_headcounts', async () => {
+    const columns = 'organization_id, month_start_on, headcount, headcount_min, headcount_max'
+    const last = await warehouse.all(
+      `select ${columns} from organization_headcount_monthly
+       qualify row_number() over (partition by organization_id order by month_start_on desc) = 1 order by all`,
+    )
+    expect(last.length).toBeGreaterThan(10)
+    const now = `select ${columns} from organization_headcounts order by all`
+    expect(await warehouse.all(now)).toEqual(last)
+  })
+
   it('by role add up each month to that of the organisation', async () => {
     expect(
       await warehouse.all(

@@ -41,7 +41,7 @@ describe('a role alongside a main job', () => {
     expect(wrong(none, 'isSeatOfStaff', false)).toEqual([])
   })
 
-  it('is not a job held alongside another one, of which 17 titles speak in 12 languages', () => {
+  it('reads 17 titles of 12 languages as jobs held alongside another one', () => {
     const some =
       'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師'
     expect(wrong(some, 'isHeldBeside', true)).toEqual([])

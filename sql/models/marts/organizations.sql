@@ -14,8 +14,7 @@
 --   undated_events: Those whose date is implausible, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
 --   people_duplicated: Those of people_ever under a profile, or an id of the organisation, that is not the one to keep (duplicate_people, duplicate_organizations). All figures count them as well.
---   people_now: Those who have a main job there according to the data, all of them seen to change something. For a headcount use headcount_now.
---   headcount_now: The best figure of its headcount: headcount in the newest month of organization_headcount_monthly; null without changes by then.
+--   people_now: Those who have a main job there according to the data, all of them seen to change something. For a headcount use organization_headcounts.
 --   joiners_ever: Joinings seen, excluding transfers.
 --   leavers_ever: Leavings seen, excluding transfers.
 --   promotions_ever: Promotions seen.
@@ -105,47 +104,6 @@ gone as (
     group by organization_id
 ),
 
--- As organization_headcount_monthly counts its newest month, and the month of the page received last.
-pages as (
-    select
-        reported.organization_id,
-        max(reported.month_start_on) as month_start_on,
-        max_by(reported.reported_headcount, reported.month_start_on) as people
-    from reported_headcounts as reported
-    inner join organization_observation as observed on observed.organization_id = reported.organization_id
-    inner join (
-        select organization_id, min(month_start_on) as month_start_on
-        from headcount_changes
-        group by organization_id
-    ) as began on began.organization_id = reported.organization_id
-    where
-        reported.reported_headcount is not null
-        and reported.month_start_on between began.month_start_on and observed.observed_until_on
-    group by reported.organization_id
-),
-
-counted as (
-    select
-        changes.organization_id,
-        min(changes.month_start_on) <= min(observed.observed_until_on) as is_there,
-        sum(
-            case
-                when changes.month_start_on <= observed.observed_until_on then changes.people + changes.may_stay
-                else changes.appeared - changes.may_begin
-            end
-        ) as people,
-        sum(
-            case
-                when changes.month_start_on <= pages.month_start_on then changes.people + changes.may_stay
-                else changes.appeared - changes.may_begin
-            end
-        ) as people_then
-    from headcount_changes as changes
-    inner join organization_observation as observed on observed.organization_id = changes.organization_id
-    left join pages on pages.organization_id = changes.organization_id
-    group by changes.organization_id
-),
-
 promoted as (
     select
         organization_id,
@@ -165,12 +123,6 @@ select
     cast(coalesce(present.people_ever, 0) as integer) as people_ever,
     cast(coalesce(duplicated.people_duplicated, 0) as integer) as people_duplicated,
     cast(coalesce(present.people_now, 0) as integer) as people_now,
-    case when counted.is_there then
-        cast(
-            counted.people
-            + coalesce(greatest(0, pages.people - counted.people_then), round(unseen.expected_unseen / 2), 0) as integer
-        )
-    end as headcount_now,
     cast(coalesce(joined.joiners, 0) as integer) as joiners_ever,
     cast(coalesce(gone.leavers, 0) as integer) as leavers_ever,
     cast(coalesce(promoted.promotions, 0) as integer) as promotions_ever,
@@ -192,6 +144,3 @@ left join duplicated on duplicated.organization_id = observed.organization_id
 left join joined on joined.organization_id = observed.organization_id
 left join gone on gone.organization_id = observed.organization_id
 left join promoted on promoted.organization_id = observed.organization_id
-left join counted on counted.organization_id = observed.organization_id
-left join pages on pages.organization_id = observed.organization_id
-left join unseen_people as unseen on unseen.organization_id = observed.organization_id

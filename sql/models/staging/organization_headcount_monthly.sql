@@ -3,7 +3,7 @@
 -- kind: view
 -- purpose: The headcount of each organisation, with bounds of the people who were seen, and its attrition, hiring, promotion and growth rates.
 -- note: This is a view over headcount_changes, with a row also for months in which nothing changed. It is not published;
--- note: organizations has the newest headcount (headcount_now), and headcount_changes what changed before.
+-- note: organization_headcounts has its newest rows, and headcount_changes what changed before.
 -- note: Main jobs only. Use the column headcount. While an organisation is observed, joinings are seen, so a person who was not
 -- note: seen to join was there before: headcount counts them from the start. headcount_min counts them from their first change
 -- note: on, and rises with every month of observation, whatever the organisation does. People who changed nothing in the
