@@ -8,7 +8,7 @@ import type { ReportWindow } from './window.ts'
 
 export type ChangeKind = 'joined' | 'left' | 'rose'
 
-/** How many changes of a kind became known in the window; side roles are not among `changes`. */
+/** How many changes of a kind became known in the window; side roles and transfers are not among `changes`. */
 export interface Count {
   readonly change: ChangeKind
   readonly changes: number
@@ -16,6 +16,8 @@ export interface Count {
   readonly changes_before: number | null
   readonly executives: number
   readonly side_roles: number
+  /** Those of main jobs. */
+  readonly transfers: number
 }
 
 export interface Change {
@@ -45,6 +47,8 @@ export interface OrganizationChanges {
   readonly went: number
   readonly net: number
   readonly rose: number
+  /** People who came by a transfer, less those who went. */
+  readonly transfers: number
   readonly executives_joined: number
   readonly executives_left: number
   /** How many organisations there are in all. */
@@ -77,13 +81,17 @@ export interface Year {
   readonly month_on: string | null
   /** How many months `joined` and `went` are of: twelve, fewer where most organisations were observed for less. */
   readonly months: number | null
-  /** Since when the first organisation is observed, or known where it was asked for from the beginning. */
+  /** Since when the first organisation is observed, or the month of its first change where `is_from_beginning`. */
   readonly observed_since_on: string | null
+  /** Whether it was asked for from the beginning: its `observed_from_on` is null. */
+  readonly is_from_beginning: boolean | null
   /** When the first rate is known, where there are 10 people then. */
   readonly first_rate_on: string | null
+  /** People who were ever seen at one organisation, the most. */
+  readonly people_seen: number
   readonly joined: number
   readonly went: number
-  /** In the twelve months before; null where not all organisations were observed then. */
+  /** In the twelve months before; null where not all organisations were asked for, or most were not observed, then. */
   readonly joined_before: number | null
   readonly went_before: number | null
   /** How many organisations have a rate; those of all of them together follow, null where it is 0. */
@@ -121,7 +129,9 @@ export interface TrendMonth {
   readonly organization_id: string
   readonly organization: string
   readonly observed_since_on: string | null
+  readonly is_from_beginning: boolean | null
   readonly first_rate_on: string | null
+  readonly people_seen: number
   readonly month_on: string
   readonly headcount: number
   /** How many of them were seen. */
