@@ -1,6 +1,4 @@
-/**
- * Defines the `--json` documents of all commands: `jobtide schema` prints them, and tests check all output against them.
- */
+/** The `--json` documents of all commands: `jobtide schema` prints them, tests check all output against them. */
 
 import { z } from 'zod'
 import { SCHEMA_VERSION } from './report.ts'

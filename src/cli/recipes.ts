@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { didYouMean } from '../support/nearest.ts'
-import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
@@ -74,23 +73,18 @@ export async function whyEmpty(warehouse: Warehouse, { empty }: Recipe): Promise
 /** Parameters that name an organisation, by its id or its name. */
 const ORGANIZATIONS: ReadonlySet<string> = new Set(['organization', 'other'])
 
-/** Parameters with few values: any other one would find nothing, which looks like an answer. */
-const VALUES: Readonly<Record<string, readonly string[]>> = {
-  function: [...FUNCTIONS, 'unknown'],
-  level: [...LEVELS, 'unknown'],
-  change: [
-    'joined',
-    'left',
-    'promoted',
-    'demoted',
-    'moved',
-    'retitled',
-    'title_changed',
-    'stepped_down',
-    'joined_side_role',
-    'left_side_role',
-  ],
-}
+const CHANGES = [
+  'joined',
+  'left',
+  'promoted',
+  'demoted',
+  'moved',
+  'retitled',
+  'title_changed',
+  'stepped_down',
+  'joined_side_role',
+  'left_side_role',
+]
 
 /**
  * Gives the parameters of a recipe their values, for this connection. An organisation can be given by its name.
@@ -121,13 +115,18 @@ export async function setParameters(
   }
 }
 
-/** The values that a parameter can have; none where it can have any. */
+/** The values of a parameter with few of them: any other would find nothing, which looks like an answer. Else none. */
 async function valuesOf(warehouse: Warehouse, name: string): Promise<readonly string[]> {
-  if (name !== 'list') return VALUES[name] ?? []
-  const lists = await warehouse.all<{ name: string }>(
-    'select distinct watch_list as name from watch_matches order by name',
-  )
-  return lists.map((list) => list.name)
+  if (name === 'change') return CHANGES
+  if (name === 'list') {
+    const lists = await warehouse.all<{ name: string }>(
+      'select distinct watch_list as name from watch_matches order by name',
+    )
+    return lists.map((list) => list.name)
+  }
+  if (name !== 'function' && name !== 'level') return []
+  const { FUNCTIONS, LEVELS } = await import('../titles/taxonomy.ts')
+  return [...(name === 'function' ? FUNCTIONS : LEVELS), 'unknown']
 }
 
 function refuseUnknown(name: string, value: string, allowed: readonly (string | null)[]): void {

@@ -32,7 +32,7 @@ export function credits(value: number): string {
   return `${value.toLocaleString('en', { maximumFractionDigits: 0 })} credits`
 }
 
-/** How a reader is told of each kind of change: `3 promoted`. */
+/** Each kind of change in a sentence: `3 promoted`. */
 export const WORDS: Readonly<Record<ChangeKind, string>> = {
   joined: 'joined',
   left: 'left',

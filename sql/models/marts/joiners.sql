@@ -1,6 +1,6 @@
 -- grain: One row per joining: one stint whose joining was seen.
 -- key: organization_id, joined_at, profile_id, stint_number
--- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary and not is_transfer.
+-- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary, without is_transfer.
 -- incremental_by: profile_id
 -- partition: year of joined_at
 -- values: function: engineering | product | design | data | it | marketing | sales | customer_success | finance | hr | legal | operations | supply_chain | research | education | healthcare | administration | consulting | general_management | other | unknown

@@ -1,6 +1,6 @@
 -- grain: One row per leaving: one stint whose leaving was seen.
 -- key: organization_id, left_at, profile_id, stint_number
--- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary and not is_transfer.
+-- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary, without is_transfer.
 -- incremental_by: profile_id
 -- partition: year of left_at
 -- values: function: engineering | product | design | data | it | marketing | sales | customer_success | finance | hr | legal | operations | supply_chain | research | education | healthcare | administration | consulting | general_management | other | unknown
