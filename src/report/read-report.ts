@@ -12,7 +12,7 @@ export type ChangeKind = 'joined' | 'left' | 'rose'
 export interface Count {
   readonly change: ChangeKind
   readonly changes: number
-  /** In the time of equal length before it; null where that was not read for all organisations, so that nothing is compared. */
+  /** In the time of equal length before it; null where that was not read for all organisations, or most were not seen yet. */
   readonly changes_before: number | null
   readonly executives: number
   readonly side_roles: number
@@ -165,6 +165,8 @@ export interface CoverageRow {
   readonly whole: number
   /** How many were read for all of the period before the window. */
   readonly whole_before: number
+  /** Of how many of them the service had seen something by then, or which were asked for from a day on. */
+  readonly seen_before: number
   readonly oldest_watermark_at: string | null
   readonly newest_watermark_at: string | null
   readonly organization_id: string | null
@@ -212,7 +214,7 @@ export interface ListedOrganization {
 }
 
 /** The text shown without a comparison. */
-export const NOT_READ_BEFORE = 'the period before was not completely read'
+export const NOT_READ_BEFORE = 'the period before was not completely observed'
 
 /** How many rows each part has at most. */
 export const MOST = {
@@ -347,7 +349,10 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
 
 function isReadBefore([first]: readonly CoverageRow[]): boolean {
   return (
-    first !== undefined && first.organizations > 0 && first.whole_before === first.organizations
+    first !== undefined &&
+    first.organizations > 0 &&
+    first.whole_before === first.organizations &&
+    2 * first.seen_before > first.organizations
   )
 }
 

@@ -138,7 +138,7 @@ describe('the page', () => {
         digest: part?.lines[0]?.text,
       }
     }
-    const not = 'the period before was not completely read'
+    const not = 'the period before was not completely observed'
     // `org 1` was read up to June.
     const early = { from: Date.UTC(2024, 4, 1), to: Date.UTC(2024, 5, 1) }
     const late = { from: Date.UTC(2024, 6, 1), to: Date.UTC(2024, 7, 1) }
@@ -153,6 +153,9 @@ describe('the page', () => {
       digest: expect.stringContaining(` (${not}), `) as string,
     })
     expect((await before(late, [{ by: 'id', value: 'org 0' }])).before).toEqual(expect.any(Number))
+    // Asked for from the beginning, but the service had seen nothing by the beginning of the time before.
+    const first = { from: START + 20 * DAY, to: START + 50 * DAY }
+    expect((await before(first, [{ by: 'id', value: 'org 0' }])).before).toBeNull()
     // Read, but not to the end of the time before; and nothing was read of `org 3`.
     expect((await before({ from: NOW + DAY, to: NOW + 3 * DAY })).before).toBeNull()
     expect((await before(early, [{ by: 'id', value: 'org 3' }])).before).toBeNull()
