@@ -1,7 +1,7 @@
 -- How far each organisation was read: the organisations that were not read for the whole window (up to the newest reading) first.
 -- `whole_before` counts those that were read for all of the time of equal length before it, `seen_before` those of them that were
--- asked for from a day on, or of which the service had seen something by then. Each row has one organisation, at
--- most $rows of them, and the totals of all; without any such organisation one row has no name.
+-- asked for from a day on, or that the service had seen by then. Each row has one organisation, at most $rows of them, and the
+-- totals of all; without any such organisation one row has no name.
 with kinds as (
     select unnest(['joined', 'left', 'title_change']) as event_type
 ),

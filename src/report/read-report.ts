@@ -165,7 +165,7 @@ export interface CoverageRow {
   readonly whole: number
   /** How many were read for all of the period before the window. */
   readonly whole_before: number
-  /** Of how many of them the service had seen something by then, or which were asked for from a day on. */
+  /** How many of them the service had seen by then, or were asked for from a day on. */
   readonly seen_before: number
   readonly oldest_watermark_at: string | null
   readonly newest_watermark_at: string | null
